@@ -1,4 +1,4 @@
-//! All chapters, put together: the only place that knows every one of them.
+//! Puts all chapters together. No other module knows every chapter.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,15 +6,17 @@ use engine::app::{About, Annex, App};
 use engine::chapter::{Chapter, Routes, assemble};
 use engine::operation::Surface;
 use engine::pipeline::Service;
-use engine::surface::Others;
+use engine::surface::{self, Others};
 use serde_json::Value;
 
 use crate::{
-    console, events, guest, guides, manuals, oauth, page, people, platform, portals, precheck, records, scopes, search, translations,
+    calendars, console, devices, events, guest, guides, manuals, oauth, page, people, platform,
+    portals, precheck, records, scopes, search, tables, translations,
 };
 
-/// The chapters, in the order of the document: what integrators ask for first stands first.
-static CHAPTERS: [&Chapter; 14] = [
+/// The chapters, in the order of the published document. The chapters that integrators need first
+/// stand first.
+static CHAPTERS: [&Chapter; 17] = [
     &precheck::CHAPTER,
     &manuals::CHAPTER,
     &portals::CHAPTER,
@@ -25,13 +27,16 @@ static CHAPTERS: [&Chapter; 14] = [
     &guest::CHAPTER,
     &page::CHAPTER,
     &records::CHAPTER,
+    &devices::CHAPTER,
     &platform::CHAPTER,
+    &tables::CHAPTER,
+    &calendars::CHAPTER,
     &people::CHAPTER,
     &oauth::CHAPTER,
     &console::CHAPTER,
 ];
 
-/// What the documents say of the interfaces.
+/// Returns the title and the description of an interface's document.
 fn interface(surface: Surface) -> (&'static str, &'static str) {
     match surface {
         Surface::Public => ("Vestibule", PUBLIC),
@@ -52,8 +57,9 @@ Undeclared query parameters are ignored; a field that a body does not know is re
 Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to retry; a POST is with an \
 `Idempotency-Key`.
 
-Guides: [assistants](/docs/assistants.md), [portals](/docs/portals.md), [pre-check-in](/docs/precheckin.md), [house \
-manuals](/docs/manuals.md), [webhooks](/docs/webhooks.md); all of them are in [llms.txt](/llms.txt).";
+Guides: [assistants](/docs/how-to/connect-an-assistant.md), [webhooks](/docs/how-to/receive-webhooks.md), \
+[pre-check-in](/docs/reference/pre-check-in.md), [house manuals](/docs/reference/manuals.md), \
+[rules](/docs/reference/rules/README.md); all of them are in [llms.txt](/llms.txt).";
 
 const PLATFORM: &str = "\
 For the operations platform around Vestibule: organizations, their members, API keys and apps, the records that are kept in step \
@@ -69,17 +75,17 @@ messages. The token of the stay's link is in the path and is all that it takes.
 
 Answers and errors have the envelope of the public interface. Texts are in the guest's language.";
 
-/// What a client tells its model about all of the tools together.
+/// The instructions that an MCP client gives its model about all tools.
 const INSTRUCTIONS: &str = "\
 Vestibule configures the portal that guests of short-term rentals get on their phone: portals and their brandings, steps to complete \
 before arrival (pre-check-in), house manuals, and which properties (flats) each of them is for. Ids are found by name with `search`. \
 A step or manual reaches guests when it is active and assigned (`addEntityScopes`) to a property, a group, a tag or a portal. Why a guest \
 does or does not see something says `explainGuestView`; ask it before changing anything. Arguments are one flat object; results are \
-{data, pagination?}. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
+{data, pagination?}; a field that is left out of a result is null, false or an empty list. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
 details.retryAfterSeconds how long to wait.";
 
-/// Which tool finds what a refusal calls by its name.
-const FINDERS: [(&str, &str); 18] = [
+/// The tool that finds a kind of object, by the kind's name in a "not found" error.
+const FINDERS: [(&str, &str); 19] = [
     ("Portal", "listPortals"),
     ("Branding", "listPortalBrandings"),
     ("Pre-check step", "listPrecheckSteps"),
@@ -98,40 +104,48 @@ const FINDERS: [(&str, &str); 18] = [
     ("Task", "listTasks"),
     ("Device", "listDevices"),
     ("Instruction", "listInstructions"),
+    ("Calendar feed", "listCalendarFeeds"),
 ];
 
-/// What a model is told to do now that a tool was refused.
+/// Returns advice for a model whose tool call was refused.
 fn advice(error: &Value) -> Option<String> {
     let message = error["message"].as_str()?;
     match error["code"].as_str()? {
         "NOT_FOUND" => Some(match (message.strip_suffix(" not found."), message.starts_with("Translation")) {
             (_, true) => {
-                "A field such as `titleId` or `textMlTextId` holds the id of a text; `createTranslation` makes a new one.".to_owned()
+                "A field such as `titleId` or `textMlTextId` holds the id of a text; `createTranslation` creates a new one.".to_owned()
             }
             (Some(what), _) => match FINDERS.iter().find(|(known, _)| *known == what) {
                 Some((_, tool)) => format!("Find the id with `search` or `{tool}`, and call again."),
-                None => "Find the id with `search` or the tool that lists such things, and call again.".to_owned(),
+                None => "Find the id with `search` or the tool that lists such objects, and call again.".to_owned(),
             },
             (None, _) => return None,
         }),
         "FORBIDDEN" if message.starts_with("Missing permission") => Some(
-            "This credential may not do that: tools/list names what it may. Someone who administers the organization can allow it."
+            "This credential may not do this. tools/list names the tools that it may use. A member who manages the organization can give the permission."
                 .to_owned(),
         ),
         _ => None,
     }
 }
 
-/// What is said of the product as a whole.
+/// The texts about the whole product.
 const ABOUT: About = About {
     interface,
     instructions: INSTRUCTIONS,
     advice,
-    annex: Annex { parameters: events::parameters, schemas: events::schemas, webhooks: events::webhooks },
+    annex: Annex {
+        parameters: events::parameters,
+        schemas: |surface| {
+            let of_events = events::schemas(surface).into_iter();
+            of_events.chain(platform::schemas(surface)).collect()
+        },
+        webhooks: events::webhooks,
+    },
     link: guest::LINK,
 };
 
-/// The product.
+/// Returns the product: all chapters with their operations and texts.
 #[must_use]
 pub fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
@@ -142,62 +156,145 @@ pub fn app() -> &'static App {
     &APP
 }
 
-/// What is answered besides operations: by the chapters, and the guides.
+/// The paths for guests, members, integrators and apps, each with everything below it. A proxy
+/// exposes these and nothing else. A test holds every file in `deploy/` against this list.
+pub const PUBLIC_PATHS: [&str; 15] = [
+    "/api/v1",
+    "/mcp",
+    "/guest/v1",
+    "/stay",
+    "/files",
+    "/sign-in",
+    "/sign-out",
+    "/oauth",
+    "/.well-known",
+    "/console",
+    "/docs",
+    "/llms.txt",
+    "/favicon.ico",
+    "/passes/v1",
+    "/setup",
+];
+
+/// The paths for the platform and for monitoring, each with everything below it.
+pub const INSIDE_PATHS: [&str; 5] = [
+    "/platform/v1",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/domain-check",
+];
+
+/// Returns the paths of all routes that a service answers, with `{…}` for a part that varies.
+pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
+    let metrics = surface::Metrics::install()?;
+    let interface = surface::router(service, metrics, &[], routes(service))?;
+    Ok(interface.paths())
+}
+
+/// Returns the routes that are not operations: those of the chapters, and the guides.
 pub(crate) fn routes(service: &Arc<Service>) -> Others {
-    let of_all = |of: fn(&Chapter) -> Option<Routes>| CHAPTERS.iter().filter_map(move |chapter| of(chapter)).map(|routes| routes(service));
+    let of_all = |of: fn(&Chapter) -> Option<Routes>| {
+        CHAPTERS
+            .iter()
+            .filter_map(move |chapter| of(chapter))
+            .map(|routes| routes(service))
+    };
     Others {
-        within: of_all(|chapter| chapter.routes).chain([guides::router(service)]).collect(),
+        within: of_all(|chapter| chapter.routes)
+            .chain([guides::router(service)])
+            .collect(),
         open: of_all(|chapter| chapter.open_routes).collect(),
+        gate: Some(guest::gate),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use engine::surface;
     use strum::VariantArray as _;
 
     use super::*;
     use crate::translations::{Shows, SourceTable};
 
     #[test]
-    fn every_source_table_has_its_chapter() {
+    fn every_source_table_belongs_to_exactly_one_module() {
         for source in SourceTable::VARIANTS {
-            let chapters = app().lists.all::<&'static dyn Shows>().iter().filter(|chapter| chapter.sources().contains(source));
+            let chapters = app()
+                .lists
+                .all::<&'static dyn Shows>()
+                .iter()
+                .filter(|chapter| chapter.sources().contains(source));
             assert_eq!(chapters.count(), 1, "{}", source.as_ref());
             assert_eq!(source.as_ref().parse(), Ok(*source));
         }
     }
 
-    /// Operations that an assistant does not need, and what does what they do.
-    const ELSEWHERE: [(&str, &str); 4] = [
-        ("previewGuestView", "createPortalPreview, once the settings are saved"),
-        ("listShownTexts", "listTranslations, of what the lists of steps, manuals and portals name"),
+    /// Operations that are not offered as tools, and the alternative for each.
+    const ELSEWHERE: [(&str, &str); 7] = [
+        (
+            "previewGuestView",
+            "createPortalPreview, once the settings are saved",
+        ),
+        (
+            "listShownTexts",
+            "listTranslations, of what the lists of steps, manuals and portals name",
+        ),
         ("listTranslationVersions", "listTranslationEntries, of each"),
+        ("updateRecord", "putRecords"),
+        ("listRecords", "the list of each kind"),
+        ("getRecord", "the list of each kind"),
         ("countReachedProperties", "listEntityScopes"),
     ];
 
     #[test]
-    fn every_public_operation_is_a_tool_but_for_reasons() {
+    fn every_public_operation_is_a_tool_except_listed_exceptions() {
         let tools = surface::tools(app());
-        assert!(ELSEWHERE.iter().all(|(id, _)| app().operations.iter().any(|operation| operation.id == *id)));
+        assert!(
+            ELSEWHERE
+                .iter()
+                .all(|(id, _)| app().operations.iter().any(|operation| operation.id == *id))
+        );
         for operation in &app().operations {
             let is_of_webhooks = operation.path.starts_with("/webhook-subscriptions");
-            let changes_keys = operation.path.starts_with("/api-keys") && operation.method != http::Method::GET;
+            let changes_keys =
+                operation.path.starts_with("/api-keys") && operation.method != http::Method::GET;
+            let changes_members =
+                operation.path.starts_with("/members") && operation.method != http::Method::GET;
             let is_elsewhere = ELSEWHERE.iter().any(|(id, _)| *id == operation.id);
-            let wanted = operation.surface == Surface::Public && !is_of_webhooks && !changes_keys && !is_elsewhere;
-            assert_eq!(tools.iter().any(|tool| tool.name == operation.id), wanted, "{}", operation.id);
+            let wanted = operation.surface == Surface::Public
+                && !is_of_webhooks
+                && !changes_keys
+                && !changes_members
+                && !is_elsewhere;
+            assert_eq!(
+                tools.iter().any(|tool| tool.name == operation.id),
+                wanted,
+                "{}",
+                operation.id
+            );
         }
     }
 
     #[test]
-    fn schemas_are_of_objects_and_leave_out_what_tools_cannot_send() {
+    fn tool_schemas_are_objects_without_unusable_fields() {
         let tools = surface::tools(app());
         for tool in &tools {
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
-            assert!(jsonschema::validator_for(&tool.schema_as_json_value()).is_ok(), "{}", tool.name);
+            assert!(
+                jsonschema::validator_for(&tool.schema_as_json_value()).is_ok(),
+                "{}",
+                tool.name
+            );
         }
-        let update = tools.iter().find(|tool| tool.name == "updatePortal").unwrap();
-        assert!(update.input_schema["properties"].get("expectedUpdatedAt").is_none());
+        let update = tools
+            .iter()
+            .find(|tool| tool.name == "updatePortal")
+            .unwrap();
+        assert!(
+            update.input_schema["properties"]
+                .get("expectedUpdatedAt")
+                .is_none()
+        );
         assert!(update.input_schema["properties"].get("id").is_some());
     }
 }

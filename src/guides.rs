@@ -1,50 +1,382 @@
-//! What is written for people and for language models: `/llms.txt`, and the guides as Markdown at `/docs/*.md`.
+//! Serves the documentation at the paths that it has in `docs/`: as pages to browsers, and as
+//! Markdown to everybody else. `/llms.txt` lists all of it for language models.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
+use askama::Template;
 use axum::Router;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use comrak::Options;
 use engine::pipeline::Service;
-use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue};
+use sha2::{Digest as _, Sha256};
 
-/// A guide, as it stands in `docs/`.
+/// A document of `docs/` that is served.
 struct Guide {
-    name: &'static str,
-    /// What it is called where it is linked.
-    title: &'static str,
+    /// Its path below `docs/`, and below `/docs/` of the service.
+    path: &'static str,
+    /// Its topic, for the index.
     about: &'static str,
-    text: &'static str,
+    /// Its Markdown, as it is in `docs/`.
+    source: &'static str,
+    /// Its Markdown as it is served, made at the first request.
+    markdown: OnceLock<String>,
+    /// Its page, made at the first request.
+    page: OnceLock<String>,
 }
 
-/// The guide in a file of `docs/`.
+/// Includes a file of `docs/` as a guide.
 macro_rules! guide {
-    ($name:literal, $title:literal, $about:literal) => {
-        Guide { name: $name, title: $title, about: $about, text: include_str!(concat!("../docs/", $name)) }
+    ($path:literal, $about:literal) => {
+        Guide {
+            path: $path,
+            about: $about,
+            source: include_str!(concat!("../docs/", $path)),
+            markdown: OnceLock::new(),
+            page: OnceLock::new(),
+        }
     };
 }
 
-/// Those that users of the service need, what is asked for first standing first.
-const GUIDES: [Guide; 11] = [
+/// The table of contents, which is served but is not listed in itself.
+static CONTENTS: Guide = guide!("README.md", "all pages, by what a reader wants to do");
+
+static TUTORIALS: [Guide; 3] = [
     guide!(
-        "assistants.md",
-        "Assistants",
-        "connecting Claude, ChatGPT, Zapier or a client of your own to the tools, and tasks solved by them"
+        "tutorials/first-guest.md",
+        "from the binary to a guest who submits pre-check-in, with the demo"
     ),
-    guide!("oauth.md", "OAuth", "how an app is let in by a member, step by step"),
-    guide!("signing-in.md", "Signing in", "how members come in: links, an OpenID provider, sessions"),
-    guide!("console.md", "The console", "setting up what guests get, in the browser"),
-    guide!("portals.md", "Portals", "which portal a property gets, and what it has"),
-    guide!("precheckin.md", "Pre-check-in", "steps, questions, answers, reviews"),
-    guide!("manuals.md", "House manuals", "texts, covers, visibility rules, assignments"),
-    guide!("guest-page.md", "The guest's page", "what guests see and do"),
-    guide!("webhooks.md", "Webhooks", "events, signatures, retries, the log"),
-    guide!("security.md", "Security", "who may do what, and what is stored how"),
-    guide!("operating.md", "Operating", "settings, databases, limits, backups, metrics"),
+    guide!(
+        "tutorials/pre-check-in.md",
+        "a step, its questions, a guest who answers, and the decision"
+    ),
+    guide!(
+        "tutorials/manuals.md",
+        "a manual, its texts, its rules, and what a guest reads when"
+    ),
 ];
 
-/// What a language model is told first (llmstxt.org); `{base}` stands for the public address.
+static HOW_TO: [Guide; 36] = [
+    guide!(
+        "how-to/start-without-a-platform.md",
+        "from the binary to a guest's page without another program: set-up link, flats, stays, members"
+    ),
+    guide!(
+        "how-to/import-csv-files.md",
+        "flats, stays and other records from a table, in the console or from a shell"
+    ),
+    guide!(
+        "how-to/connect-an-assistant.md",
+        "connecting Claude, ChatGPT, Zapier or a client of your own to the tools, and tasks solved by them"
+    ),
+    guide!(
+        "how-to/connect-an-app.md",
+        "how an app is let in by a member, request by request"
+    ),
+    guide!(
+        "how-to/receive-webhooks.md",
+        "subscribing, verifying signatures, receivers in five languages, a new secret"
+    ),
+    guide!(
+        "how-to/sign-members-in.md",
+        "links of a platform, and an OpenID provider"
+    ),
+    guide!("how-to/keycloak.md", "a Keycloak client for signing in"),
+    guide!(
+        "how-to/entra-id.md",
+        "a Microsoft Entra ID application for signing in"
+    ),
+    guide!("how-to/zitadel.md", "a ZITADEL application for signing in"),
+    guide!(
+        "how-to/preview-a-portal.md",
+        "a portal as a guest would see it, before it is used"
+    ),
+    guide!(
+        "how-to/review-pre-check-ins.md",
+        "approving submissions, and asking for changes"
+    ),
+    guide!("how-to/follow-guests.md", "one list of all that guests do"),
+    guide!(
+        "how-to/report-a-step.md",
+        "telling guests how a check, a payment or a signature stands"
+    ),
+    guide!(
+        "how-to/carry-out-charges.md",
+        "collecting fees, waivers and deposits that guests agreed to"
+    ),
+    guide!(
+        "how-to/load-first-data.md",
+        "an organization, a key, and an import of records"
+    ),
+    guide!(
+        "how-to/take-bookings-from-calendars.md",
+        "calendars of booking sites, unclear entries, failures"
+    ),
+    guide!(
+        "how-to/use-placeholders.md",
+        "values of the flat and the stay in texts"
+    ),
+    guide!(
+        "how-to/translate-texts.md",
+        "machine translation by a service of your own"
+    ),
+    guide!(
+        "how-to/run-on-a-database.md",
+        "SQLite, PostgreSQL, poolers, replicas, fail-over, several nodes, Redis"
+    ),
+    guide!(
+        "how-to/distribute-organizations.md",
+        "several PostgreSQL servers, with Citus"
+    ),
+    guide!(
+        "how-to/run-behind-a-proxy.md",
+        "time-outs, limits, paths and health checks of a proxy"
+    ),
+    guide!(
+        "how-to/caddy.md",
+        "the configuration for Caddy, and a public address below a path"
+    ),
+    guide!(
+        "how-to/nginx.md",
+        "the configuration for nginx, and a public address below a path"
+    ),
+    guide!(
+        "how-to/haproxy.md",
+        "the configuration for HAProxy, and a public address below a path"
+    ),
+    guide!(
+        "how-to/traefik.md",
+        "the configuration for Traefik, and a public address below a path"
+    ),
+    guide!(
+        "how-to/set-up-a-domain.md",
+        "the guest's page under a name of your own: DNS record, certificate, test"
+    ),
+    guide!("how-to/serve-tls.md", "certificates without a proxy"),
+    guide!(
+        "how-to/store-files.md",
+        "a directory or a bucket for files of guests, and photos of reviews"
+    ),
+    guide!(
+        "how-to/connect-devices.md",
+        "a service that carries out commands to devices"
+    ),
+    guide!(
+        "how-to/offer-wallet-passes.md",
+        "a signing certificate for passes"
+    ),
+    guide!(
+        "how-to/back-up-and-restore.md",
+        "copies of the database, and starting from one"
+    ),
+    guide!("how-to/upgrade.md", "replacing one version by the next"),
+    guide!(
+        "how-to/erase-an-organization.md",
+        "what is deleted, and when"
+    ),
+    guide!(
+        "how-to/run-the-benchmark.md",
+        "measuring a build on your machine"
+    ),
+    guide!(
+        "how-to/run-the-long-tests.md",
+        "failures, hostile clients, long loads"
+    ),
+    guide!("how-to/troubleshoot.md", "symptoms, causes, and what to do"),
+];
+
+static REFERENCE: [Guide; 13] = [
+    guide!(
+        "reference/commands.md",
+        "commands, flags, variables, secrets, shutdown"
+    ),
+    guide!(
+        "reference/monitoring.md",
+        "health checks, metrics, log lines, traces"
+    ),
+    guide!("reference/limits.md", "every limit and deadline"),
+    guide!(
+        "reference/tools.md",
+        "addresses and sets of the tools for assistants"
+    ),
+    guide!("reference/oauth.md", "sorts of apps, connections, errors"),
+    guide!(
+        "reference/signing-in.md",
+        "addresses, cookies, ends of sessions, log lines"
+    ),
+    guide!("reference/console.md", "the screens for members"),
+    guide!("reference/portals.md", "which portal a property gets"),
+    guide!(
+        "reference/pre-check-in.md",
+        "reasons, order, titles, questions, answers, activation"
+    ),
+    guide!(
+        "reference/charges.md",
+        "charges of a stay: amounts, accounts, moments, outcomes"
+    ),
+    guide!("reference/manuals.md", "visibility, order, texts, covers"),
+    guide!(
+        "reference/guest-page.md",
+        "what guests see and do on their page"
+    ),
+    guide!(
+        "reference/webhooks.md",
+        "events, deliveries, attempts, the log, targets"
+    ),
+];
+
+static RULES: [Guide; 27] = [
+    guide!(
+        "reference/rules/README.md",
+        "what rules are, and which page has which"
+    ),
+    guide!(
+        "reference/rules/errors.md",
+        "requests, answers, errors, retries, idempotency keys"
+    ),
+    guide!(
+        "reference/rules/limits.md",
+        "rate limits, sizes, pages of lists"
+    ),
+    guide!(
+        "reference/rules/access.md",
+        "credentials, permissions, callers limited to some properties"
+    ),
+    guide!(
+        "reference/rules/portals.md",
+        "fields, the default, copy, which portal serves a property"
+    ),
+    guide!(
+        "reference/rules/brandings.md",
+        "names, colours, links, the default"
+    ),
+    guide!(
+        "reference/rules/domains.md",
+        "hosts of brandings, guest links, requests under a domain"
+    ),
+    guide!(
+        "reference/rules/steps.md",
+        "types, activation, targeting, titles, questions, order, deposits"
+    ),
+    guide!(
+        "reference/rules/manuals.md",
+        "texts, covers, visibility rules, order, instructions"
+    ),
+    guide!(
+        "reference/rules/categories.md",
+        "titles, positions, deletion"
+    ),
+    guide!(
+        "reference/rules/translations.md",
+        "texts, languages, fallback, placeholders, machine translation"
+    ),
+    guide!(
+        "reference/rules/assignments.md",
+        "entity scopes, and assigning a portal"
+    ),
+    guide!(
+        "reference/rules/records.md",
+        "reservations and other records: kinds, reads, search"
+    ),
+    guide!(
+        "reference/rules/calendar-feeds.md",
+        "calendars of booking sites, and which reservations follow"
+    ),
+    guide!(
+        "reference/rules/devices.md",
+        "commands to devices, their checks and outcomes"
+    ),
+    guide!(
+        "reference/rules/sync.md",
+        "how a platform writes records, and which events it fires"
+    ),
+    guide!(
+        "reference/rules/stays.md",
+        "links, the guest view, messages, explanations, previews, the page"
+    ),
+    guide!(
+        "reference/rules/guest-requests.md",
+        "issues, surveys, extras, carts, instructions, wallet passes"
+    ),
+    guide!(
+        "reference/rules/pre-check-in.md",
+        "what guests save, files, states, reports, submission"
+    ),
+    guide!(
+        "reference/rules/submissions.md",
+        "review, flags, decisions, changes of guests"
+    ),
+    guide!(
+        "reference/rules/charges.md",
+        "amounts, moments, outcomes, stays that change"
+    ),
+    guide!(
+        "reference/rules/webhooks.md",
+        "subscriptions, targets, deliveries, ends"
+    ),
+    guide!(
+        "reference/rules/organizations.md",
+        "settings, erasure, the audit log"
+    ),
+    guide!(
+        "reference/rules/settings.md",
+        "values of settings, databases, clients behind a proxy"
+    ),
+    guide!(
+        "reference/rules/members.md",
+        "members, API keys, tokens, sign-in, sessions"
+    ),
+    guide!(
+        "reference/rules/oauth.md",
+        "clients, codes, tokens, grants, connections"
+    ),
+    guide!("reference/rules/tools.md", "tools, sets, results, refusals"),
+];
+
+static EXPLANATION: [Guide; 6] = [
+    guide!(
+        "explanation/scaling.md",
+        "which set-up to choose: one node, several nodes, a standby"
+    ),
+    guide!(
+        "explanation/capacity.md",
+        "what bounds writes, memory and growth"
+    ),
+    guide!(
+        "explanation/reliability.md",
+        "promises in case of failures, and their tests"
+    ),
+    guide!(
+        "explanation/stays.md",
+        "what happens to a pre-check-in when the stay, the people or the texts change"
+    ),
+    guide!(
+        "explanation/security.md",
+        "who may do what, and what is stored how"
+    ),
+    guide!(
+        "explanation/performance.md",
+        "the benchmark, its figures, and the reasons for them"
+    ),
+];
+
+/// The guides by kind, as the index lists them.
+static KINDS: [(&str, &[Guide]); 5] = [
+    ("Tutorials", &TUTORIALS),
+    ("How-to guides", &HOW_TO),
+    ("Reference", &REFERENCE),
+    ("Rules", &RULES),
+    ("Explanation", &EXPLANATION),
+];
+
+/// The text of `/llms.txt` (llmstxt.org). `{base}` stands for the public address.
 const LLMS: &str = "\
 # Vestibule
 
@@ -67,97 +399,281 @@ where to get one. Both do the same things under the same names: a tool is named 
 - Review what guests handed in: `listPrecheckinSubmissions`, `approvePrecheckin`, `requestPrecheckinChanges`
 - See a portal as a guest would: `createPortalPreview`, `POST /api/v1/portals/{id}/preview`
 
-## Guides
-
-{guides}
-## Reference
+{guides}## Interfaces
 
 - [OpenAPI 3.1 document]({base}/api/v1/openapi.json): every operation of the REST interface, with examples
 - [API reference]({base}/docs): the same as a page
 ";
 
-/// Their routes.
+/// The style sheet of the pages.
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| include_str!("../templates/guide.css").replace('\n', ""));
+
+/// The content security policy of the pages: this style sheet, and nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = BASE64_STANDARD.encode(Sha256::digest(&*STYLE));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
+    )
+});
+
+/// How a guide's Markdown becomes HTML: headings get the ids that links name. The renderer of
+/// manuals in `guest` keeps line ends and lowers headings, because its texts are typed by hosts; a
+/// guide is wrapped by hand and is a page of its own. So only the library is shared.
+static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
+    let mut options = Options::default();
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.header_id_prefix = Some(String::new());
+    options
+});
+
+/// The page of a guide.
+#[derive(Template)]
+#[template(path = "guide.html")]
+struct Page<'p> {
+    title: &'p str,
+    /// The way from the guide to `/docs/`, such as `../`.
+    up: String,
+    body: String,
+    style: &'p str,
+}
+
+impl Guide {
+    /// Returns the text of its first heading.
+    fn title(&self) -> &'static str {
+        let first = self.source.lines().next().unwrap_or_default();
+        first.trim_start_matches("# ")
+    }
+
+    /// Returns its Markdown without pictures and links that lead nowhere.
+    fn markdown(&self) -> &str {
+        self.markdown
+            .get_or_init(|| standing_alone(self.path, self.source))
+    }
+
+    /// Returns its page. A page that fails to render is its Markdown, which is never empty.
+    fn page(&self) -> &str {
+        self.page.get_or_init(|| {
+            let page = Page {
+                title: self.title(),
+                up: "../".repeat(self.path.matches('/').count()),
+                body: comrak::markdown_to_html(self.markdown(), &OPTIONS),
+                style: &STYLE,
+            };
+            page.render().unwrap_or_else(|_| self.markdown().to_owned())
+        })
+    }
+}
+
+/// Returns all guides that are served.
+fn guides() -> impl Iterator<Item = &'static Guide> {
+    let listed = KINDS.iter().flat_map(|(_, guides)| guides.iter());
+    std::iter::once(&CONTENTS).chain(listed)
+}
+
+/// Returns the routes of the guides.
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let llms = HeaderValue::from_static("text/plain; charset=utf-8");
-    let markdown = HeaderValue::from_static("text/markdown; charset=utf-8");
     let index = index(&service.kit.public_url);
     let mut router = Router::new().route("/llms.txt", get(async move || text(llms, index)));
-    for guide in &GUIDES {
-        let (kind, body) = (markdown.clone(), standing_alone(guide.text));
-        router = router.route(&format!("/docs/{}", guide.name), get(async move || text(kind, body)));
+    for guide in guides() {
+        router = router.route(
+            &format!("/docs/{}", guide.path),
+            get(async move |headers: HeaderMap| answer(guide, &headers)),
+        );
     }
     router
 }
 
-fn text(kind: HeaderValue, body: String) -> Response {
+/// Answers with a guide: its page to a client that accepts `text/html`, else its Markdown.
+fn answer(guide: &'static Guide, headers: &HeaderMap) -> Response {
+    let accepts_pages = headers.get_all(ACCEPT).iter().any(|kinds| {
+        kinds
+            .to_str()
+            .is_ok_and(|kinds| kinds.contains("text/html"))
+    });
+    let mut response = if accepts_pages {
+        let kind = HeaderValue::from_static("text/html; charset=utf-8");
+        let mut response = text(kind, guide.page());
+        let headers = response.headers_mut();
+        if let Ok(policy) = HeaderValue::from_str(&POLICY) {
+            headers.insert(CONTENT_SECURITY_POLICY, policy);
+        }
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        response
+    } else {
+        let kind = HeaderValue::from_static("text/markdown; charset=utf-8");
+        text(kind, guide.markdown())
+    };
+    let vary = HeaderValue::from_static("accept");
+    response.headers_mut().insert(VARY, vary);
+    response
+}
+
+fn text(kind: HeaderValue, body: impl Into<axum::body::Body>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    (headers, body).into_response()
+    (headers, body.into()).into_response()
 }
 
 fn index(base: &str) -> String {
-    let line = |Guide { name, title, about, .. }: &Guide| format!("- [{title}]({base}/docs/{name}): {about}\n");
-    LLMS.replace("{guides}", &GUIDES.iter().map(line).collect::<String>()).replace("{base}", base)
+    let line = |guide: &Guide| {
+        let Guide { path, about, .. } = guide;
+        format!("- [{}]({base}/docs/{path}): {about}\n", guide.title())
+    };
+    let section = |(kind, guides): (&str, &[Guide])| {
+        format!(
+            "## {kind}\n\n{}\n",
+            guides.iter().map(line).collect::<String>()
+        )
+    };
+    LLMS.replace(
+        "{guides}",
+        &KINDS.into_iter().map(section).collect::<String>(),
+    )
+    .replace("{base}", base)
 }
 
-/// A guide whose links lead to what is served: of what is not, what the link said is left, and nothing of a picture.
-fn standing_alone(text: &str) -> String {
+/// Removes pictures, and links to pages that are not served. The text of such a link stays.
+fn standing_alone(path: &str, text: &str) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, said, target, after)) = next_link(rest) {
         let is_picture = before.ends_with('!');
-        told.push_str(if is_picture { &before[..before.len() - 1] } else { before });
-        let page = target.split('#').next().unwrap_or_default();
-        let is_served = page.is_empty() || page.contains("://") || page.starts_with('/') || GUIDES.iter().any(|guide| guide.name == page);
-        match (is_picture, is_served) {
+        told.push_str(if is_picture {
+            &before[..before.len() - 1]
+        } else {
+            before
+        });
+        match (is_picture, is_served(path, target)) {
             (true, _) => {}
             (false, true) => told.extend(["[", said, "](", target, ")"]),
             (false, false) => told.push_str(said),
         }
         rest = after;
     }
-    told + rest
+    // Pictures and comments that are written as HTML.
+    without(&without(&(told + rest), "<img", ">"), "<!--", "-->")
 }
 
-/// The next link of a text: what stands before it, what it says, where it leads, what follows.
+/// Returns whether a link leads to a guide, to a place in its own page, or to another site.
+fn is_served(from: &str, target: &str) -> bool {
+    let page = target.split('#').next().unwrap_or_default();
+    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+    page.is_empty()
+        || page.contains("://")
+        || page.starts_with('/')
+        || guides().any(|guide| guide.path == joined(folder, page))
+}
+
+/// Joins a folder and a relative path, and resolves `.` and `..`.
+fn joined(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            // Above `docs/` nothing is served, so the part stays and no guide has that path.
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Removes everything from each `beginning` to the next `end`.
+fn without(text: &str, beginning: &str, end: &str) -> String {
+    let mut parts = text.split(beginning);
+    let before = parts.next().unwrap_or_default().to_owned();
+    parts.fold(before, |told, part| {
+        told + part.split_once(end).map_or("", |(_, after)| after)
+    })
+}
+
+/// Splits a text at its next link: the text before, the link's text, its target, and the text
+/// after.
 fn next_link(text: &str) -> Option<(&str, &str, &str, &str)> {
     let middle = text.find("](")?;
     let start = text[..middle].rfind('[')?;
     let end = middle + text[middle..].find(')')?;
-    Some((&text[..start], &text[start + 1..middle], &text[middle + 2..end], &text[end + 1..]))
+    Some((
+        &text[..start],
+        &text[start + 1..middle],
+        &text[middle + 2..end],
+        &text[end + 1..],
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The longest text of one page, in bytes. A language model reads a page as a whole.
+    const LONGEST: usize = 40_000;
+
     #[test]
     fn links_lead_to_what_is_served() {
-        let text = "See [it](manuals.md#rules), [why](decisions/0001.md), [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`.";
-        let alone = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`.";
-        assert_eq!(standing_alone(text), alone);
+        let text = "See [it](manuals.md#rules), [why](../decisions/0001.md), [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`, <img\nsrc=\"a.png\"><!-- note -->[up](../README.md).";
+        let alone = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`, [up](../README.md).";
+        assert_eq!(standing_alone("reference/portals.md", text), alone);
     }
 
     #[test]
-    fn no_guide_leads_nowhere_and_they_are_not_too_long() {
-        let mut size = 0;
-        for guide in &GUIDES {
-            let text = standing_alone(guide.text);
-            size += text.len();
-            assert!(text.starts_with("# "), "{}", guide.name);
-            assert!(!text.contains("](../") && !text.contains("](decisions"), "{}", guide.name);
+    fn paths_are_joined_as_browsers_join_them() {
+        for (folder, path, whole) in [
+            ("", "how-to/upgrade.md", "how-to/upgrade.md"),
+            ("reference/rules", "../limits.md", "reference/limits.md"),
+            ("how-to", "./upgrade.md", "how-to/upgrade.md"),
+            ("how-to", "../../src/app.rs", "../src/app.rs"),
+        ] {
+            assert_eq!(joined(folder, path), whole);
         }
-        assert!(size < 250_000, "{size}");
+    }
+
+    #[test]
+    fn no_guide_is_too_long() {
+        for guide in guides() {
+            let text = guide.markdown();
+            assert!(text.len() < LONGEST, "{}: {}", guide.path, text.len());
+            assert!(text.starts_with("# "), "{}", guide.path);
+        }
+    }
+
+    #[test]
+    fn every_document_is_served_but_decisions() {
+        let served: Vec<&str> = guides().map(|guide| guide.path).collect();
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let mut folders = vec![docs.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path
+                    .strip_prefix(&docs)
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned();
+                if path.is_dir() && name != "decisions" {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "md") {
+                    assert!(served.contains(&name.as_str()), "{name} is not served");
+                }
+            }
+        }
     }
 
     #[test]
     fn the_index_names_every_guide_where_it_is() {
         let index = index("https://stay.example");
-        for guide in &GUIDES {
-            assert!(index.contains(&format!("(https://stay.example/docs/{})", guide.name)));
+        for (_, guides) in KINDS {
+            for guide in guides {
+                assert!(index.contains(&format!("(https://stay.example/docs/{})", guide.path)));
+            }
         }
         assert!(!index.contains("{base}") && !index.contains("{guides}"));
     }

@@ -1,20 +1,28 @@
 //! Vestibule: guest portals for short-term rentals.
 //!
-//! `ARCHITECTURE.md` walks through the code as data flows. In one breath: the engine reads the list of operations that the
-//! chapters bring ([`app`]), takes every request through its one pipeline, and runs the operation on a transaction of the
-//! store; what happened leaves by [`events`] and the crate `delivery`; a guest sees it through [`guest`].
+//! `ARCHITECTURE.md` walks through the code as data flows. In short: the engine reads the list of
+//! operations that the chapters declare ([`app`]). It takes every request through one pipeline and
+//! runs the operation in a transaction of the store. Events leave through [`events`] and the crate
+//! `delivery`. Guests see the result through [`guest`].
 //!
-//! The chapters, each of which names only those before it: [`records`], [`events`], [`translations`], [`scopes`], [`portals`],
-//! [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`], [`platform`], [`people`], the authorization server, [`console`]. Above all: [`app`], [`server`], [`commands`].
+//! Each chapter names only chapters listed before it: [`records`], [`events`] and [`devices`],
+//! [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`],
+//! [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization server, [`console`]. Above
+//! all of them stand [`app`], [`server`] and [`commands`].
 
 pub mod app;
+mod browser;
+mod calendars;
 pub mod commands;
 pub mod config;
 pub mod console;
+pub mod devices;
 pub mod events;
 pub mod guest;
 mod guides;
 pub mod manuals;
+mod markdown;
+mod migrations;
 mod oauth;
 mod page;
 pub mod people;
@@ -25,19 +33,8 @@ pub mod records;
 pub mod scopes;
 pub mod search;
 pub mod server;
+pub mod tables;
 pub mod translations;
 pub mod words;
 
-/// How a PostgreSQL database is spread over several servers: by organization. The apps that members connect are no organization's.
-pub const SPREAD: store::Spread = store::Spread { root: ("organization", "id"), column: "organization_id", copied: &["oauth_app"] };
-
-/// The migrations of both databases, built into the binary.
-#[must_use]
-pub fn migrations() -> store::Migrations {
-    mod listed {
-        include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
-        pub(super) const ALL: [&[(&str, &str)]; 2] = [SQLITE, POSTGRES];
-    }
-    let [sqlite, postgres] = listed::ALL.map(store::Migrations::runner);
-    store::Migrations { sqlite, postgres }
-}
+pub use migrations::{SPREAD, migrations};

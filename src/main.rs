@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let log = match Log::begin(SPANS, spans) {
         Ok(log) => log,
         Err(message) => {
-            // Nobody may be there to read it; the exit code says the same.
+            // Standard error may be closed. The exit code reports the failure too.
             let _ = writeln!(std::io::stderr(), "vestibule: {message}");
             return ExitCode::FAILURE;
         }
@@ -30,12 +30,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), String> {
-    // The one place that chooses: every TLS connection of the process uses this provider.
-    rustls::crypto::ring::default_provider().install_default().map_err(|_| "a TLS provider was chosen twice")?;
+    // The TLS provider of the whole process is chosen here.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| "a TLS provider was installed twice")?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(processors) = cli.command.processors() {
         runtime.worker_threads(processors.get());
     }
-    let runtime = runtime.enable_all().build().map_err(|error| error.to_string())?;
+    let runtime = runtime
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
     runtime.block_on(commands::run(cli))
 }

@@ -1,4 +1,4 @@
-//! The yardstick for reads: a handler that does nothing but send a recorded answer.
+//! The yardstick for reads: a handler that only sends a recorded answer.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 /// Headers that the HTTP library writes itself.
 const WRITTEN: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
 
-/// An answer, as it is handed to the process that repeats it.
+/// An answer in the form in which it is handed to the process that repeats it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     headers: BTreeMap<String, String>,
@@ -26,14 +26,21 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Records what was answered.
+    /// Records an answer.
     pub fn of(answer: &Response<Bytes>) -> anyhow::Result<Self> {
-        let own = answer.headers().iter().filter(|(name, _)| !WRITTEN.contains(name));
-        let headers = own.map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
-        Ok(Self { headers: headers.collect::<anyhow::Result<_>>()?, body: answer.body().to_vec() })
+        let own = answer
+            .headers()
+            .iter()
+            .filter(|(name, _)| !WRITTEN.contains(name));
+        let headers =
+            own.map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
+        Ok(Self {
+            headers: headers.collect::<anyhow::Result<_>>()?,
+            body: answer.body().to_vec(),
+        })
     }
 
-    /// Writes it to a file.
+    /// Writes the answer to a file.
     pub fn save(&self, path: &Path) -> anyhow::Result<()> {
         serde_json::to_writer(File::create(path)?, self).with_context(|| path.display().to_string())
     }
@@ -43,15 +50,21 @@ impl Recorded {
 pub async fn serve(path: &Path) -> anyhow::Result<()> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let Recorded { headers, body } = serde_json::from_reader(BufReader::new(file))?;
-    let header = |(name, value): (String, String)| Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?));
-    let headers: HeaderMap = headers.into_iter().map(header).collect::<anyhow::Result<_>>()?;
+    let header = |(name, value): (String, String)| {
+        Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?))
+    };
+    let headers: HeaderMap = headers
+        .into_iter()
+        .map(header)
+        .collect::<anyhow::Result<_>>()?;
     let answer = (headers, Bytes::from(body));
     let router = Router::new().fallback(get(async move || answer.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut output = std::io::stdout();
     writeln!(output, "listening on http://{}", listener.local_addr()?)?;
     output.flush()?;
-    // As the service does. A connection that keeps its delay is none the worse here: each answer is one write.
+    // The service disables the delay too. It would make no difference here, because each answer is
+    // one write.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     Ok(axum::serve(listener, router).await?)
 }

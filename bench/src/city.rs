@@ -1,8 +1,9 @@
-//! An organization of the size of a city: properties, portals, pre-check steps, and the guest of one flat. What there is to
-//! read in it is in `library.rs`.
+//! Sets up an organization of the size of a city: properties, portals, pre-check steps, and the
+//! guest of one flat. Its manuals are in `library.rs`.
 //!
-//! What is drawn by chance is drawn the same way in every run, and steps and portals are assigned within the properties that
-//! every size has, so that the flat is reached by the same steps whatever else there is.
+//! Random choices are the same in every run. Steps and portals are assigned only to properties that
+//! exist at every size. The flat therefore gets the same steps, however many other properties there
+//! are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,44 +20,61 @@ use crate::keys::scattered;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// Properties of a city.
+/// Number of properties of a city.
 pub const LARGE: u64 = 16_055;
-/// A tenth of them.
+/// Number of properties of the smaller organization, a tenth of a city.
 pub const SMALL: u64 = 1_605;
-/// Pre-check steps, whatever the size.
+/// Number of pre-check steps at every size.
 pub const STEPS: u64 = 1_000;
 
-/// Groups of properties.
+/// Number of property groups.
 pub const GROUPS: u64 = 10;
-/// Tags.
 pub const TAGS: u64 = 70;
-/// Portals: the default one, then those assigned to a group, then those to tags, then those to properties.
+/// Number of portals. The first is the default; the next are assigned to a group each, then to
+/// tags, then to properties.
 const SERVING: u64 = 20;
-/// Steps that the stay must get, for its view to be worth measuring.
+/// The least number of steps that the stay must get, so that its view is worth measuring.
 const LEAST_SHOWN: usize = 20;
-/// Records that a sync takes at the most.
+/// The largest number of records in one sync.
 const BATCH: usize = 10_000;
-/// Things that are created at a time: writes of one organization are serial, but they share a commit.
+/// Number of objects created at the same time. Writes of one organization are serial, but they
+/// share a commit.
 const AT_ONCE: usize = 16;
 
 const SCOPES: &str = "/api/v1/entity-scopes";
 const TRANSLATIONS: &str = "/api/v1/translations";
 
-/// About as long as the rules of a house are.
+/// A text about as long as the house rules of a flat.
 const CONTRACT: &str = "The flat is for the guests named in the booking and for nobody else. There are no parties, there is no smoking, \
     not on the balcony either, and from 22:00 to 8:00 the stairwell and the patio are quiet. Keys that are lost are replaced at the \
     guest's cost. What breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, the dishes done and \
     the rubbish taken to the containers on the corner.";
-/// What a step of additional questions asks: how it is answered, the question, its options.
+/// The questions of a step with additional questions: kind of answer, question, options.
 const QUESTIONS: [(&str, &str, &[&str]); 5] = [
-    ("single_select", "How will you arrive?", &["By car", "By train", "By plane"]),
-    ("multi_select", "What shall we prepare?", &["A cot", "A high chair", "A parking space"]),
+    (
+        "single_select",
+        "How will you arrive?",
+        &["By car", "By train", "By plane"],
+    ),
+    (
+        "multi_select",
+        "What shall we prepare?",
+        &["A cot", "A high chair", "A parking space"],
+    ),
     ("yes_no", "Will you arrive after 22:00?", &[]),
-    ("free_form_input", "What is the number of your flight or train?", &[]),
-    ("free_form_input", "Is there anything else we should know?", &[]),
+    (
+        "free_form_input",
+        "What is the number of your flight or train?",
+        &[],
+    ),
+    (
+        "free_form_input",
+        "Is there anything else we should know?",
+        &[],
+    ),
 ];
 
-/// A kind of thing: as it is written, and what sets its ids apart.
+/// A kind of record: its name, and a number that makes its ids differ from those of other kinds.
 #[derive(Clone, Copy)]
 pub struct Kind(pub &'static str, pub u64);
 
@@ -71,7 +89,7 @@ const PORTAL: Kind = Kind("portal_settings", 8);
 const STEP: Kind = Kind("precheck_step", 9);
 
 impl Kind {
-    /// Ids in no order, as those of the platform are.
+    /// Returns the id of this number. The ids are in random order, like those of the platform.
     pub fn id(self, number: u64) -> Uuid {
         Uuid::from_u64_pair(scattered(number), self.1)
     }
@@ -81,7 +99,7 @@ impl Kind {
     }
 }
 
-/// What chance chooses for one thing, the same in every run.
+/// A deterministic source of random choices for one object.
 pub struct Chance(u64);
 
 impl Chance {
@@ -89,103 +107,148 @@ impl Chance {
         Self((kind.1 << 40) + (number << 16))
     }
 
-    /// A number below `end`.
+    /// Returns a random number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 += 1;
         scattered(self.0) % end
     }
 
-    /// One to `most` ids out of `of`; the same one may come twice.
+    /// Returns 1 to `most` random ids out of `of`; an id may occur twice.
     pub fn some(&mut self, most: u64, of: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
         (0..=self.below(most)).map(|_| id(self.below(of))).collect()
     }
 }
 
-/// An organization, and what is asked of it.
+/// An organization, and the requests that are measured in it.
 pub struct City {
-    /// Its properties.
+    /// The number of its properties.
     pub properties: u64,
-    /// Who asks.
+    /// The client that makes the requests.
     pub client: Client,
-    /// What the guest of the flat sees.
+    /// The guest's view of the flat.
     pub stay: Page,
     /// The list of steps.
     pub list: Page,
 }
 
-/// Something to ask for.
+/// A GET request to measure.
 pub struct Page {
-    /// Where it is.
+    /// The path.
     path: String,
-    /// What is changed before it is looked at.
+    /// The portal that is changed before each request.
     changing: Changing,
-    /// How many things are in the answer.
+    /// The number of items in the answer.
     pub count: usize,
-    /// How long the answer is.
+    /// The length of the answer in bytes.
     pub bytes: usize,
 }
 
 impl City {
-    /// Sets it up on an empty server.
+    /// Sets up the organization on an empty server.
     pub async fn on(server: &Server, properties: u64) -> anyhow::Result<Self> {
         eprintln!("{properties} properties, {STEPS} steps: set-up");
         let (platform, client) = (setup::platform(server)?, setup::organization(server).await?);
         for records in records(properties).chunks(BATCH) {
             let batch = json!({ "isInitialSync": true, "records": records });
-            platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch)).await?;
+            platform
+                .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+                .await?;
         }
         let portals = Arc::new(portals(&client).await?);
         let steps = (0..STEPS).zip(types().into_iter().cycle());
-        all(steps.map(|(number, (step_type, own))| step(client.clone(), portals.clone(), number, step_type, own))).await?;
+        all(steps.map(|(number, (step_type, own))| {
+            step(client.clone(), portals.clone(), number, step_type, own)
+        }))
+        .await?;
 
         let stay = format!("/guest/v1/stays/{}", guest_token(&platform).await?);
         let stay = Page::seen(&client, &stay, |data| length(&data["precheckin"]["steps"])).await?;
-        ensure!(stay.count >= LEAST_SHOWN, "the stay gets {} steps, fewer than {LEAST_SHOWN}", stay.count);
+        ensure!(
+            stay.count >= LEAST_SHOWN,
+            "the stay gets {} steps, fewer than {LEAST_SHOWN}",
+            stay.count
+        );
         let list = Page::seen(&client, PRECHECK_STEPS, length).await?;
-        ensure!(u64::try_from(list.count)? == STEPS, "the list has {} steps in place of {STEPS}", list.count);
-        Ok(Self { properties, client, stay, list })
+        ensure!(
+            u64::try_from(list.count)? == STEPS,
+            "the list has {} steps in place of {STEPS}",
+            list.count
+        );
+        Ok(Self {
+            properties,
+            client,
+            stay,
+            list,
+        })
     }
 }
 
 impl Page {
-    /// Looks at it once, and counts what is in its data.
-    pub async fn seen(client: &Client, path: &str, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
+    /// Makes the request once and counts the items in its data.
+    pub async fn seen(
+        client: &Client,
+        path: &str,
+        count: impl Fn(&Value) -> usize,
+    ) -> anyhow::Result<Self> {
         let answer = client.ask(Method::GET, path, None).await?;
         let envelope: Value = serde_json::from_slice(answer.body())?;
         let changing = Changing::portal(client).await?;
-        Ok(Self { path: path.into(), changing, count: count(&envelope["data"]), bytes: answer.body().len() })
+        Ok(Self {
+            path: path.into(),
+            changing,
+            count: count(&envelope["data"]),
+            bytes: answer.body().len(),
+        })
     }
 
-    /// The same, looked at again.
-    pub async fn again(&self, client: &Client, count: impl Fn(&Value) -> usize) -> anyhow::Result<Self> {
+    /// Makes the same request again and counts the items of its answer.
+    pub async fn again(
+        &self,
+        client: &Client,
+        count: impl Fn(&Value) -> usize,
+    ) -> anyhow::Result<Self> {
         Self::seen(client, &self.path, count).await
     }
 
-    /// Where it is.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// How long it takes to look at it; as [`Client::latencies`] says.
-    pub async fn latencies(&self, client: &Client, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
-        client.latencies(&self.path, &self.changing, length, least).await
+    /// Measures how long the request takes; see [`Client::latencies`].
+    pub async fn latencies(
+        &self,
+        client: &Client,
+        length: Duration,
+        least: usize,
+    ) -> anyhow::Result<Vec<f64>> {
+        client
+            .latencies(&self.path, &self.changing, length, least)
+            .await
     }
 }
 
-/// What opens the stay.
+/// Returns the token of the guest link for the stay.
 pub async fn guest_token(platform: &Client) -> anyhow::Result<String> {
-    let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
+    let link = format!(
+        "{ORGANIZATION}/reservations/{}/guest-link",
+        RESERVATION.id(0)
+    );
     let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
-    Ok(link["token"].as_str().context("a guest link without its token")?.to_owned())
+    Ok(link["token"]
+        .as_str()
+        .context("a guest link without its token")?
+        .to_owned())
 }
 
-/// How long a list is.
+/// Returns the length of a list.
 pub fn length(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)
 }
 
-/// Does everything, some of it at a time.
-pub async fn all(tasks: impl Iterator<Item = impl Future<Output = anyhow::Result<()>> + Send + 'static>) -> anyhow::Result<()> {
+/// Runs all tasks, at most `AT_ONCE` at a time.
+pub async fn all(
+    tasks: impl Iterator<Item = impl Future<Output = anyhow::Result<()>> + Send + 'static>,
+) -> anyhow::Result<()> {
     let mut running = JoinSet::new();
     for task in tasks {
         if running.len() >= AT_ONCE
@@ -201,20 +264,30 @@ pub async fn all(tasks: impl Iterator<Item = impl Future<Output = anyhow::Result
     Ok(())
 }
 
-/// What the platform keeps in step, what is named before what names it.
+/// Returns the records that the platform syncs. A record comes before those that refer to it.
 fn records(properties: u64) -> Vec<Value> {
-    let groups = (0..GROUPS).map(|number| GROUP.record(number, json!({ "name": format!("District {number}") })));
-    let tags = (0..TAGS).map(|number| TAG.record(number, json!({ "name": format!("Neighbourhood {number}") })));
+    let groups = (0..GROUPS)
+        .map(|number| GROUP.record(number, json!({ "name": format!("District {number}") })));
+    let tags = (0..TAGS)
+        .map(|number| TAG.record(number, json!({ "name": format!("Neighbourhood {number}") })));
     let accounts = [
-        PAYMENT_ACCOUNT.record(0, json!({ "name": "Main account", "isActive": true, "isDefault": true })),
+        PAYMENT_ACCOUNT.record(
+            0,
+            json!({ "name": "Main account", "isActive": true, "isDefault": true }),
+        ),
         CHECK_ACCOUNT.record(0, json!({ "name": "Background checks" })),
         FEE.record(0, json!({ "name": "Tourist tax" })),
     ];
     let properties = (0..properties).map(|number| in_city(property(number), number));
-    groups.chain(tags).chain(accounts).chain(properties).chain([stay()]).collect()
+    groups
+        .chain(tags)
+        .chain(accounts)
+        .chain(properties)
+        .chain([stay()])
+        .collect()
 }
 
-/// Somebody's stay in the flat.
+/// Returns a stay in the flat.
 pub fn stay() -> Value {
     let data = json!({
         "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
@@ -224,7 +297,7 @@ pub fn stay() -> Value {
     RESERVATION.record(0, data)
 }
 
-/// A flat in a group, with two tags.
+/// Adds a group and two tags to a property.
 fn in_city(mut property: Value, number: u64) -> Value {
     let mut chance = Chance::of(PROPERTY, number);
     let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
@@ -234,7 +307,7 @@ fn in_city(mut property: Value, number: u64) -> Value {
     property
 }
 
-/// A flat.
+/// Returns a property.
 pub fn property(number: u64) -> Value {
     let data = json!({
         "name": format!("Flat {number}, two rooms and a balcony"), "timezone": "Europe/Madrid", "country": "ES",
@@ -244,7 +317,7 @@ pub fn property(number: u64) -> Value {
     PROPERTY.record(number, data)
 }
 
-/// Creates the portals; their ids, by number.
+/// Creates the portals. Returns their ids by number.
 async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     let mut portals = BTreeMap::new();
     for number in 0..SERVING {
@@ -257,25 +330,49 @@ async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
             0 => continue,
             1..=5 => ("propertyGroupIds", vec![GROUP.id(number)]),
             6..=12 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
-            _ => ("propertyIds", chance.some(50, SMALL, |property| PROPERTY.id(property))),
+            _ => (
+                "propertyIds",
+                chance.some(50, SMALL, |property| PROPERTY.id(property)),
+            ),
         };
         assign(client, PORTAL, id, field, &targets).await?;
     }
     Ok(portals)
 }
 
-/// Every type of step, with what it takes to be active.
+/// Returns every type of step, with the fields that it needs to be active.
 fn types() -> [(&'static str, Value); 12] {
     [
-        ("your_details", json!({ "requiredGuestFields": ["phone", "email"] })),
-        ("identity_check", json!({ "identityFlagPolicy": { "guest_underage": "review" }, "minimumGuestAge": 18 })),
-        ("background_check", json!({ "backgroundCheckAccountId": CHECK_ACCOUNT.id(0) })),
+        (
+            "your_details",
+            json!({ "requiredGuestFields": ["phone", "email"] }),
+        ),
+        (
+            "identity_check",
+            json!({ "identityFlagPolicy": { "guest_underage": "review" }, "minimumGuestAge": 18 }),
+        ),
+        (
+            "background_check",
+            json!({ "backgroundCheckAccountId": CHECK_ACCOUNT.id(0) }),
+        ),
         ("other_guests", json!({})),
-        ("authority_reporting", json!({ "authorityProvider": "police" })),
-        // The questions are of its own.
-        ("additional_questions", json!({ "isManualReviewEnabled": true })),
-        ("document_upload", json!({ "requiredDocumentTypes": ["passport", "id_card"], "isManualReviewEnabled": true })),
-        ("agreement", json!({ "agreementType": "text", "contractTemplateText": CONTRACT, "isMandatorySigning": true })),
+        (
+            "authority_reporting",
+            json!({ "authorityProvider": "police" }),
+        ),
+        // Each of these steps gets questions of its own.
+        (
+            "additional_questions",
+            json!({ "isManualReviewEnabled": true }),
+        ),
+        (
+            "document_upload",
+            json!({ "requiredDocumentTypes": ["passport", "id_card"], "isManualReviewEnabled": true }),
+        ),
+        (
+            "agreement",
+            json!({ "agreementType": "text", "contractTemplateText": CONTRACT, "isMandatorySigning": true }),
+        ),
         ("mandatory_fee", json!({ "feeProductIds": [FEE.id(0)] })),
         (
             "damage_deposit",
@@ -289,19 +386,30 @@ fn types() -> [(&'static str, Value); 12] {
     ]
 }
 
-/// Which reservations get a step: the stay passes the first three and fails the other two.
+/// Returns a rule that decides which reservations get a step. The stay passes the first three and
+/// fails the other two.
 fn rules(number: u64) -> Value {
     match number {
         0 => json!({ "minLos": 2, "maxLos": 28 }),
         1 => json!({ "leadTimeMinDays": 3, "leadTimeMaxDays": 365 }),
-        2 => json!({ "inclusionType": "all_except_selected", "excludedSources": ["booking.com"], "isReturningGuestExcluded": true }),
+        2 => {
+            json!({ "inclusionType": "all_except_selected", "excludedSources": ["booking.com"], "isReturningGuestExcluded": true })
+        }
         3 => json!({ "minLos": 7 }),
-        _ => json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["airbnb", "booking.com"] }),
+        _ => {
+            json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["airbnb", "booking.com"] })
+        }
     }
 }
 
-/// Creates a step and assigns it; what it is like depends on its number alone.
-async fn step(client: Client, portals: Arc<BTreeMap<u64, Uuid>>, number: u64, step_type: &'static str, own: Value) -> anyhow::Result<()> {
+/// Creates a step and assigns it. Its content depends only on its number.
+async fn step(
+    client: Client,
+    portals: Arc<BTreeMap<u64, Uuid>>,
+    number: u64,
+    step_type: &'static str,
+    own: Value,
+) -> anyhow::Result<()> {
     let mut chance = Chance::of(STEP, number);
     let general = json!({
         "stepType": step_type, "nickname": format!("Step {number}"), "sortOrder": number, "isActive": chance.below(2) == 0,
@@ -319,15 +427,24 @@ async fn step(client: Client, portals: Arc<BTreeMap<u64, Uuid>>, number: u64, st
     let id = created(&client, PRECHECK_STEPS, &step).await?;
     let (field, targets) = match chance.below(20) {
         0..=6 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
-        7..=10 => ("propertyGroupIds", chance.some(2, GROUPS, |group| GROUP.id(group))),
-        11..=13 => ("portalSettingsIds", chance.some(2, SERVING, |portal| portals[&portal])),
-        14..=17 => ("propertyIds", chance.some(50, SMALL, |property| PROPERTY.id(property))),
+        7..=10 => (
+            "propertyGroupIds",
+            chance.some(2, GROUPS, |group| GROUP.id(group)),
+        ),
+        11..=13 => (
+            "portalSettingsIds",
+            chance.some(2, SERVING, |portal| portals[&portal]),
+        ),
+        14..=17 => (
+            "propertyIds",
+            chance.some(50, SMALL, |property| PROPERTY.id(property)),
+        ),
         _ => return Ok(()),
     };
     assign(&client, STEP, id, field, &targets).await
 }
 
-/// The questions of a step, each text a translation of its own.
+/// Creates the questions of a step. Each text is a translation of its own.
 async fn questions(client: &Client) -> anyhow::Result<Value> {
     let mut questions = Vec::new();
     for (kind, question, names) in QUESTIONS {
@@ -336,29 +453,48 @@ async fn questions(client: &Client) -> anyhow::Result<Value> {
         for name in names {
             options.push(json!({ "nameMlTextId": translation(client, name).await? }));
         }
-        questions.push(json!({ "kind": kind, "textMlTextId": text, "isRequired": true, "options": options }));
+        questions.push(
+            json!({ "kind": kind, "textMlTextId": text, "isRequired": true, "options": options }),
+        );
     }
     Ok(questions.into())
 }
 
-/// A text that a question or an option links; its id.
+/// Creates a text for a question or an option. Returns its id.
 async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
-    created(client, TRANSLATIONS, &json!({ "sourceTable": "precheck_question", "text": text })).await
+    created(
+        client,
+        TRANSLATIONS,
+        &json!({ "sourceTable": "precheck_question", "text": text }),
+    )
+    .await
 }
 
-/// Creates something; its id.
+/// Creates an object. Returns its id.
 pub async fn created(client: &Client, path: &str, body: &Value) -> anyhow::Result<Uuid> {
     let created = client.data(Method::POST, path, Some(body)).await?;
-    Ok(created["id"].as_str().context("something created without an id")?.parse()?)
+    Ok(created["id"]
+        .as_str()
+        .context("something created without an id")?
+        .parse()?)
 }
 
-/// Replaces what something is assigned to.
-pub async fn assign(client: &Client, kind: Kind, id: Uuid, field: &str, targets: &[Uuid]) -> anyhow::Result<()> {
+/// Replaces the assignments of an object.
+pub async fn assign(
+    client: &Client,
+    kind: Kind,
+    id: Uuid,
+    field: &str,
+    targets: &[Uuid],
+) -> anyhow::Result<()> {
     let scopes = json!({ "entityType": kind.0, "entityId": id, field: targets });
-    client.ask(Method::POST, SCOPES, Some(&scopes)).await.map(drop)
+    client
+        .ask(Method::POST, SCOPES, Some(&scopes))
+        .await
+        .map(drop)
 }
 
-/// One object of the fields of two.
+/// Merges the fields of two objects.
 fn together(mut one: Value, other: Value) -> Value {
     if let (Some(fields), Value::Object(others)) = (one.as_object_mut(), other) {
         fields.extend(others);

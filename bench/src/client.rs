@@ -1,4 +1,4 @@
-//! Who asks: an HTTP connection, one request made after another.
+//! A client of the service: HTTP connections on which one request follows another.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use uuid::Uuid;
 use crate::keys::Keys;
 use crate::setup;
 
-/// Paths that are measured.
+/// Paths of the measured lists.
 pub const PORTALS: &str = "/api/v1/portals";
 pub const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
 
-/// A caller of one server, with one credential.
+/// A client of one server, with one credential.
 #[derive(Debug, Clone)]
 pub struct Client {
     address: SocketAddr,
@@ -35,49 +35,72 @@ pub struct Client {
 }
 
 impl Client {
-    /// A caller with a bearer token.
+    /// Creates a client with a bearer token.
     pub fn new(address: SocketAddr, token: &str) -> anyhow::Result<Self> {
         let host = HeaderValue::from_str(&address.to_string())?;
         let authorization = HeaderValue::from_str(&format!("Bearer {token}"))?;
-        Ok(Self { address, host, authorization })
+        Ok(Self {
+            address,
+            host,
+            authorization,
+        })
     }
 
-    /// The same caller, of another server.
+    /// Returns the same client for another server.
     pub fn at(&self, address: SocketAddr) -> anyhow::Result<Self> {
         let host = HeaderValue::from_str(&address.to_string())?;
-        Ok(Self { address, host, authorization: self.authorization.clone() })
+        Ok(Self {
+            address,
+            host,
+            authorization: self.authorization.clone(),
+        })
     }
 
     fn request(&self, method: Method, path: &str) -> Builder {
         let request = Request::builder().method(method).uri(path);
-        request.header(HOST, &self.host).header(AUTHORIZATION, &self.authorization)
+        request
+            .header(HOST, &self.host)
+            .header(AUTHORIZATION, &self.authorization)
     }
 
     fn read(&self, path: &str, coding: Coding) -> Builder {
         let request = self.request(Method::GET, path);
-        if coding == Coding::Gzip { request.header(ACCEPT_ENCODING, "gzip") } else { request }
+        if coding == Coding::Gzip {
+            request.header(ACCEPT_ENCODING, "gzip")
+        } else {
+            request
+        }
     }
 
-    /// Reads what is at a path, as it comes.
+    /// Reads a path and returns the body without decoding it.
     pub async fn coded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
         let request = self.read(path, coding).body(Full::default())?;
         let (head, body) = self.connect().await?.send(request).await?.into_parts();
         ensure!(head.status.is_success(), "GET {path}: {}", head.status);
-        ensure!(head.headers.contains_key(CONTENT_ENCODING) == (coding == Coding::Gzip), "GET {path}: not {coding:?}");
+        ensure!(
+            head.headers.contains_key(CONTENT_ENCODING) == (coding == Coding::Gzip),
+            "GET {path}: not {coding:?}"
+        );
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
-    /// Makes one request on a connection of its own; anything but a success is an error.
-    pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Response<Bytes>> {
-        self.ask_on(&mut self.connect().await?, method, path, body).await
+    /// Makes one request on a new connection. Any status but a success is an error.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Response<Bytes>> {
+        self.ask_on(&mut self.connect().await?, method, path, body)
+            .await
     }
 
-    /// A connection to ask on.
+    /// Opens a connection for requests.
     pub async fn connect(&self) -> anyhow::Result<Connection> {
         Connection::open(self.address).await
     }
 
-    /// [`Client::ask`], on a connection that is there.
+    /// Makes a request like [`Client::ask`], on an open connection.
     pub async fn ask_on(
         &self,
         connection: &mut Connection,
@@ -86,30 +109,57 @@ impl Client {
         body: Option<&Value>,
     ) -> anyhow::Result<Response<Bytes>> {
         let what = format!("{method} {path}");
-        let request = self.request(method, path).header(CONTENT_TYPE, "application/json");
+        let request = self
+            .request(method, path)
+            .header(CONTENT_TYPE, "application/json");
         let request = request.body(Full::from(body.map(Value::to_string).unwrap_or_default()))?;
         let (head, body) = connection.send(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        ensure!(head.status.is_success(), "{what}: {} {}", head.status, String::from_utf8_lossy(&body));
+        ensure!(
+            head.status.is_success(),
+            "{what}: {} {}",
+            head.status,
+            String::from_utf8_lossy(&body)
+        );
         Ok(Response::from_parts(head, body))
     }
 
-    /// [`Client::ask`], for the `data` of the envelope.
-    pub async fn data(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
+    /// Makes a request like [`Client::ask`] and returns the `data` of the envelope.
+    pub async fn data(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> anyhow::Result<Value> {
         let response = self.ask(method, path, body).await?;
         let mut envelope: Value = serde_json::from_slice(response.body())?;
-        envelope.get_mut("data").map(Value::take).context("an answer without data")
+        envelope
+            .get_mut("data")
+            .map(Value::take)
+            .context("an answer without data")
     }
 
-    /// Reads what is at a path again and again on one connection, for `length` and `least` times at the least: how many
-    /// milliseconds each took, from before it was asked for until it was read to the end. Before each, something that is
-    /// configured is changed, so that nothing of an answer is one that was remembered.
-    pub async fn latencies(&self, path: &str, changing: &Changing, length: Duration, least: usize) -> anyhow::Result<Vec<f64>> {
+    /// Reads a path repeatedly on one connection, for `length` and at least `least` times. Returns
+    /// how many milliseconds each request took, from sending to the end of the answer. A
+    /// configuration change precedes each request, so that no part of an answer comes from memory.
+    pub async fn latencies(
+        &self,
+        path: &str,
+        changing: &Changing,
+        length: Duration,
+        least: usize,
+    ) -> anyhow::Result<Vec<f64>> {
         let mut connection = Connection::open(self.address).await?;
         let mut latencies = Vec::new();
         let begun = Instant::now();
         while latencies.len() < least || begun.elapsed() < length {
-            self.ask_on(&mut connection, Method::PATCH, &changing.path, Some(&changing.next())).await?;
+            self.ask_on(
+                &mut connection,
+                Method::PATCH,
+                &changing.path,
+                Some(&changing.next()),
+            )
+            .await?;
             let request = self.request(Method::GET, path).body(Full::default())?;
             let asked = Instant::now();
             let (status, _) = connection.exchange(request).await?;
@@ -120,38 +170,53 @@ impl Client {
     }
 }
 
-/// A portal that serves nothing and is changed again and again.
+/// A portal that serves no property and is changed repeatedly.
 pub struct Changing {
     path: String,
     notes: Keys,
 }
 
 impl Changing {
-    /// Creates it.
+    /// Creates the portal.
     pub async fn portal(client: &Client) -> anyhow::Result<Self> {
-        let name = format!("Changing {}", client.data(Method::GET, PORTALS, None).await?.as_array().map_or(0, Vec::len));
-        let portal = client.data(Method::POST, PORTALS, Some(&json!({ "name": name }))).await?;
+        let name = format!(
+            "Changing {}",
+            client
+                .data(Method::GET, PORTALS, None)
+                .await?
+                .as_array()
+                .map_or(0, Vec::len)
+        );
+        let portal = client
+            .data(Method::POST, PORTALS, Some(&json!({ "name": name })))
+            .await?;
         let id = portal["id"].as_str().context("a portal without an id")?;
-        Ok(Self { path: format!("{PORTALS}/{id}"), notes: Keys::default() })
+        Ok(Self {
+            path: format!("{PORTALS}/{id}"),
+            notes: Keys::default(),
+        })
     }
 
-    /// What changes it once more.
+    /// Returns the body of the next change.
     fn next(&self) -> Value {
         json!({ "data": { "supportNotes": self.notes.next() } })
     }
 
-    /// Changes it once more.
+    /// Changes the portal once more.
     pub async fn change(&self, client: &Client) -> anyhow::Result<()> {
-        client.ask(Method::PATCH, &self.path, Some(&self.next())).await.map(drop)
+        client
+            .ask(Method::PATCH, &self.path, Some(&self.next()))
+            .await
+            .map(drop)
     }
 }
 
-/// How an answer may be coded.
+/// The coding of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// As it is.
+    /// Not compressed.
     Identity,
-    /// By gzip.
+    /// Compressed by gzip.
     Gzip,
 }
 
@@ -163,7 +228,7 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends with its sender; what goes wrong with it, the sender reports.
+        // The task ends with its sender, and the sender reports any error.
         tokio::spawn(async move { drop(connection.await) });
         Ok(Self(sender))
     }
@@ -173,8 +238,12 @@ impl Connection {
         Ok(self.0.send_request(request).await?)
     }
 
-    /// Makes a request and reads its answer to the end: the status, and how many bytes the body had.
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> anyhow::Result<(StatusCode, u64)> {
+    /// Makes a request and reads its answer to the end. Returns the status and the length of the
+    /// body in bytes.
+    async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> anyhow::Result<(StatusCode, u64)> {
         let response = self.send(request).await?;
         let status = response.status();
         let mut body = response.into_body();
@@ -186,23 +255,23 @@ impl Connection {
     }
 }
 
-/// Load: the same request over and over, each worker on its own connection.
+/// A load of the same request, repeated by workers with a connection each.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// Who asks.
+    /// The client of the requests.
     pub client: Client,
-    /// What is asked.
+    /// The request.
     pub ask: Ask,
 }
 
-/// What is asked.
+/// A request that is repeated.
 #[derive(Debug, Clone)]
 pub enum Ask {
-    /// What is at a path, compressed or as it is.
+    /// A read of a path, compressed or not.
     Read(Arc<str>, Coding),
-    /// A new portal, each under its own idempotency key.
+    /// The creation of a portal, each with its own idempotency key.
     Create(Keys),
-    /// The same, each by another of these callers.
+    /// The same, by each of these clients in turn.
     CreateBy(Keys, Arc<[Client]>),
 }
 
@@ -213,7 +282,7 @@ impl Requests {
             Ask::Create(keys) => create(&self.client, keys.next()),
             Ask::CreateBy(keys, clients) => {
                 let key = keys.next();
-                // They are numbered, from the lowest bits on.
+                // The lowest bits of a key are its number.
                 let turn = usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
                 create(&clients[turn], key)
             }
@@ -223,8 +292,12 @@ impl Requests {
 
 fn create(client: &Client, key: Uuid) -> http::Result<Request<Full<Bytes>>> {
     let body = setup::portal(&key.to_string()).to_string();
-    let request = client.request(Method::POST, PORTALS).header(CONTENT_TYPE, "application/json");
-    request.header("idempotency-key", key.to_string()).body(Full::from(body))
+    let request = client
+        .request(Method::POST, PORTALS)
+        .header(CONTENT_TYPE, "application/json");
+    request
+        .header("idempotency-key", key.to_string())
+        .body(Full::from(body))
 }
 
 #[async_trait]
@@ -235,10 +308,19 @@ impl BenchSuite for Requests {
         Connection::open(self.client.address).await
     }
 
-    async fn bench(&mut self, connection: &mut Connection, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
+    async fn bench(
+        &mut self,
+        connection: &mut Connection,
+        _iteration: &IterInfo,
+    ) -> anyhow::Result<IterReport> {
         let request = self.next()?;
         let begun = Instant::now();
         let (status, bytes) = connection.exchange(request).await?;
-        Ok(IterReport { duration: begun.elapsed(), status: status.into(), bytes, items: 1 })
+        Ok(IterReport {
+            duration: begun.elapsed(),
+            status: status.into(),
+            bytes,
+            items: 1,
+        })
     }
 }

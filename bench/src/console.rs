@@ -1,7 +1,8 @@
-//! The console in an organization of the size of a city: how long each of its pages takes and how large it is.
+//! Measures the console in an organization of the size of a city: the time and size of each page.
 //!
-//! Pages are found as a person finds them, by following links from the first one; of those that differ by what they are about alone two
-//! are looked at. Before each look something that is configured is changed, so that nothing of an answer is one that was remembered.
+//! Pages are found as a person finds them, by following links from the first page. Of pages that
+//! differ only in the object they show, two are measured. A configuration change precedes each
+//! request, so that no part of an answer comes from memory.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -25,19 +26,19 @@ use crate::report::{figure, median};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// Stays, from so many days before today until so many after.
+/// Number of stays, and the number of days they are spread over, half of them before today.
 const STAYS: u64 = 100_000;
 const DAYS: u64 = 730;
-/// Stays of one sync.
+/// Stays in one sync.
 const BATCH: u64 = 10_000;
 const STAY: Kind = Kind("reservation", 11);
-/// Looks at a page, and addresses of a sort that are looked at.
+/// Requests for each page, and the number of pages measured of each kind.
 const LOOKS: usize = 15;
 const OF_A_SORT: usize = 2;
-/// What a page may take at the median, and how large it may be.
+/// The limit of a page's median time, and of its size.
 const MOST_MILLISECONDS: f64 = 50.0;
 const MOST_BYTES: usize = 100 << 10;
-/// What is asked for by typing.
+/// Pages that a person reaches by typing.
 const TYPED: [&str; 6] = [
     "/console/search?query=flat",
     "/console/search?query=balcony+77",
@@ -47,13 +48,13 @@ const TYPED: [&str; 6] = [
     "/console/manuals?search=how+it+works",
 ];
 
-/// A page that was looked at.
+/// The measurements of one kind of page.
 struct Look {
     bytes: usize,
     milliseconds: Vec<f64>,
 }
 
-/// A member's browser.
+/// The browser of a member.
 struct Browser {
     http: reqwest::Client,
     root: String,
@@ -61,11 +62,13 @@ struct Browser {
 }
 
 impl Browser {
-    /// Signs a new member in who may do everything.
+    /// Signs in a new member who has all permissions.
     async fn signed_in(server: &Server, platform: &Client) -> anyhow::Result<Self> {
-        // It fails where it was chosen before, which is as good.
+        // Fails if a provider was installed before, which serves the same purpose.
         drop(ring::default_provider().install_default());
-        let http = reqwest::Client::builder().redirect(Policy::none()).build()?;
+        let http = reqwest::Client::builder()
+            .redirect(Policy::none())
+            .build()?;
         let root = format!("http://{}", server.address);
         let member = format!("{ORGANIZATION}/members/{}", Kind("member", 12).id(0));
         let body = json!({
@@ -73,34 +76,75 @@ impl Browser {
             "isTwoFactorEnrolled": true,
         });
         platform.ask(Method::PUT, &member, Some(&body)).await?;
-        let link = platform.data(Method::POST, &format!("{member}/sign-in-links"), Some(&json!({ "returnTo": "/console" }))).await?;
+        let link = platform
+            .data(
+                Method::POST,
+                &format!("{member}/sign-in-links"),
+                Some(&json!({ "returnTo": "/console" })),
+            )
+            .await?;
         let url = link["url"].as_str().context("a link without its address")?;
-        let path = url.find("/sign-in").map(|place| &url[place..]).context("a link that leads elsewhere")?;
-        let mut browser = Self { http, root, cookie: String::new() };
+        let path = url
+            .find("/sign-in")
+            .map(|place| &url[place..])
+            .context("a link that leads elsewhere")?;
+        let mut browser = Self {
+            http,
+            root,
+            cookie: String::new(),
+        };
         let (_, page) = browser.get(path).await?;
         let field = |name: &str| {
-            let value = page.split(&format!("name=\"{name}\" value=\"")).nth(1)?.split('"').next()?;
+            let value = page
+                .split(&format!("name=\"{name}\" value=\""))
+                .nth(1)?
+                .split('"')
+                .next()?;
             Some((name.to_owned(), value.to_owned()))
         };
-        let fields = [field("form"), field("ticket")].into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
-        let request = browser.http.post(format!("{}/sign-in", browser.root)).header("origin", &browser.root);
-        let request = request.header("content-type", "application/x-www-form-urlencoded").body(fields.collect::<Vec<_>>().join("&"));
+        let fields = [field("form"), field("ticket")]
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| format!("{name}={value}"));
+        let request = browser
+            .http
+            .post(format!("{}/sign-in", browser.root))
+            .header("origin", &browser.root);
+        let request = request
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(fields.collect::<Vec<_>>().join("&"));
         let answer = request.header(COOKIE, &browser.cookie).send().await?;
-        ensure!(answer.headers().contains_key(LOCATION), "nobody is signed in: {}", answer.status());
+        ensure!(
+            answer.headers().contains_key(LOCATION),
+            "nobody is signed in: {}",
+            answer.status()
+        );
         browser.keep(&answer);
         Ok(browser)
     }
 
     fn keep(&mut self, answer: &reqwest::Response) {
-        for line in answer.headers().get_all(SET_COOKIE).iter().filter_map(|line| line.to_str().ok()) {
+        for line in answer
+            .headers()
+            .get_all(SET_COOKIE)
+            .iter()
+            .filter_map(|line| line.to_str().ok())
+        {
             let pair = line.split(';').next().unwrap_or_default();
-            self.cookie = if self.cookie.is_empty() { pair.to_owned() } else { format!("{}; {pair}", self.cookie) };
+            self.cookie = if self.cookie.is_empty() {
+                pair.to_owned()
+            } else {
+                format!("{}; {pair}", self.cookie)
+            };
         }
     }
 
-    /// The status of a page, and the page.
+    /// Returns the status of a page, and the page.
     async fn get(&mut self, path: &str) -> anyhow::Result<(u16, String)> {
-        let request = self.http.get(format!("{}{path}", self.root)).header("accept", "text/html");
+        let request = self
+            .http
+            .get(format!("{}{path}", self.root))
+            .header("accept", "text/html");
         let answer = request.header(COOKIE, &self.cookie).send().await?;
         if self.cookie.is_empty() {
             self.keep(&answer);
@@ -109,7 +153,8 @@ impl Browser {
     }
 }
 
-/// Fills a city, looks at every page and writes the table; whether all of them are within their bounds.
+/// Sets up a city, measures every page and prints the table. Returns whether all pages are within
+/// their limits.
 pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Result<bool> {
     let server = Server::vestibule(binary, scratch)?;
     let city = City::on(&server, LARGE).await?;
@@ -119,10 +164,17 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
     for first in (0..STAYS).step_by(usize::try_from(BATCH)?) {
         let records: Vec<Value> = (first..first + BATCH).map(stay).collect();
         let batch = json!({ "isInitialSync": true, "records": records });
-        platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch)).await?;
+        platform
+            .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+            .await?;
     }
     let mut browser = Browser::signed_in(&server, &platform).await?;
-    city::created(&city.client, "/api/v1/portal-brandings", &json!({ "name": "Casa Mar" })).await?;
+    city::created(
+        &city.client,
+        "/api/v1/portal-brandings",
+        &json!({ "name": "Casa Mar" }),
+    )
+    .await?;
     let changing = Changing::portal(&city.client).await?;
     let looks = walk(&mut browser, &city.client, &changing).await?;
     let (text, is_within) = table(heading, &looks);
@@ -130,12 +182,19 @@ pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Resu
     Ok(is_within)
 }
 
-/// Somebody's stay in one of the flats, on days drawn by chance.
+/// Returns a stay in a random property on random days.
 fn stay(number: u64) -> Value {
     let mut chance = Chance::of(STAY, number);
-    #[expect(clippy::disallowed_methods, reason = "the service that is measured runs by the wall clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the service that is measured runs by the wall clock"
+    )]
     let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let day = |days: u64| today.saturating_add(i64::try_from(days).unwrap_or_default().days()).saturating_sub(365.days());
+    let day = |days: u64| {
+        today
+            .saturating_add(i64::try_from(days).unwrap_or_default().days())
+            .saturating_sub(365.days())
+    };
     let begins = chance.below(DAYS);
     let data = json!({
         "propertyId": PROPERTY.id(chance.below(LARGE)), "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
@@ -146,24 +205,55 @@ fn stay(number: u64) -> Value {
     json!({ "kind": STAY.0, "id": STAY.id(number), "data": data })
 }
 
-/// What sort of page an address is of: without what it is about.
+/// Returns the kind of page of an address: the address without ids and without the values of its
+/// query.
 fn sort(path: &str) -> String {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let parts = path.split('/').map(|part| if part.parse::<Uuid>().is_ok() { "{id}" } else { part });
-    let names: BTreeSet<&str> = query.split('&').filter_map(|pair| pair.split('=').next()).filter(|name| !name.is_empty()).collect();
+    let parts = path.split('/').map(|part| {
+        if part.parse::<Uuid>().is_ok() {
+            "{id}"
+        } else {
+            part
+        }
+    });
+    let names: BTreeSet<&str> = query
+        .split('&')
+        .filter_map(|pair| pair.split('=').next())
+        .filter(|name| !name.is_empty())
+        .collect();
     let path = parts.collect::<Vec<_>>().join("/");
-    if names.is_empty() { path } else { format!("{path}?{}", names.into_iter().collect::<Vec<_>>().join("&")) }
+    if names.is_empty() {
+        path
+    } else {
+        format!("{path}?{}", names.into_iter().collect::<Vec<_>>().join("&"))
+    }
 }
 
-/// Where a page leads to within the console.
+/// Returns the links of a page that stay within the console.
 fn links(page: &str) -> impl Iterator<Item = String> {
-    let hrefs = page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let hrefs = page
+        .split(" href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
     let own = hrefs.filter(|href| href.starts_with("/console"));
-    own.map(|href| href.replace("&#38;", "&").replace("&amp;", "&").split('#').next().unwrap_or_default().to_owned())
+    own.map(|href| {
+        href.replace("&#38;", "&")
+            .replace("&amp;", "&")
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
-async fn walk(browser: &mut Browser, client: &Client, changing: &Changing) -> anyhow::Result<BTreeMap<String, Look>> {
-    let mut ahead: VecDeque<String> = std::iter::once("/console".to_owned()).chain(TYPED.map(str::to_owned)).collect();
+async fn walk(
+    browser: &mut Browser,
+    client: &Client,
+    changing: &Changing,
+) -> anyhow::Result<BTreeMap<String, Look>> {
+    let mut ahead: VecDeque<String> = std::iter::once("/console".to_owned())
+        .chain(TYPED.map(str::to_owned))
+        .collect();
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut looks: BTreeMap<String, Look> = BTreeMap::new();
     while let Some(path) = ahead.pop_front() {
@@ -172,7 +262,10 @@ async fn walk(browser: &mut Browser, client: &Client, changing: &Changing) -> an
         if known.len() >= OF_A_SORT || !known.insert(path.clone()) {
             continue;
         }
-        let look = looks.entry(sort).or_insert(Look { bytes: 0, milliseconds: Vec::new() });
+        let look = looks.entry(sort).or_insert(Look {
+            bytes: 0,
+            milliseconds: Vec::new(),
+        });
         for number in 0..LOOKS {
             changing.change(client).await?;
             let asked = Instant::now();
@@ -185,18 +278,26 @@ async fn walk(browser: &mut Browser, client: &Client, changing: &Changing) -> an
                 ahead.extend(links(&page));
             }
         }
-        eprintln!("{path}: {} bytes, {} ms", look.bytes, figure(median(&look.milliseconds)));
+        eprintln!(
+            "{path}: {} bytes, {} ms",
+            look.bytes,
+            figure(median(&look.milliseconds))
+        );
     }
     Ok(looks)
 }
 
 fn table(heading: &str, looks: &BTreeMap<String, Look>) -> (String, bool) {
-    let mut text = format!("{heading}\n\n| page | KiB | median | p95 | within |\n|---|---:|---:|---:|---|\n");
+    let mut text =
+        format!("{heading}\n\n| page | KiB | median | p95 | within |\n|---|---:|---:|---:|---|\n");
     let mut is_within = true;
     for (sort, look) in looks {
         let mut sorted = look.milliseconds.clone();
         sorted.sort_by(f64::total_cmp);
-        let (middle, slow) = (median(&sorted), sorted[(sorted.len() * 95).div_ceil(100).saturating_sub(1)]);
+        let (middle, slow) = (
+            median(&sorted),
+            sorted[(sorted.len() * 95).div_ceil(100).saturating_sub(1)],
+        );
         let is_fine = middle <= MOST_MILLISECONDS && look.bytes <= MOST_BYTES;
         is_within &= is_fine;
         let size = look.bytes.div_ceil(1 << 10);
@@ -217,14 +318,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_of_a_sort() {
+    fn page_addresses_are_grouped_without_ids_and_values() {
         let id = Uuid::from_u128(7);
-        assert_eq!(sort(&format!("/console/stays/{id}/why?of=steps&from=50")), "/console/stays/{id}/why?from&of");
+        assert_eq!(
+            sort(&format!("/console/stays/{id}/why?of=steps&from=50")),
+            "/console/stays/{id}/why?from&of"
+        );
         assert_eq!(sort("/console"), "/console");
     }
 
     #[test]
-    fn links_stay_within() {
+    fn only_links_to_the_console_are_followed() {
         let page = r#"<a href="/console/steps?a=1&#38;b=2#s-1"><a class="x" href="https://example.com"><link rel="x" href="/stay/x">"#;
         assert_eq!(links(page).collect::<Vec<_>>(), ["/console/steps?a=1&b=2"]);
     }

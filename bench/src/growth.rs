@@ -1,4 +1,4 @@
-//! What an organization costs as it grows: the same requests, asked of 10, 100, 1,000 and 10,000 steps, manuals and
+//! Measures the cost of growth: the same requests with 10, 100, 1,000 and 10,000 steps, manuals and
 //! properties.
 
 use std::fmt::Write as _;
@@ -13,53 +13,73 @@ use crate::measure::Bench;
 use crate::report::{Line, figure, median};
 use crate::setup::{self, ORGANIZATION};
 
-/// Steps, manuals and properties of the organization, one size after another.
+/// The sizes measured, one after another: the number of steps, of manuals and of properties.
 pub const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
-/// How long each request is asked over and over, and how often at the least.
+/// How long each request is repeated, and how often at least.
 const EACH: (Duration, usize) = (Duration::from_millis(500), 20);
-/// What an answer ten times as long may cost: ten times as much, and half as much again where it outgrows the processor's
-/// caches.
+/// The largest factor of cost for an answer ten times as long: ten, and half as much again because
+/// it may outgrow the processor's caches.
 const LINEAR: f64 = 15.0;
-/// What an answer that stays as long may cost then.
+/// The largest factor of cost for an answer that stays as long.
 const UNMOVED: f64 = 1.5;
-/// Creations that are timed, one after another.
+/// Number of creations that are timed, one after another.
 const CREATED: usize = 100;
 
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 
-/// What one request costs at each size, in milliseconds.
+/// The cost of one request at each size, in milliseconds.
 pub struct Curve {
     what: String,
     returned: String,
-    /// Whether its answer grows with the organization.
+    /// Whether the answer grows with the organization.
     grows: bool,
     costs: Vec<f64>,
 }
 
 impl Bench {
-    /// The cost of each request at each size.
+    /// Measures the cost of each request at each size.
     pub async fn growth(&self) -> anyhow::Result<Vec<Curve>> {
         let server = self.vestibule()?;
-        let (platform, client) = (setup::platform(&server)?, setup::organization(&server).await?);
+        let (platform, client) = (
+            setup::platform(&server)?,
+            setup::organization(&server).await?,
+        );
         let flat = PROPERTY.id(0);
         let mut asked = vec![
             Curve::of(PRECHECK_STEPS, "all steps", true),
             Curve::of(PORTAL_MANUALS, "all manuals", true),
             Curve::of("/api/v1/properties", "50 properties at the most", false),
-            Curve::of(&format!("/api/v1/properties/{flat}/portal-manuals"), "the 5 manuals of a flat", false),
+            Curve::of(
+                &format!("/api/v1/properties/{flat}/portal-manuals"),
+                "the 5 manuals of a flat",
+                false,
+            ),
         ];
-        let (mut stay, mut created) = (None, Curve::of(PORTALS, "one portal, created durably", false));
+        let (mut stay, mut created) = (
+            None,
+            Curve::of(PORTALS, "one portal, created durably", false),
+        );
         let mut there = 0;
         for size in SIZES {
             eprintln!("an organization of {size}: set-up");
             grow(&platform, &client, there..size).await?;
             there = size;
             if stay.is_none() {
-                let link = format!("{ORGANIZATION}/reservations/{}/guest-link", RESERVATION.id(0));
+                let link = format!(
+                    "{ORGANIZATION}/reservations/{}/guest-link",
+                    RESERVATION.id(0)
+                );
                 let link = platform.data(Method::POST, &link, Some(&json!({}))).await?;
-                let path = format!("/guest/v1/stays/{}", link["token"].as_str().unwrap_or_default());
+                let path = format!(
+                    "/guest/v1/stays/{}",
+                    link["token"].as_str().unwrap_or_default()
+                );
                 stay = Some(path.clone());
-                asked.push(Curve::of(&path, "the view of a stay, 5 steps and 5 manuals", false));
+                asked.push(Curve::of(
+                    &path,
+                    "the view of a stay, 5 steps and 5 manuals",
+                    false,
+                ));
             }
             for curve in &mut asked {
                 let page = Page::seen(&client, &curve.what, length).await?;
@@ -72,7 +92,10 @@ impl Bench {
             if stay.as_ref() == Some(&curve.what) {
                 curve.what = "/guest/v1/stays/{token}".into();
             }
-            curve.what = format!("GET {}", curve.what.replace(&flat.to_string(), "{propertyId}"));
+            curve.what = format!(
+                "GET {}",
+                curve.what.replace(&flat.to_string(), "{propertyId}")
+            );
         }
         created.what = format!("POST {}", created.what);
         asked.push(created);
@@ -82,7 +105,12 @@ impl Bench {
 
 impl Curve {
     fn of(what: &str, returned: &str, grows: bool) -> Self {
-        Self { what: what.into(), returned: returned.into(), grows, costs: Vec::new() }
+        Self {
+            what: what.into(),
+            returned: returned.into(),
+            grows,
+            costs: Vec::new(),
+        }
     }
 
     fn note(&mut self, size: u64, cost: f64) {
@@ -90,12 +118,17 @@ impl Curve {
         self.costs.push(cost);
     }
 
-    /// The line of the table: the last size beside the one before.
+    /// Returns the line of the table: the last size compared with the one before.
     pub fn line(&self) -> Line {
-        let [.., smaller, larger] = self.costs[..] else { return Line::limit(self.what.clone(), f64::NAN, "ms", None) };
+        let [.., smaller, larger] = self.costs[..] else {
+            return Line::limit(self.what.clone(), f64::NAN, "ms", None);
+        };
         let [.., before, last] = SIZES;
         Line::growth(
-            format!("`{}`, {}, of {last} steps, {last} manuals and {last} properties", self.what, self.returned),
+            format!(
+                "`{}`, {}, of {last} steps, {last} manuals and {last} properties",
+                self.what, self.returned
+            ),
             format!("{} ms", figure(larger)),
             format!("{} ms (of {before})", figure(smaller)),
             larger / smaller,
@@ -104,12 +137,18 @@ impl Curve {
     }
 }
 
-/// A table of every size, for reading the curves off.
+/// Returns a table of all sizes, to read the curves from.
 pub fn table(curves: &[Curve]) -> String {
     let mut text = String::from(
         "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 |\n|---|---:|---:|---:|---:|\n",
     );
-    for Curve { what, returned, costs, .. } in curves {
+    for Curve {
+        what,
+        returned,
+        costs,
+        ..
+    } in curves
+    {
         let costs: Vec<_> = costs.iter().map(|cost| figure(*cost)).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{what}`, {returned} | {} |", costs.join(" | "));
@@ -117,9 +156,11 @@ pub fn table(curves: &[Curve]) -> String {
     text
 }
 
-/// The curves as a picture, both axes by powers of ten.
+/// Returns the curves as an SVG image with two logarithmic axes.
 pub fn plot(curves: &[Curve]) -> String {
-    const COLOURS: [&str; 6] = ["#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569"];
+    const COLOURS: [&str; 6] = [
+        "#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569",
+    ];
     let x = |place: usize| 70 + 150 * place;
     // From 0.1 ms at the bottom to 1 s at the top.
     let y = |cost: f64| 340.0 - 80.0 * (cost.log10() + 1.0);
@@ -127,7 +168,10 @@ pub fn plot(curves: &[Curve]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 500\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"760\" height=\"500\" fill=\"#ffffff\"/>\n",
     );
-    for (power, name) in ["0.1 ms", "1 ms", "10 ms", "100 ms", "1 s"].iter().enumerate() {
+    for (power, name) in ["0.1 ms", "1 ms", "10 ms", "100 ms", "1 s"]
+        .iter()
+        .enumerate()
+    {
         let height = 340 - 80 * power;
         let _ = writeln!(
             svg,
@@ -136,11 +180,24 @@ pub fn plot(curves: &[Curve]) -> String {
         );
     }
     for (place, name) in ["10", "100", "1,000", "10,000"].iter().enumerate() {
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"360\" text-anchor=\"middle\">{name}</text>", x(place));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"360\" text-anchor=\"middle\">{name}</text>",
+            x(place)
+        );
     }
     for (number, (curve, colour)) in curves.iter().zip(COLOURS).enumerate() {
-        let points: Vec<_> = curve.costs.iter().enumerate().map(|(place, cost)| format!("{},{:.1}", x(place), y(*cost))).collect();
-        let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>", points.join(" "));
+        let points: Vec<_> = curve
+            .costs
+            .iter()
+            .enumerate()
+            .map(|(place, cost)| format!("{},{:.1}", x(place), y(*cost)))
+            .collect();
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            points.join(" ")
+        );
         let height = 390 + 18 * number;
         let _ = writeln!(
             svg,
@@ -153,15 +210,21 @@ pub fn plot(curves: &[Curve]) -> String {
     svg + "</svg>\n"
 }
 
-/// Adds properties, steps and manuals of these numbers. The first five steps and manuals are the flat's, each of the others
-/// is assigned to a property of its own.
-async fn grow(platform: &Client, client: &Client, numbers: std::ops::Range<u64>) -> anyhow::Result<()> {
+/// Adds properties, steps and manuals with these numbers. The first five steps and manuals belong
+/// to the flat; each other one is assigned to a property of its own.
+async fn grow(
+    platform: &Client,
+    client: &Client,
+    numbers: std::ops::Range<u64>,
+) -> anyhow::Result<()> {
     let mut records: Vec<_> = numbers.clone().map(city::property).collect();
     if numbers.start == 0 {
         records.push(city::stay());
     }
     let batch = json!({ "isInitialSync": true, "records": records });
-    platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch)).await?;
+    platform
+        .ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&batch))
+        .await?;
     city::all(numbers.map(|number| furnish(client.clone(), number))).await
 }
 
@@ -171,18 +234,32 @@ async fn furnish(client: Client, number: u64) -> anyhow::Result<()> {
         "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "propertyId": property, "isActive": true,
     });
     city::created(&client, PORTAL_MANUALS, &manual).await?;
-    let step = city::created(&client, PRECHECK_STEPS, &setup::step(usize::try_from(number)?)).await?;
-    city::assign(&client, Kind("precheck_step", 9), step, "propertyIds", &[property]).await
+    let step = city::created(
+        &client,
+        PRECHECK_STEPS,
+        &setup::step(usize::try_from(number)?),
+    )
+    .await?;
+    city::assign(
+        &client,
+        Kind("precheck_step", 9),
+        step,
+        "propertyIds",
+        &[property],
+    )
+    .await
 }
 
-/// The median of how long it takes to create a portal, in milliseconds.
+/// Returns the median time of creating a portal, in milliseconds.
 async fn creation(client: &Client, size: u64) -> anyhow::Result<f64> {
     let mut connection = client.connect().await?;
     let mut latencies = Vec::new();
     for number in 0..CREATED {
         let portal = setup::portal(&format!("{size} {number}"));
         let asked = std::time::Instant::now();
-        client.ask_on(&mut connection, Method::POST, PORTALS, Some(&portal)).await?;
+        client
+            .ask_on(&mut connection, Method::POST, PORTALS, Some(&portal))
+            .await?;
         latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);
     }
     Ok(median(&latencies))

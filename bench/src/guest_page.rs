@@ -1,4 +1,5 @@
-//! The guest's page, opened again and again beside a bare handler that sends the same bytes.
+//! Measures the guest's page, requested repeatedly, beside a bare handler that sends the same
+//! bytes.
 
 use http::Method;
 use serde_json::json;
@@ -11,34 +12,46 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The part of a bare handler's rate that the page is to reach.
+/// The least rate of the page, as a part of the rate of a bare handler.
 const TARGET: f64 = 0.25;
-/// Manuals and steps that the guest gets.
+/// Number of manuals and of steps that the guest gets.
 const MANUALS: u64 = 12;
 const STEPS: usize = 6;
 
-/// What there is for a guest, as [`visited`] sets it up.
+/// The content of the page that [`visited`] sets up.
 pub const VISITED: &str = "6 steps and 12 manuals";
 
 impl Bench {
-    /// The page by which a guest enters, as it is and compressed.
+    /// Measures the first page of a guest, uncompressed and compressed.
     pub async fn guest_page(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
         let path = format!("/stay/{}", visited(&server, &client).await?);
         let what = format!("`GET /stay/…`, the guest's page of {VISITED}");
         let compressed = format!("{what}, gzip accepted");
-        let mut lines = self.beside_bare(&server, &client, &what, &path, Coding::Identity, TARGET).await?;
-        lines.extend(self.beside_bare(&server, &client, &compressed, &path, Coding::Gzip, TARGET).await?);
+        let mut lines = self
+            .beside_bare(&server, &client, &what, &path, Coding::Identity, TARGET)
+            .await?;
+        lines.extend(
+            self.beside_bare(&server, &client, &compressed, &path, Coding::Gzip, TARGET)
+                .await?,
+        );
         Ok(lines)
     }
 }
 
-/// A guest of the client's organization, whose flat has steps and manuals; the token of their link.
+/// Creates a guest of the client's organization, whose flat has steps and manuals. Returns the
+/// token of the guest link.
 pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String> {
     let platform = setup::platform(server)?;
     let records = json!({ "records": [property(0), stay()] });
-    platform.ask(Method::POST, &format!("{ORGANIZATION}/sync"), Some(&records)).await?;
+    platform
+        .ask(
+            Method::POST,
+            &format!("{ORGANIZATION}/sync"),
+            Some(&records),
+        )
+        .await?;
     let mut portal = setup::portal("page");
     portal["isDefault"] = true.into();
     city::created(client, PORTALS, &portal).await?;
@@ -48,11 +61,25 @@ pub async fn visited(server: &Server, client: &Client) -> anyhow::Result<String>
             "iconName": "heater", "isActive": true,
         });
         let id = city::created(client, PORTAL_MANUALS, &manual).await?;
-        city::assign(client, Kind("manual", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
+        city::assign(
+            client,
+            Kind("manual", 0),
+            id,
+            "propertyIds",
+            &[PROPERTY.id(0)],
+        )
+        .await?;
     }
     for number in 0..STEPS {
         let id = city::created(client, PRECHECK_STEPS, &setup::step(number)).await?;
-        city::assign(client, Kind("precheck_step", 0), id, "propertyIds", &[PROPERTY.id(0)]).await?;
+        city::assign(
+            client,
+            Kind("precheck_step", 0),
+            id,
+            "propertyIds",
+            &[PROPERTY.id(0)],
+        )
+        .await?;
     }
     city::guest_token(&platform).await
 }

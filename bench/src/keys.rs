@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-/// Keys in no order, as those of many clients are, and never the same one twice. Clones share them.
+/// Keys in random order, like those of many clients. No key is given twice; clones share the
+/// sequence.
 #[derive(Debug, Clone, Default)]
 pub struct Keys(Arc<AtomicU64>);
 
 impl Keys {
-    /// The next key.
+    /// Returns the next key.
     #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
@@ -18,7 +19,7 @@ impl Keys {
     }
 }
 
-/// `SplitMix64`: another number for each number, all over the range.
+/// Maps each number to another one by `SplitMix64`, spread over the whole range.
 #[must_use]
 pub const fn scattered(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_distinct_and_in_no_order() {
+    fn keys_are_distinct_and_unsorted() {
         let keys = Keys::default();
         let made: Vec<_> = (0..1_000).map(|_| keys.clone().next()).collect();
         assert!(!made.is_sorted());

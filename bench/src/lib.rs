@@ -1,4 +1,4 @@
-//! What the benchmark and the attack have in common.
+//! Code shared by the benchmark and the attack.
 
 pub mod keys;
 pub mod machine;

@@ -1,4 +1,4 @@
-//! What there is to read in a city: manuals under headings, a few dozen of them in the flat.
+//! The manuals of a city, under headings; a few dozen of them belong to the flat.
 
 use std::sync::Arc;
 
@@ -6,78 +6,115 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::city::{self, Chance, City, GROUP, GROUPS, Kind, PROPERTY, Page, SMALL, TAG, TAGS, length};
+use crate::city::{
+    self, Chance, City, GROUP, GROUPS, Kind, PROPERTY, Page, SMALL, TAG, TAGS, length,
+};
 use crate::client::Client;
 
-/// Manuals, whatever the size.
+/// Number of manuals at every size.
 pub const MANUALS: u64 = 2_000;
 
 const HEADINGS: u64 = 12;
-/// Manuals that reach the flat, for its list to be worth measuring.
+/// The least number of manuals for the flat, so that its list is worth measuring.
 const LEAST_READ: usize = 24;
 const MANUAL: Kind = Kind("manual", 10);
 
-/// Manuals of an organization.
+/// The path of an organization's manuals.
 pub const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 const CATEGORIES: &str = "/api/v1/portal-manual-categories";
-/// Words that the names of many properties have in part, and those of few in whole.
+/// A query whose words many property names contain in part, and few in whole.
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
-/// About as long as an instruction is.
+/// A text about as long as an instruction.
 pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
     - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";
 
-/// What is asked about manuals.
+/// The requests about manuals that are measured.
 pub struct Library {
-    /// The manuals that reach the flat.
+    /// The manuals of the flat.
     pub list: Page,
-    /// What the guest of the flat sees, with all there is to read.
+    /// The guest's view of the flat, with all manuals.
     pub stay: Page,
-    /// What is found by name.
+    /// The results of a search by name.
     pub found: Page,
 }
 
 impl Library {
-    /// Writes the manuals of a city.
+    /// Creates the manuals of a city.
     pub async fn of(city: &City) -> anyhow::Result<Self> {
-        let City { properties, client, stay, .. } = city;
+        let City {
+            properties,
+            client,
+            stay,
+            ..
+        } = city;
         eprintln!("{properties} properties, {MANUALS} manuals: set-up");
         let mut headings = Vec::new();
         for number in 0..HEADINGS {
-            headings.push(city::created(client, CATEGORIES, &json!({ "title": format!("Heading {number}") })).await?);
+            headings.push(
+                city::created(
+                    client,
+                    CATEGORIES,
+                    &json!({ "title": format!("Heading {number}") }),
+                )
+                .await?,
+            );
         }
         let headings: Arc<[Uuid]> = headings.into();
-        city::all((0..MANUALS).map(|number| manual(client.clone(), headings.clone(), number))).await?;
+        city::all((0..MANUALS).map(|number| manual(client.clone(), headings.clone(), number)))
+            .await?;
 
         let list = format!("/api/v1/properties/{}/portal-manuals", PROPERTY.id(0));
         let list = Page::seen(client, &list, length).await?;
-        ensure!(list.count >= LEAST_READ, "{} manuals reach the flat, fewer than {LEAST_READ}", list.count);
+        ensure!(
+            list.count >= LEAST_READ,
+            "{} manuals reach the flat, fewer than {LEAST_READ}",
+            list.count
+        );
         let stay = stay.again(client, read).await?;
-        ensure!(stay.count >= LEAST_READ, "the guest reads {} manuals, fewer than {LEAST_READ}", stay.count);
+        ensure!(
+            stay.count >= LEAST_READ,
+            "the guest reads {} manuals, fewer than {LEAST_READ}",
+            stay.count
+        );
         let found = Page::seen(client, QUERY, length).await?;
         ensure!(found.count > 0, "nothing is found");
         Ok(Self { list, stay, found })
     }
 }
 
-/// How many manuals a guest reads.
+/// Returns the number of manuals in a guest's view.
 fn read(view: &Value) -> usize {
-    view["manualCategories"].as_array().into_iter().flatten().map(|heading| length(&heading["manuals"])).sum()
+    view["manualCategories"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|heading| length(&heading["manuals"]))
+        .sum()
 }
 
-/// When a manual is shown: the stay passes the first three and fails the other two.
+/// Returns a rule that decides when a manual is shown. The stay passes the first three and fails
+/// the other two.
 fn rule(number: u64) -> Value {
     match number {
-        0 => json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 3_650 }),
-        1 => json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2027-01-06" }] }),
-        2 => json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 2, "lengthOfStayToDays": 28 }),
-        3 => json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["airbnb"] }),
+        0 => {
+            json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 3_650 })
+        }
+        1 => {
+            json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2027-01-06" }] })
+        }
+        2 => {
+            json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 2, "lengthOfStayToDays": 28 })
+        }
+        3 => {
+            json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["airbnb"] })
+        }
         _ => json!({ "ruleCategory": "verification_status", "verificationStatuses": ["verified"] }),
     }
 }
 
-/// Creates a manual and assigns it; what it is like depends on its number alone.
+/// Creates a manual and assigns it. Its content depends only on its number.
 async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::Result<()> {
     let mut chance = Chance::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);
@@ -91,8 +128,14 @@ async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::R
     let id = city::created(&client, PORTAL_MANUALS, &manual).await?;
     let (field, targets) = match chance.below(100) {
         0..=24 => ("tagIds", chance.some(3, TAGS, |tag| TAG.id(tag))),
-        25..=26 => ("propertyGroupIds", chance.some(2, GROUPS, |group| GROUP.id(group))),
-        27..=84 => ("propertyIds", chance.some(50, SMALL, |property| PROPERTY.id(property))),
+        25..=26 => (
+            "propertyGroupIds",
+            chance.some(2, GROUPS, |group| GROUP.id(group)),
+        ),
+        27..=84 => (
+            "propertyIds",
+            chance.some(50, SMALL, |property| PROPERTY.id(property)),
+        ),
         _ => return Ok(()),
     };
     city::assign(&client, MANUAL, id, field, &targets).await

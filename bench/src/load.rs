@@ -1,4 +1,5 @@
-//! A round of load, by `rlt`: so many workers, each doing the next thing when the last one is done, for so long.
+//! Runs a round of load with `rlt`: a number of workers, each of which repeats an action without a
+//! pause, for a given time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,17 +14,17 @@ use rlt::BenchSuite;
 use rlt::cli::BenchCli;
 use serde::Deserialize;
 
-/// How much longer than planned a round may take, until it counts as stuck.
+/// How much longer than planned a round may take before it counts as stuck.
 const GRACE: Duration = Duration::from_secs(30);
-/// The least part of its length that a round must have lasted, to be one that nobody interrupted.
+/// The least part of its length that a round must last. A shorter round was interrupted.
 const WHOLE: f64 = 0.95;
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct Round {
-    /// Things done.
+    /// Number of actions.
     pub total: f64,
-    /// Things done a second.
+    /// Actions per second.
     pub rate: f64,
 }
 
@@ -41,21 +42,53 @@ struct Summary {
     iters: Round,
 }
 
-/// Runs a round; one in which anything failed, or that was interrupted, is an error.
-pub async fn round<S>(suite: S, workers: u32, length: Duration, scratch: &Path) -> anyhow::Result<Round>
+/// Runs a round. A failed action or an interruption is an error.
+pub async fn round<S>(
+    suite: S,
+    workers: u32,
+    length: Duration,
+    scratch: &Path,
+) -> anyhow::Result<Round>
 where
     S: BenchSuite + Send + 'static,
     S::WorkerState: Send + 'static,
 {
-    // The one way to a report without a terminal: its command line, and a file.
+    // Without a terminal, `rlt` reports only through its command line and a file.
     let file = scratch.join("round.json");
     let (workers, duration) = (workers.to_string(), format!("{}ms", length.as_millis()));
-    let flags = ["load", "--quiet", "--concurrency", &workers, "--duration", &duration, "--output", "json", "--output-file"];
-    let cli = BenchCli::try_parse_from(flags.map(OsString::from).into_iter().chain([file.clone().into_os_string()]))?;
-    tokio::time::timeout(length + GRACE, rlt::cli::run(cli, suite)).await.context("a round got stuck")??;
-    let Report { summary, status, errors } = serde_json::from_reader(BufReader::new(File::open(&file)?))?;
+    let flags = [
+        "load",
+        "--quiet",
+        "--concurrency",
+        &workers,
+        "--duration",
+        &duration,
+        "--output",
+        "json",
+        "--output-file",
+    ];
+    let cli = BenchCli::try_parse_from(
+        flags
+            .map(OsString::from)
+            .into_iter()
+            .chain([file.clone().into_os_string()]),
+    )?;
+    tokio::time::timeout(length + GRACE, rlt::cli::run(cli, suite))
+        .await
+        .context("a round got stuck")??;
+    let Report {
+        summary,
+        status,
+        errors,
+    } = serde_json::from_reader(BufReader::new(File::open(&file)?))?;
     let is_clean = errors.is_empty() && summary.success_ratio >= 1.0;
-    ensure!(is_clean, "a round is worth nothing when something fails: {status:?} {errors:?}");
-    ensure!(summary.total_time >= WHOLE * length.as_secs_f64(), "interrupted");
+    ensure!(
+        is_clean,
+        "a round is worth nothing when something fails: {status:?} {errors:?}"
+    );
+    ensure!(
+        summary.total_time >= WHOLE * length.as_secs_f64(),
+        "interrupted"
+    );
     Ok(summary.iters)
 }

@@ -1,4 +1,4 @@
-//! What the kernel says about the machine and about a process.
+//! Reads data about the machine and about processes from the kernel.
 
 use std::fs;
 use std::path::Path;
@@ -7,41 +7,46 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
-/// The unit in which the kernel tells user programs processor time.
+/// The unit in which the kernel reports processor time to user programs.
 const TICK: Duration = Duration::from_millis(10);
 
 fn read(path: &str) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| path.to_owned())
 }
 
-/// The value of a `name: value` line.
+/// Returns the value of a `name: value` line.
 fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    lines.find(|(found, _)| found.trim() == name).map(|(_, value)| value.trim())
+    lines
+        .find(|(found, _)| found.trim() == name)
+        .map(|(_, value)| value.trim())
 }
 
-/// A value in kB, as MiB.
+/// Returns a value given in kB, in MiB.
 fn mebibytes(text: &str, name: &str) -> Option<f64> {
     let kibibytes: u32 = value(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(f64::from(kibibytes) / 1_024.0)
 }
 
-/// Memory that a process occupies, in MiB.
+/// Returns the memory that a process occupies, in MiB.
 pub fn resident(process: u32) -> anyhow::Result<f64> {
     mebibytes(&read(&format!("/proc/{process}/status"))?, "VmRSS").context("the process has ended")
 }
 
-/// Processor time that a process has used, its own and the kernel's on its behalf.
+/// Returns the processor time that a process has used, in user and in kernel mode.
 pub fn processor_time(process: u32) -> anyhow::Result<Duration> {
-    ticks(&read(&format!("/proc/{process}/stat"))?).map(|ticks| TICK * ticks).context("an unknown format of /proc/PID/stat")
+    ticks(&read(&format!("/proc/{process}/stat"))?)
+        .map(|ticks| TICK * ticks)
+        .context("an unknown format of /proc/PID/stat")
 }
 
-/// Processor time that this process has used.
+/// Returns the processor time that this process has used.
 pub fn own_processor_time() -> anyhow::Result<Duration> {
     processor_time(std::process::id())
 }
 
-/// The 14th and 15th field; the second, a name in parentheses, may hold spaces.
+/// Returns the sum of the 14th and 15th field. The second field, a name in parentheses, may contain
+/// spaces.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
@@ -49,39 +54,57 @@ fn ticks(stat: &str) -> Option<u32> {
     Some(user + system)
 }
 
-/// How many files this process may have open, and each that it starts.
+/// Returns the number of files that this process and each child may open.
 pub fn open_files() -> anyhow::Result<usize> {
     most_open(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
 }
 
-/// The soft limit comes first.
+/// Returns the soft limit, which comes first.
 fn most_open(limits: &str) -> Option<usize> {
-    let most = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?.split_whitespace().next()?;
-    if most == "unlimited" { Some(usize::MAX) } else { most.parse().ok() }
+    let most = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?
+        .split_whitespace()
+        .next()?;
+    if most == "unlimited" {
+        Some(usize::MAX)
+    } else {
+        most.parse().ok()
+    }
 }
 
-/// The file system that holds a path.
+/// Returns the type of the file system that holds a path.
 fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
         Some((fields.next()?, fields.next()?))
     });
     let holding = mounts.filter(|(mounted, _)| path.starts_with(mounted));
-    // Of several mounted at one place, the last one is seen.
-    holding.max_by_key(|(mounted, _)| mounted.len()).map(|(_, kind)| kind)
+    // Of several file systems mounted at one place, the last one is visible; `max_by_key` returns
+    // it.
+    holding
+        .max_by_key(|(mounted, _)| mounted.len())
+        .map(|(_, kind)| kind)
 }
 
-/// When, on what, and how: the line above the table.
+/// Returns the line above the table: the date, the machine and the plan.
 pub fn heading(scratch: &Path, plan: &str) -> anyhow::Result<String> {
-    #[expect(clippy::disallowed_methods, reason = "the day of the measurement is the wall clock's")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the day of the measurement is the wall clock's"
+    )]
     let date = Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
     let cpuinfo = read("/proc/cpuinfo")?;
     let model = value(&cpuinfo, "model name").unwrap_or("unknown processor");
     let cores = std::thread::available_parallelism()?;
-    let memory = mebibytes(&read("/proc/meminfo")?, "MemTotal").context("an unknown format of /proc/meminfo")? / 1_024.0;
+    let memory = mebibytes(&read("/proc/meminfo")?, "MemTotal")
+        .context("an unknown format of /proc/meminfo")?
+        / 1_024.0;
     let mounts = read("/proc/self/mounts")?;
     let files = file_system(&mounts, scratch).unwrap_or("an unknown file system");
-    Ok(format!("{date}, {model}, {cores} cores, {memory:.1} GiB of memory, databases on {files}, {plan}"))
+    Ok(format!(
+        "{date}, {model}, {cores} cores, {memory:.1} GiB of memory, databases on {files}, {plan}"
+    ))
 }
 
 #[cfg(test)]
@@ -89,10 +112,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_as_the_kernel_writes_them() {
-        assert_eq!(mebibytes("Name:\tx\nVmRSS:\t   20480 kB\n", "VmRSS"), Some(20.0));
-        assert_eq!(value("processor\t: 0\nmodel name\t: AMD EPYC\n", "model name"), Some("AMD EPYC"));
-        assert_eq!(ticks("7 (a b) c) S 1 7 7 0 -1 4194560 100 0 0 0 12 5 0 0 20 0"), Some(17));
+    fn values_are_parsed_from_kernel_files() {
+        assert_eq!(
+            mebibytes("Name:\tx\nVmRSS:\t   20480 kB\n", "VmRSS"),
+            Some(20.0)
+        );
+        assert_eq!(
+            value("processor\t: 0\nmodel name\t: AMD EPYC\n", "model name"),
+            Some("AMD EPYC")
+        );
+        assert_eq!(
+            ticks("7 (a b) c) S 1 7 7 0 -1 4194560 100 0 0 0 12 5 0 0 20 0"),
+            Some(17)
+        );
         let limits = "Limit             Soft Limit  Hard Limit  Units\nMax open files    1024        4096        files\n";
         assert_eq!(most_open(limits), Some(1_024));
         let mounts = "/dev/vda / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";

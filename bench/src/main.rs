@@ -1,10 +1,12 @@
-//! What Vestibule costs, in one run on one machine, as ratios where there is something to stand beside.
+//! Measures the cost of Vestibule in one run on one machine, as ratios wherever there is a
+//! yardstick.
 //!
-//! Its release binary is driven over loopback beside two yardsticks: a bare handler that sends the same bytes, and the
-//! store's own loop that writes the same rows. Both sides of a ratio take turns, so that what else the machine does hits
-//! both. What a guest waits for in an organization of the size of a city is measured by itself, and beside a smaller one.
-//! Webhooks go to receivers in this process, which also take what a bare loop of the same HTTP client posts from another.
-//! The table goes to standard output, how it comes about to standard error.
+//! The release binary is driven over loopback beside two yardsticks: a bare handler that sends the
+//! same bytes, and the store's own loop that writes the same rows. Both sides of a ratio take
+//! turns, so that other load on the machine affects both. Waiting times of guests are measured in
+//! an organization of the size of a city, by themselves and beside a smaller one. Webhooks go to
+//! receivers in this process, which also receive the posts of a bare loop of the same HTTP client
+//! in another process. The table goes to standard output, progress to standard error.
 
 mod bare;
 mod city;
@@ -42,27 +44,27 @@ use tempfile::TempDir;
 #[derive(Debug, Parser)]
 #[command(name = "bench", version)]
 struct Cli {
-    /// Short rounds: whether it runs at all, rather than what it costs.
+    /// Short rounds, which only show that everything runs.
     #[arg(long)]
     quick: bool,
-    /// Measure this group alone.
+    /// Measure only this group.
     #[arg(long, value_enum)]
     only: Option<Group>,
-    /// Draw the curves of growth into this file, as SVG.
+    /// Write the curves of growth to this file, as SVG.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// An empty PostgreSQL database: without it, what is on PostgreSQL is not measured.
+    /// An empty PostgreSQL database; without it, PostgreSQL is not measured.
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
     /// The binary to measure [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// What to do instead of measuring.
+    /// An action to run instead of the measurements.
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-/// Measurements that belong together.
+/// A group of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Group {
     StartUp,
@@ -76,28 +78,30 @@ enum Group {
     Webhooks,
 }
 
-/// What to do instead of measuring.
+/// An action to run instead of the measurements.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a recorded answer from a bare handler.
     #[command(hide = true)]
     BareHttp {
-        /// The recorded answer.
+        /// The file with the recorded answer.
         answer: PathBuf,
     },
     /// Post a recorded delivery, as often as standard input says.
     #[command(hide = true)]
     BarePost {
-        /// What is posted, and where to.
+        /// The file with the delivery and its targets.
         job: PathBuf,
     },
-    /// Read every page of the console in an organization of the size of a city: how long each takes, how large it is.
+    /// Measure time and size of every page of the console in an organization of the size of a city.
     ConsoleSizes,
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let cli = Cli::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     match &cli.command {
         Some(Command::BareHttp { answer }) => runtime.block_on(bare::serve(answer))?,
         Some(Command::BarePost { job }) => runtime.block_on(post::serve(job))?,
@@ -107,31 +111,55 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
                 let heading = machine::heading(scratch.path(), "every page of the console")?;
                 console::sizes(&binary, scratch.path(), &heading).await
             })?;
-            return Ok(if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+            return Ok(if is_within {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
         }
         None => print!("{}", runtime.block_on(measure(&cli))?),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// This program, the binary to measure, and where that keeps what it stores.
+/// Returns the path of this program, the binary to measure, and a directory for its data.
 fn stage(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
     let program = std::env::current_exe()?;
-    let beside = program.parent().context("this program is in no directory")?;
-    let binary = cli.binary.clone().map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
-    ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
-    // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
-    let scratch = tempfile::Builder::new().prefix("vestibule-bench-").tempdir_in(beside)?;
+    let beside = program
+        .parent()
+        .context("this program is in no directory")?;
+    let binary = cli
+        .binary
+        .clone()
+        .map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
+    ensure!(
+        binary.is_file(),
+        "{} is not there; run `cargo build --release` first",
+        binary.display()
+    );
+    // Not the system's directory for temporary files, which may be in memory, where a commit costs
+    // nothing.
+    let scratch = tempfile::Builder::new()
+        .prefix("vestibule-bench-")
+        .tempdir_in(beside)?;
     Ok((program, binary, scratch))
 }
 
-/// Takes every measurement; the table.
+/// Takes the wanted measurements. Returns the table.
 async fn measure(cli: &Cli) -> anyhow::Result<String> {
-    ensure!(!cfg!(debug_assertions), "build it with --release: a debug build measures nothing");
+    ensure!(
+        !cfg!(debug_assertions),
+        "build it with --release: a debug build measures nothing"
+    );
     let (program, binary, scratch) = stage(cli)?;
     let plan = if cli.quick { Plan::QUICK } else { Plan::FULL };
     let heading = machine::heading(scratch.path(), &plan.to_string())?;
-    let bench = Bench { program, binary, scratch: scratch.path().to_owned(), plan };
+    let bench = Bench {
+        program,
+        binary,
+        scratch: scratch.path().to_owned(),
+        plan,
+    };
     let is_wanted = |group| cli.only.is_none_or(|only| only == group);
     let mut lines: Vec<Line> = Vec::new();
     if is_wanted(Group::StartUp) {
@@ -154,7 +182,7 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
     }
-    // A million of them take longer than everything else.
+    // A million stays take longer than all other measurements, so a full run leaves them out.
     if cli.only == Some(Group::Stays) || cli.quick && cli.only.is_none() {
         lines.extend(bench.stays(None).await?);
         if let Some(url) = &cli.postgres {
@@ -172,6 +200,10 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
     if is_wanted(Group::Webhooks) {
         lines.extend(bench.webhooks().await?);
     }
-    let curves = if curves.is_empty() { String::new() } else { growth::table(&curves) };
+    let curves = if curves.is_empty() {
+        String::new()
+    } else {
+        growth::table(&curves)
+    };
     Ok(report::table(&heading, &lines) + &curves)
 }

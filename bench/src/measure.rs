@@ -1,4 +1,4 @@
-//! The measurements.
+//! The measurements, and how a measurement is compared with a yardstick.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -18,35 +18,36 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Connections that create, and what the ratio is to be with so many.
+/// Number of connections that create, and the least ratio for each.
 const CREATING: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
-/// The part of a bare handler's rate that the view of a stay is to reach.
+/// The least rate of the view of a stay, as a part of the rate of a bare handler.
 const STAY_RATE_TARGET: f64 = 0.15;
-/// MiB.
+/// In MiB.
 const IDLE_TARGET: f64 = 25.0;
-/// Milliseconds.
+/// In milliseconds.
 const START_UP_TARGET: f64 = 60.0;
-/// Milliseconds that a guest waits for their view of a stay.
+/// The time limit of a guest's view of a stay, in milliseconds.
 const STAY_TARGET: f64 = 5.0;
-/// Milliseconds that the list of all steps takes.
+/// The time limit of the list of all steps, in milliseconds.
 const STEPS_TARGET: f64 = 25.0;
-/// Milliseconds that the list of a property's manuals takes.
+/// The time limit of the list of a property's manuals, in milliseconds.
 const MANUALS_TARGET: f64 = 5.0;
-/// Milliseconds that a search takes.
+/// The time limit of a search, in milliseconds.
 const SEARCH_TARGET: f64 = 20.0;
-/// How much longer what is about one flat, or about no property, may take with ten times the properties.
+/// The largest factor by which an answer about one property, or about none, may become slower with
+/// ten times the properties.
 const GROWTH_TARGET: f64 = 1.5;
-/// Requests of a round that measures latency, at the least.
+/// The least number of requests in a round that measures latency.
 const LEAST_REQUESTS: usize = 200;
-/// How long a service has had nothing to do when it counts as idle.
+/// How long a service must be without work to count as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
-/// How often memory is looked at under load.
+/// How often memory is read under load.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How much is measured.
+/// The number and length of the rounds.
 pub struct Plan {
     rounds: usize,
-    /// How long a round is.
+    /// The length of a round.
     pub length: Duration,
     warm_up: Duration,
     starts: usize,
@@ -54,54 +55,78 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Long enough to trust.
-    pub const FULL: Self = Self { rounds: 3, length: Duration::from_secs(4), warm_up: Duration::from_secs(2), starts: 10, is_short: false };
-    /// Long enough to see that it runs.
-    pub const QUICK: Self =
-        Self { rounds: 3, length: Duration::from_secs(1), warm_up: Duration::from_millis(500), starts: 10, is_short: true };
+    /// Rounds that are long enough for reliable figures.
+    pub const FULL: Self = Self {
+        rounds: 3,
+        length: Duration::from_secs(4),
+        warm_up: Duration::from_secs(2),
+        starts: 10,
+        is_short: false,
+    };
+    /// Rounds that only show that everything runs.
+    pub const QUICK: Self = Self {
+        rounds: 3,
+        length: Duration::from_secs(1),
+        warm_up: Duration::from_millis(500),
+        starts: 10,
+        is_short: true,
+    };
 }
 
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "medians of {} rounds of {:?} a side in turns", self.rounds, self.length)
+        write!(
+            f,
+            "medians of {} rounds of {:?} a side in turns",
+            self.rounds, self.length
+        )
     }
 }
 
-/// What is measured, and with what.
+/// The programs, the directory and the plan of a benchmark.
 pub struct Bench {
-    /// This program.
+    /// The path of this program.
     pub program: PathBuf,
-    /// The binary to measure.
+    /// The path of the binary to measure.
     pub binary: PathBuf,
-    /// Where databases go.
+    /// The directory for databases.
     pub scratch: PathBuf,
-    /// How much is measured.
+    /// The plan.
     pub plan: Plan,
 }
 
-/// The median of what was noted of each round; the first is the warm-up's.
+/// Returns the median of the values of all rounds but the first, which is the warm-up.
 pub fn past_warm_up(rounds: &[f64]) -> f64 {
     median(rounds.get(1..).unwrap_or_default())
 }
 
-/// Medians of both sides, in things done a second or in milliseconds.
+/// The medians of both sides, in items per second or in milliseconds.
 pub struct Compared {
-    /// Vestibule's.
+    /// The median of Vestibule.
     pub ours: f64,
-    /// What it stands beside.
+    /// The median of the yardstick.
     pub yardstick: f64,
 }
 
 impl Compared {
-    /// The line of the table.
+    /// Returns the line of the table.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
-        let Self { ours, yardstick: theirs } = self;
-        Line::ratio(what, format!("{ours:.0}/s"), format!("{theirs:.0}/s ({yardstick})"), ours / theirs, target)
+        let Self {
+            ours,
+            yardstick: theirs,
+        } = self;
+        Line::ratio(
+            what,
+            format!("{ours:.0}/s"),
+            format!("{theirs:.0}/s ({yardstick})"),
+            ours / theirs,
+            target,
+        )
     }
 }
 
 impl Bench {
-    /// Whether it is to be seen that it runs, and no more.
+    /// Returns whether the run only has to show that everything works.
     pub const fn is_short(&self) -> bool {
         self.plan.is_short
     }
@@ -110,80 +135,171 @@ impl Bench {
         Server::vestibule(&self.binary, &self.scratch)
     }
 
-    /// How long the service takes to listen, and how much memory it then occupies. Blocks.
+    /// Measures how long the service takes until it listens, and how much memory it then occupies.
+    /// Blocks.
     pub fn start_up(&self) -> anyhow::Result<Vec<Line>> {
         eprintln!("start-up");
-        // The first start reads the binary from the disk; the others find it in memory.
+        // The first start reads the binary from the disk, the others find it in memory. The first
+        // is not counted.
         drop(self.vestibule()?);
-        let starts = (0..self.plan.starts).map(|_| Ok(self.vestibule()?.start_up.as_secs_f64() * 1_000.0));
+        let starts =
+            (0..self.plan.starts).map(|_| Ok(self.vestibule()?.start_up.as_secs_f64() * 1_000.0));
         let starts: Vec<f64> = starts.collect::<anyhow::Result<_>>()?;
         let server = self.vestibule()?;
         std::thread::sleep(IDLE_AFTER);
         Ok(vec![
             Line::limit(
-                format!("start-up on an empty database until it listens, median of {}", starts.len()),
+                format!(
+                    "start-up on an empty database until it listens, median of {}",
+                    starts.len()
+                ),
                 median(&starts),
                 "ms",
                 Some(START_UP_TARGET),
             ),
-            Line::limit("resident memory after start, idle".into(), server.resident()?, "MiB", Some(IDLE_TARGET)),
+            Line::limit(
+                "resident memory after start, idle".into(),
+                server.resident()?,
+                "MiB",
+                Some(IDLE_TARGET),
+            ),
         ])
     }
 
-    /// Durable creations beside the store's own loop, running the same statements with rows of the same length.
+    /// Measures durable creations beside the store's own loop, which runs the same statements with
+    /// rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
-        let created = client.ask(Method::POST, PORTALS, Some(&setup::portal("Azul"))).await?;
+        let created = client
+            .ask(Method::POST, PORTALS, Some(&setup::portal("Azul")))
+            .await?;
         let directory = tempfile::tempdir_in(&self.scratch)?;
         let rows = Rows::open(directory.path(), created.body()).await?;
         let (document, answer) = rows.lengths();
-        let requests = Requests { client, ask: Ask::Create(Keys::default()) };
+        let requests = Requests {
+            client,
+            ask: Ask::Create(Keys::default()),
+        };
         let mut lines = Vec::new();
         for (connections, target) in CREATING {
             let compared = self
                 .compare(
                     &format!("create, {connections} connections"),
                     "/s",
-                    async |length| Ok(load::round(requests.clone(), connections, length, &self.scratch).await?.rate),
-                    async |length| Ok(load::round(rows.clone(), connections, length, &self.scratch).await?.rate),
+                    async |length| {
+                        Ok(
+                            load::round(requests.clone(), connections, length, &self.scratch)
+                                .await?
+                                .rate,
+                        )
+                    },
+                    async |length| {
+                        Ok(
+                            load::round(rows.clone(), connections, length, &self.scratch)
+                                .await?
+                                .rate,
+                        )
+                    },
                 )
                 .await?;
-            let what = format!("durable `POST {PORTALS}`, a key each, {connections} connection{}", if connections == 1 { "" } else { "s" });
-            let yardstick = format!("the store's loop, the same statements, rows of {document} and {answer} bytes");
+            let what = format!(
+                "durable `POST {PORTALS}`, a key each, {connections} connection{}",
+                if connections == 1 { "" } else { "s" }
+            );
+            let yardstick = format!(
+                "the store's loop, the same statements, rows of {document} and {answer} bytes"
+            );
             lines.push(compared.line(what, &yardstick, target));
         }
         Ok(lines)
     }
 
-    /// How long a guest waits for their stay, and an integrator for lists and a search, in an organization of the size of a
+    /// Measures a guest's view of a stay, lists and a search in an organization of the size of a
     /// city.
     pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
-        let (city, town) = (City::on(&large, LARGE).await?, City::on(&small, SMALL).await?);
+        let (city, town) = (
+            City::on(&large, LARGE).await?,
+            City::on(&small, SMALL).await?,
+        );
         let steps = format!("of {STEPS} steps");
         let stay = "GET /guest/v1/stays/{token}";
         let mut lines = Vec::new();
         let what = format!("`{stay}`, {} {steps}, {LARGE} properties", city.stay.count);
-        lines.extend(self.beside_bare(&large, &city.client, &what, city.stay.path(), Coding::Identity, STAY_RATE_TARGET).await?);
-        lines.extend(self.awaited(stay, &steps, STAY_TARGET, (&city, &city.stay), (&town, &town.stay)).await?);
+        lines.extend(
+            self.beside_bare(
+                &large,
+                &city.client,
+                &what,
+                city.stay.path(),
+                Coding::Identity,
+                STAY_RATE_TARGET,
+            )
+            .await?,
+        );
+        lines.extend(
+            self.awaited(
+                stay,
+                &steps,
+                STAY_TARGET,
+                (&city, &city.stay),
+                (&town, &town.stay),
+            )
+            .await?,
+        );
         let list = "GET /api/v1/precheck-steps";
-        lines.extend(self.awaited(list, &steps, STEPS_TARGET, (&city, &city.list), (&town, &town.list)).await?);
+        lines.extend(
+            self.awaited(
+                list,
+                &steps,
+                STEPS_TARGET,
+                (&city, &city.list),
+                (&town, &town.list),
+            )
+            .await?,
+        );
 
-        // Only now, so that the steps are measured by themselves.
+        // The manuals are added only now, so that the steps are measured without them.
         let (library, lesser) = (Library::of(&city).await?, Library::of(&town).await?);
         let manuals = format!("of {MANUALS} manuals");
         let list = "GET /api/v1/properties/{propertyId}/portal-manuals";
-        lines.extend(self.awaited(list, &manuals, MANUALS_TARGET, (&city, &library.list), (&town, &lesser.list)).await?);
-        lines.extend(self.awaited(stay, &manuals, STAY_TARGET, (&city, &library.stay), (&town, &lesser.stay)).await?);
-        // Every name is looked at, and so the properties make it longer.
+        lines.extend(
+            self.awaited(
+                list,
+                &manuals,
+                MANUALS_TARGET,
+                (&city, &library.list),
+                (&town, &lesser.list),
+            )
+            .await?,
+        );
+        lines.extend(
+            self.awaited(
+                stay,
+                &manuals,
+                STAY_TARGET,
+                (&city, &library.stay),
+                (&town, &lesser.stay),
+            )
+            .await?,
+        );
+        // A search reads every name, so its time grows with the number of properties.
         let found = ((&city, &library.found), (&town, &lesser.found));
-        let [search, _] = self.beside("GET /api/v1/search", "results", SEARCH_TARGET, found.0, found.1).await?;
+        let [search, _] = self
+            .beside(
+                "GET /api/v1/search",
+                "results",
+                SEARCH_TARGET,
+                found.0,
+                found.1,
+            )
+            .await?;
         lines.push(search);
         Ok(lines)
     }
 
-    /// How long an answer takes, and whether the properties that it is not about make it longer.
+    /// Measures an answer, and whether unrelated properties make it slower.
     async fn awaited(
         &self,
         what: &str,
@@ -192,11 +308,17 @@ impl Bench {
         (city, page): (&City, &Page),
         (town, other): (&City, &Page),
     ) -> anyhow::Result<[Line; 2]> {
-        ensure!(page.count == other.count, "{what}: {} {things}, but {} in the smaller organization", page.count, other.count);
-        self.beside(what, things, target, (city, page), (town, other)).await
+        ensure!(
+            page.count == other.count,
+            "{what}: {} {things}, but {} in the smaller organization",
+            page.count,
+            other.count
+        );
+        self.beside(what, things, target, (city, page), (town, other))
+            .await
     }
 
-    /// How long an answer takes, by itself and beside the same one in a smaller organization.
+    /// Measures an answer by itself, and beside the same answer in a smaller organization.
     async fn beside(
         &self,
         what: &str,
@@ -214,10 +336,15 @@ impl Bench {
             )
             .await?;
         let Compared { ours, yardstick } = compared;
-        let size = format!("{} {things}, {} bytes, {LARGE} properties", page.count, page.bytes);
+        let size = format!(
+            "{} {things}, {} bytes, {LARGE} properties",
+            page.count, page.bytes
+        );
         Ok([
             Line::limit(
-                format!("`{what}`, {size}, 1 connection, each after a change of configuration, latency end to end over loopback"),
+                format!(
+                    "`{what}`, {size}, 1 connection, each after a change of configuration, latency end to end over loopback"
+                ),
                 ours,
                 "ms",
                 Some(target),
@@ -232,7 +359,7 @@ impl Bench {
         ])
     }
 
-    /// Lets both sides take turns, after a warm-up of each; what a round comes to is in `unit`.
+    /// Runs both sides in turns after a warm-up of each. `unit` is the unit of a round's result.
     pub async fn compare(
         &self,
         what: &str,
@@ -245,26 +372,44 @@ impl Bench {
         yardstick(self.plan.warm_up).await?;
         let mut rounds = (Vec::new(), Vec::new());
         for number in 1..=self.plan.rounds {
-            let (ours, theirs) = (ours(self.plan.length).await?, yardstick(self.plan.length).await?);
-            eprintln!("{what}: round {number}: {}{unit} beside {}{unit}", figure(ours), figure(theirs));
+            let (ours, theirs) = (
+                ours(self.plan.length).await?,
+                yardstick(self.plan.length).await?,
+            );
+            eprintln!(
+                "{what}: round {number}: {}{unit} beside {}{unit}",
+                figure(ours),
+                figure(theirs)
+            );
             rounds.0.push(ours);
             rounds.1.push(theirs);
         }
-        Ok(Compared { ours: median(&rounds.0), yardstick: median(&rounds.1) })
+        Ok(Compared {
+            ours: median(&rounds.0),
+            yardstick: median(&rounds.1),
+        })
     }
 }
 
-/// The median of a round in milliseconds; how far it spreads goes to standard error.
+/// Returns the median of a round in milliseconds. Prints the 99th percentile to standard error.
 async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
     let latencies = page.latencies(&city.client, length, LEAST_REQUESTS).await?;
     let (median, high) = (median(&latencies), ninety_ninth(&latencies));
     let (count, properties) = (latencies.len(), city.properties);
-    eprintln!("{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms", figure(median), figure(high));
+    eprintln!(
+        "{what}, {properties} properties: {count} requests, median {} ms, p99 {} ms",
+        figure(median),
+        figure(high)
+    );
     Ok(median)
 }
 
-/// Does `work`, and raises `peak` to the most memory that `server` occupies meanwhile.
-pub async fn watched<T>(server: &Server, peak: &mut f64, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+/// Runs `work`. Raises `peak` to the largest memory that `server` occupies during this time.
+pub async fn watched<T>(
+    server: &Server,
+    peak: &mut f64,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
     let mut work = pin!(work);
     let mut look = tokio::time::interval(LOOK_EVERY);
     loop {

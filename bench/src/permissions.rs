@@ -1,6 +1,6 @@
-//! What credentials are given.
+//! The permissions of the credentials.
 
-/// All the permissions there are.
+/// All permissions.
 pub const PERMISSIONS: [&str; 11] = [
     "view_properties",
     "modify_properties",

@@ -1,4 +1,5 @@
-//! The yardstick for deliveries: a loop that posts the same bytes over and over, in a process of its own, as the service is.
+//! The yardstick for deliveries: a loop that posts the same bytes repeatedly, in a process of its
+//! own like the service.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,15 +20,15 @@ use tokio::task::JoinSet;
 use crate::receiver::{self, Arrival};
 use crate::server::Killed;
 
-/// What is posted, and how, as it is handed to the process that does it.
+/// The job of the posting process, as it is handed over in a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     urls: Vec<String>,
     headers: BTreeMap<String, String>,
     body: String,
-    /// How many at once.
+    /// Number of posts under way at once.
     under_way: usize,
-    /// The file that receivers are trusted by.
+    /// The file with the authority of the receivers.
     authority: PathBuf,
 }
 
@@ -38,7 +39,8 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Starts `program` to post what arrived once to one of `urls` after another, so many under way at once.
+    /// Starts `program` to post the sample to each of `urls` in turn, with `under_way` posts at
+    /// once.
     pub fn start(
         program: &Path,
         scratch: &Path,
@@ -47,7 +49,10 @@ impl Poster {
         under_way: usize,
         authority: &Path,
     ) -> anyhow::Result<Self> {
-        let headers = sample.headers.iter().map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
+        let headers = sample
+            .headers
+            .iter()
+            .map(|(name, value)| Ok((name.as_str().to_owned(), value.to_str()?.to_owned())));
         let job = Job {
             urls: urls.to_vec(),
             headers: headers.collect::<anyhow::Result<_>>()?,
@@ -57,34 +62,62 @@ impl Poster {
         };
         let file = scratch.join(format!("post-{}.json", urls.len()));
         serde_json::to_writer(File::create(&file)?, &job)?;
-        let mut child = Command::new(program).arg("bare-post").arg(&file).stdin(Stdio::piped()).spawn()?;
-        let orders = child.stdin.take().context("a process without standard input")?;
-        Ok(Self { process: Killed(child), orders })
+        let mut child = Command::new(program)
+            .arg("bare-post")
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .spawn()?;
+        let orders = child
+            .stdin
+            .take()
+            .context("a process without standard input")?;
+        Ok(Self {
+            process: Killed(child),
+            orders,
+        })
     }
 
-    /// Has so many posted; does not wait for it.
+    /// Orders `count` posts. Does not wait for them.
     pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
         writeln!(self.orders, "{count}")?;
         Ok(self.orders.flush()?)
     }
 
-    /// Processor time that it has used so far.
+    /// Returns the processor time it has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         self.process.processor_time()
     }
 }
 
-/// Posts what the job in a file says, as many as each line of standard input asks for, until there are no more.
+/// Posts the job in a file, as often as each line of standard input says, until the input ends.
 pub async fn serve(job: &Path) -> anyhow::Result<()> {
-    let Job { urls, headers, body, under_way, authority } = serde_json::from_reader(BufReader::new(File::open(job)?))?;
-    let header = |(name, value): (String, String)| Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?));
-    let headers: HeaderMap = headers.into_iter().map(header).collect::<anyhow::Result<_>>()?;
+    let Job {
+        urls,
+        headers,
+        body,
+        under_way,
+        authority,
+    } = serde_json::from_reader(BufReader::new(File::open(job)?))?;
+    let header = |(name, value): (String, String)| {
+        Ok((HeaderName::try_from(name)?, HeaderValue::try_from(value)?))
+    };
+    let headers: HeaderMap = headers
+        .into_iter()
+        .map(header)
+        .collect::<anyhow::Result<_>>()?;
     let client = receiver::client(&fs::read(authority)?)?;
-    let post = Arc::new(Post { client, urls, headers, body: body.into() });
+    let post = Arc::new(Post {
+        client,
+        urls,
+        headers,
+        body: body.into(),
+    });
     let mut orders = std::io::stdin().lock().lines();
     while let Some(order) = orders.next().transpose()? {
         let (count, next) = (order.trim().parse()?, Arc::new(AtomicUsize::new(0)));
-        let mut workers: JoinSet<anyhow::Result<()>> = (0..under_way).map(|_| post.clone().repeat(next.clone(), count)).collect();
+        let mut workers: JoinSet<anyhow::Result<()>> = (0..under_way)
+            .map(|_| post.clone().repeat(next.clone(), count))
+            .collect();
         while let Some(done) = workers.join_next().await {
             done??;
         }
@@ -92,7 +125,7 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is posted over and over.
+/// The content and targets of the posts.
 struct Post {
     client: Client,
     urls: Vec<String>,
@@ -101,7 +134,7 @@ struct Post {
 }
 
 impl Post {
-    /// Posts the next one, as long as there are fewer than `count`.
+    /// Makes posts until `count` have been made in total.
     async fn repeat(self: Arc<Self>, next: Arc<AtomicUsize>, count: usize) -> anyhow::Result<()> {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -109,7 +142,12 @@ impl Post {
                 return Ok(());
             }
             let request = self.client.post(&self.urls[number % self.urls.len()]);
-            let status = request.headers(self.headers.clone()).body(self.body.clone()).send().await?.status();
+            let status = request
+                .headers(self.headers.clone())
+                .body(self.body.clone())
+                .send()
+                .await?
+                .status();
             ensure!(status.is_success(), "a receiver answered {status}");
         }
     }

@@ -1,4 +1,4 @@
-//! Reads beside a bare handler that sends the same headers and the same bytes from memory.
+//! Measures reads beside a bare handler that sends the same headers and bytes from memory.
 
 use std::sync::Arc;
 
@@ -10,52 +10,100 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, LISTED};
 
-/// Connections that read.
+/// Number of connections that read.
 const CONNECTIONS: u32 = 32;
-/// The part of a bare handler's rate that the list of steps is to reach.
+/// The least rate of the list of steps, as a part of the rate of a bare handler.
 const LIST_TARGET: f64 = 0.7;
-/// The same, of a list a tenth as long: what a request costs whatever its length weighs more.
+/// The same for a list a tenth as long, where the fixed cost of a request weighs more.
 const SHORT_TARGET: f64 = 0.25;
-/// The same, of the list compressed.
+/// The same for the compressed list.
 const COMPRESSED_TARGET: f64 = 0.6;
-/// Processors that a server is told to reckon with.
+/// The number of processors that the second server is told to assume.
 const PROCESSORS: u32 = 32;
-/// The part of a server's rate that one reaches which reckons with more processors: its threads share those there are.
+/// The least rate of a server that assumes too many processors, as a part of the rate of a normal
+/// server. Its threads share the real processors.
 const PROCESSORS_TARGET: f64 = 0.7;
 
 impl Bench {
-    /// Lists, as they are and compressed.
+    /// Measures lists, uncompressed and compressed.
     pub async fn lists(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
         setup::listed(&client).await?;
         let steps = format!("`GET {PRECHECK_STEPS}`, {LISTED} steps");
         let portals = format!("`GET {PORTALS}`, {LISTED} portals");
-        let mut lines = self.beside_bare(&server, &client, &steps, PRECHECK_STEPS, Coding::Identity, LIST_TARGET).await?;
+        let mut lines = self
+            .beside_bare(
+                &server,
+                &client,
+                &steps,
+                PRECHECK_STEPS,
+                Coding::Identity,
+                LIST_TARGET,
+            )
+            .await?;
         let compressed = format!("{steps}, gzip accepted");
-        lines.extend(self.beside_bare(&server, &client, &compressed, PRECHECK_STEPS, Coding::Gzip, COMPRESSED_TARGET).await?);
-        lines.extend(self.beside_bare(&server, &client, &portals, PORTALS, Coding::Identity, SHORT_TARGET).await?);
+        lines.extend(
+            self.beside_bare(
+                &server,
+                &client,
+                &compressed,
+                PRECHECK_STEPS,
+                Coding::Gzip,
+                COMPRESSED_TARGET,
+            )
+            .await?,
+        );
+        lines.extend(
+            self.beside_bare(
+                &server,
+                &client,
+                &portals,
+                PORTALS,
+                Coding::Identity,
+                SHORT_TARGET,
+            )
+            .await?,
+        );
         lines.push(self.on_more_processors(&client, &steps).await?);
         Ok(lines)
     }
 
-    /// The list of steps as a larger machine would serve it, as far as memory is concerned: what is kept is not less there.
+    /// Measures the list of steps on a server that assumes more processors, as on a larger machine.
+    /// Answers in memory must stay as effective there.
     async fn on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
-        let server = Server::vestibule_with(&self.binary, &self.scratch, &[format!("--processors={PROCESSORS}")])?;
+        let server = Server::vestibule_with(
+            &self.binary,
+            &self.scratch,
+            &[format!("--processors={PROCESSORS}")],
+        )?;
         let theirs = setup::organization(&server).await?;
         setup::listed(&theirs).await?;
         let ask = Ask::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let rate = async |client: &Client, length| {
-            let requests = Requests { client: client.clone(), ask: ask.clone() };
-            Ok(load::round(requests, CONNECTIONS, length, &self.scratch).await?.rate)
+            let requests = Requests {
+                client: client.clone(),
+                ask: ask.clone(),
+            };
+            Ok(load::round(requests, CONNECTIONS, length, &self.scratch)
+                .await?
+                .rate)
         };
-        let what = format!("{what}, {CONNECTIONS} connections, reckoning with {PROCESSORS} processors");
-        let compared =
-            self.compare(&what, "/s", async |length| rate(&theirs, length).await, async |length| rate(client, length).await).await?;
+        let what =
+            format!("{what}, {CONNECTIONS} connections, reckoning with {PROCESSORS} processors");
+        let compared = self
+            .compare(
+                &what,
+                "/s",
+                async |length| rate(&theirs, length).await,
+                async |length| rate(client, length).await,
+            )
+            .await?;
         Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 
-    /// One read, over and over, beside a bare handler that sends the same; and what a request costs each of them.
+    /// Measures a repeated read beside a bare handler that sends the same bytes, and the processor
+    /// time of a request on both.
     pub async fn beside_bare(
         &self,
         server: &Server,
@@ -65,7 +113,8 @@ impl Bench {
         coding: Coding,
         target: f64,
     ) -> anyhow::Result<Vec<Line>> {
-        // The second one is from memory, as those that follow are: what is kept is compressed harder.
+        // The second answer comes from memory, like all later ones. Answers in memory are
+        // compressed harder.
         client.coded(path, coding).await?;
         let answer = client.coded(path, coding).await?;
         let recorded = self.scratch.join("answer.json");
@@ -80,22 +129,35 @@ impl Bench {
                 what,
                 "/s",
                 async |length| {
-                    let requests = Requests { client: client.clone(), ask: ask.clone() };
+                    let requests = Requests {
+                        client: client.clone(),
+                        ask: ask.clone(),
+                    };
                     let round = load::round(requests, CONNECTIONS, length, &self.scratch);
                     let (round, cost) = costed(server, watched(server, &mut peak, round)).await?;
                     costs.push(cost);
                     Ok(round.rate)
                 },
                 async |length| {
-                    let requests = Requests { client: bare_client.clone(), ask: ask.clone() };
-                    let (round, cost) = costed(&bare, load::round(requests, CONNECTIONS, length, &self.scratch)).await?;
+                    let requests = Requests {
+                        client: bare_client.clone(),
+                        ask: ask.clone(),
+                    };
+                    let (round, cost) = costed(
+                        &bare,
+                        load::round(requests, CONNECTIONS, length, &self.scratch),
+                    )
+                    .await?;
                     bare_costs.push(cost);
                     Ok(round.rate)
                 },
             )
             .await?;
         let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
-        let what = format!("{what}, {} bytes, {CONNECTIONS} connections", answer.body().len());
+        let what = format!(
+            "{what}, {} bytes, {CONNECTIONS} connections",
+            answer.body().len()
+        );
         Ok(vec![
             compared.line(what, "bare axum, same bytes", Some(target)),
             Line::ratio(
@@ -110,8 +172,11 @@ impl Bench {
     }
 }
 
-/// A round, and the processor time in µs that a request of it costs its server.
-async fn costed(server: &Server, round: impl Future<Output = anyhow::Result<Round>>) -> anyhow::Result<(Round, f64)> {
+/// Runs a round. Returns it with the processor time of the server for each request, in µs.
+async fn costed(
+    server: &Server,
+    round: impl Future<Output = anyhow::Result<Round>>,
+) -> anyhow::Result<(Round, f64)> {
     let before = server.processor_time()?;
     let round = round.await?;
     let used = server.processor_time()?.saturating_sub(before);

@@ -1,4 +1,5 @@
-//! Receivers of webhooks on loopback, in this process: HTTPS, with a certificate of an authority of their own.
+//! Receivers of webhooks on loopback, in this process. They use HTTPS, with a certificate of their
+//! own authority.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,19 +25,20 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How long to wait for what was sent, until it counts as lost.
+/// How long to wait for a delivery before it counts as lost.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long an answer may take, as it is with the service.
+/// The time limit for an answer, the same as the service's.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What receivers present, and the file that a sender trusts it by.
+/// The certificate of the receivers, and the file with its authority.
 pub struct Identity {
     tls: TlsAcceptor,
     authority: PathBuf,
 }
 
 impl Identity {
-    /// A new one; its file goes into `scratch`. From now on this process uses its TLS.
+    /// Creates a certificate; the file goes into `scratch`. Installs this process's default TLS
+    /// provider.
     pub fn new(scratch: &Path) -> anyhow::Result<Self> {
         let mut wanted = CertificateParams::new(Vec::new())?;
         wanted.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -45,50 +47,65 @@ impl Identity {
         fs::write(&authority, wanted.self_signed(&key)?.pem())?;
         let issuer = Issuer::new(wanted, key);
         let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&key, &issuer)?;
+        let certificate =
+            CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&key, &issuer)?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // It fails where it was chosen before, which is as good.
+        // Fails if a provider was installed before, which serves the same purpose.
         drop(ring::default_provider().install_default());
-        Ok(Self { tls: TlsAcceptor::from(Arc::new(config)), authority })
+        Ok(Self {
+            tls: TlsAcceptor::from(Arc::new(config)),
+            authority,
+        })
     }
 
-    /// What the service needs to be told to send here.
+    /// Returns the flags that let the service send to these receivers.
     pub fn flags(&self) -> Vec<String> {
-        vec!["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", self.authority.display())]
+        vec![
+            "--webhook-allow=127.0.0.0/8".into(),
+            format!("--webhook-ca-file={}", self.authority.display()),
+        ]
     }
 
-    /// The file that a sender trusts receivers by.
+    /// Returns the file with the authority of the receivers.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
 }
 
-/// The HTTP client of the service's dispatcher, without what guards it; it trusts this authority.
+/// Returns the HTTP client of the service's dispatcher without its target guard. It trusts this
+/// authority.
 pub fn client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
     drop(ring::default_provider().install_default());
     let authority = reqwest::Certificate::from_pem(authority)?;
-    let builder = reqwest::Client::builder().timeout(TIMEOUT).https_only(true).redirect(Policy::none()).no_proxy();
-    Ok(builder.retry(reqwest::retry::never()).tls_certs_merge([authority]).build()?)
+    let builder = reqwest::Client::builder()
+        .timeout(TIMEOUT)
+        .https_only(true)
+        .redirect(Policy::none())
+        .no_proxy();
+    Ok(builder
+        .retry(reqwest::retry::never())
+        .tls_certs_merge([authority])
+        .build()?)
 }
 
-/// A request that was answered.
+/// A request that a receiver has answered.
 pub struct Arrival {
-    /// When: as soon as it was there, or had been waited for.
+    /// The time of the answer: on arrival, or when the receivers were opened.
     pub at: Instant,
-    /// Its headers, except those that say where it goes and how long it is.
+    /// Its headers, except those for its destination and length.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Bytes,
 }
 
-/// Receivers, each on a port of its own, until dropped. They answer 200, and as long as they are closed, nothing at all.
+/// Receivers, each on a port of its own, until dropped. They answer 200. While they are closed,
+/// they do not answer at all.
 pub struct Receivers {
-    /// Where they listen.
+    /// Their URLs.
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,
     arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
@@ -96,7 +113,7 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Starts so many.
+    /// Starts `count` receivers.
     pub async fn start(identity: &Identity, count: usize, is_open: bool) -> anyhow::Result<Self> {
         let (gate, is_open) = watch::channel(is_open);
         let (noted, arrivals) = mpsc::unbounded_channel();
@@ -104,23 +121,36 @@ impl Receivers {
         for _ in 0..count {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             urls.push(format!("https://{}/hook", listener.local_addr()?));
-            listeners.spawn(listen(listener, identity.tls.clone(), is_open.clone(), noted.clone()));
+            listeners.spawn(listen(
+                listener,
+                identity.tls.clone(),
+                is_open.clone(),
+                noted.clone(),
+            ));
         }
-        Ok(Self { urls: urls.into(), gate, arrivals: Mutex::new(arrivals), _listeners: listeners })
+        Ok(Self {
+            urls: urls.into(),
+            gate,
+            arrivals: Mutex::new(arrivals),
+            _listeners: listeners,
+        })
     }
 
-    /// Lets them answer, what waits and what comes.
+    /// Opens the receivers: they answer waiting requests and all later ones.
     pub fn open(&self) {
         self.gate.send_replace(true);
     }
 
-    /// The next request of all that are answered.
+    /// Returns the next answered request of all receivers.
     pub async fn next(&self) -> anyhow::Result<Arrival> {
         let next = async { self.arrivals.lock().await.recv().await };
-        tokio::time::timeout(PATIENCE, next).await.context("a delivery did not arrive")?.context("nobody listens")
+        tokio::time::timeout(PATIENCE, next)
+            .await
+            .context("a delivery did not arrive")?
+            .context("nobody listens")
     }
 
-    /// When the next `count` requests were answered, the earliest first.
+    /// Returns the times of the next `count` answers, the earliest first.
     pub async fn times(&self, count: usize) -> anyhow::Result<Vec<Instant>> {
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
@@ -131,25 +161,45 @@ impl Receivers {
     }
 }
 
-/// How many there are a second, from the earliest, which comes first, to the latest.
+/// Returns the rate per second from the first of these times to the last. They must be sorted.
 pub fn rate(times: &[Instant]) -> anyhow::Result<f64> {
-    let [first, others @ .., last] = times else { bail!("one moment makes no rate") };
+    let [first, others @ .., last] = times else {
+        bail!("one moment makes no rate")
+    };
     Ok(f64::from(u32::try_from(others.len() + 1)?) / last.duration_since(*first).as_secs_f64())
 }
 
-async fn listen(listener: TcpListener, tls: TlsAcceptor, is_open: watch::Receiver<bool>, noted: mpsc::UnboundedSender<Arrival>) {
+async fn listen(
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    is_open: watch::Receiver<bool>,
+    noted: mpsc::UnboundedSender<Arrival>,
+) {
     while let Ok((stream, _)) = listener.accept().await {
         tokio::spawn(attend(stream, tls.clone(), is_open.clone(), noted.clone()));
     }
 }
 
-/// One connection, until the sender closes it.
-async fn attend(stream: TcpStream, tls: TlsAcceptor, is_open: watch::Receiver<bool>, noted: mpsc::UnboundedSender<Arrival>) {
+/// Serves one connection until the sender closes it.
+async fn attend(
+    stream: TcpStream,
+    tls: TlsAcceptor,
+    is_open: watch::Receiver<bool>,
+    noted: mpsc::UnboundedSender<Arrival>,
+) {
     drop(stream.set_nodelay(true));
-    let Ok(stream) = tls.accept(stream).await else { return };
-    let service = service_fn(move |request: Request<Incoming>| answer(request, is_open.clone(), noted.clone()));
-    // A sender that is killed breaks it off.
-    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
+    let Ok(stream) = tls.accept(stream).await else {
+        return;
+    };
+    let service = service_fn(move |request: Request<Incoming>| {
+        answer(request, is_open.clone(), noted.clone())
+    });
+    // A killed sender breaks the connection, which is no error here.
+    drop(
+        http1::Builder::new()
+            .serve_connection(TokioIo::new(stream), service)
+            .await,
+    );
 }
 
 async fn answer(
@@ -159,7 +209,7 @@ async fn answer(
 ) -> hyper::Result<Response<Empty<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    // It ends as well when there is nobody left to open it.
+    // The wait also ends when the receivers are dropped.
     drop(is_open.wait_for(|is_open| *is_open).await);
     let at = Instant::now();
     let mut headers = head.headers;
@@ -174,29 +224,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_from_the_first_to_the_last() {
+    fn a_rate_is_measured_from_first_to_last_arrival() {
         let first = Instant::now();
-        let times: Vec<_> = [0, 100, 200, 500].map(|after| first + Duration::from_millis(after)).into();
+        let times: Vec<_> = [0, 100, 200, 500]
+            .map(|after| first + Duration::from_millis(after))
+            .into();
         assert!((rate(&times).unwrap() - 6.0).abs() < 1e-9);
         assert!(rate(&times[..1]).is_err() && rate(&[]).is_err());
     }
 
     #[tokio::test]
-    async fn closed_receivers_answer_when_they_are_opened() {
+    async fn closed_receivers_answer_after_they_open() {
         let scratch = tempfile::tempdir().unwrap();
         let identity = Identity::new(scratch.path()).unwrap();
         let receivers = Receivers::start(&identity, 2, false).await.unwrap();
         let client = client(&fs::read(identity.authority()).unwrap()).unwrap();
-        let sent = |number: usize| tokio::spawn(client.post(&receivers.urls[number]).header("webhook-id", "1").body("{}").send());
+        let sent = |number: usize| {
+            tokio::spawn(
+                client
+                    .post(&receivers.urls[number])
+                    .header("webhook-id", "1")
+                    .body("{}")
+                    .send(),
+            )
+        };
         let answers = [sent(0), sent(1)];
-        assert!(tokio::time::timeout(Duration::from_millis(200), receivers.next()).await.is_err());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(200), receivers.next())
+                .await
+                .is_err()
+        );
         let opened = Instant::now();
         receivers.open();
         for answer in answers {
             assert!(answer.await.unwrap().unwrap().status().is_success());
         }
         let arrival = receivers.next().await.unwrap();
-        assert_eq!((&arrival.body[..], arrival.headers.contains_key("webhook-id")), (&b"{}"[..], true));
+        assert_eq!(
+            (
+                &arrival.body[..],
+                arrival.headers.contains_key("webhook-id")
+            ),
+            (&b"{}"[..], true)
+        );
         assert!(arrival.at >= opened && !arrival.headers.contains_key(HOST));
         assert_eq!(receivers.times(1).await.unwrap().len(), 1);
     }

@@ -1,4 +1,4 @@
-//! The table.
+//! The table of results.
 
 use std::fmt::Write as _;
 
@@ -13,32 +13,59 @@ pub struct Line {
     verdict: &'static str,
 }
 
-/// Nothing to say in this cell.
+/// The content of an empty cell.
 const NONE: &str = "–";
 
 impl Line {
-    /// Two figures side by side; the ratio is the better the larger it is, and at least the target.
+    /// A line with two figures side by side. A larger ratio is better; the target is its minimum.
     #[must_use]
-    pub fn ratio(what: String, ours: String, yardstick: String, ratio: f64, target: Option<f64>) -> Self {
+    pub fn ratio(
+        what: String,
+        ours: String,
+        yardstick: String,
+        ratio: f64,
+        target: Option<f64>,
+    ) -> Self {
         let verdict = target.map(|target| ratio >= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≥ {target}"));
-        Self { what, ours, yardstick, ratio: format!("{ratio:.2}"), target, verdict: word(verdict) }
+        Self {
+            what,
+            ours,
+            yardstick,
+            ratio: format!("{ratio:.2}"),
+            target,
+            verdict: word(verdict),
+        }
     }
 
-    /// A figure beside the same one of a smaller case; the ratio is at most the target.
+    /// A line with a figure beside that of a smaller case. The target is the maximum of the ratio.
     #[must_use]
     pub fn growth(what: String, ours: String, smaller: String, ratio: f64, target: f64) -> Self {
         let verdict = word(Some(ratio <= target));
-        Self { what, ours, yardstick: smaller, ratio: format!("{ratio:.2}"), target: format!("≤ {target}"), verdict }
+        Self {
+            what,
+            ours,
+            yardstick: smaller,
+            ratio: format!("{ratio:.2}"),
+            target: format!("≤ {target}"),
+            verdict,
+        }
     }
 
-    /// A figure by itself, at most the target.
+    /// A line with one figure. The target is its maximum.
     #[must_use]
     pub fn limit(what: String, value: f64, unit: &str, target: Option<f64>) -> Self {
         let verdict = target.map(|target| value <= target);
         let target = target.map_or(NONE.to_owned(), |target| format!("≤ {target} {unit}"));
         let ours = format!("{} {unit}", figure(value));
-        Self { what, ours, yardstick: NONE.into(), ratio: NONE.into(), target, verdict: word(verdict) }
+        Self {
+            what,
+            ours,
+            yardstick: NONE.into(),
+            ratio: NONE.into(),
+            target,
+            verdict: word(verdict),
+        }
     }
 }
 
@@ -50,7 +77,7 @@ const fn word(is_met: Option<bool>) -> &'static str {
     }
 }
 
-/// A figure with about three digits, or all that stand before the point.
+/// Formats a figure with about three digits; digits before the point are never cut.
 #[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value {
@@ -61,7 +88,7 @@ pub fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The median of at least one figure.
+/// Returns the median; not a number if there are no figures.
 #[must_use]
 pub fn median(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
@@ -73,7 +100,7 @@ pub fn median(figures: &[f64]) -> f64 {
     }
 }
 
-/// What 99 of 100 figures are at the most.
+/// Returns the 99th percentile.
 #[must_use]
 pub fn ninety_ninth(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
@@ -82,13 +109,26 @@ pub fn ninety_ninth(figures: &[f64]) -> f64 {
     figures.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// The lines, under a heading.
+/// Returns the table of the lines, under a heading.
 #[must_use]
 pub fn table(heading: &str, lines: &[Line]) -> String {
-    let mut text = format!("{heading}\n\n| | Vestibule | yardstick | ratio | target | met |\n|---|---:|---:|---:|---:|---|\n");
-    for Line { what, ours, yardstick, ratio, target, verdict } in lines {
+    let mut text = format!(
+        "{heading}\n\n| | Vestibule | yardstick | ratio | target | met |\n|---|---:|---:|---:|---:|---|\n"
+    );
+    for Line {
+        what,
+        ours,
+        yardstick,
+        ratio,
+        target,
+        verdict,
+    } in lines
+    {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "| {what} | {ours} | {yardstick} | {ratio} | {target} | {verdict} |");
+        let _ = writeln!(
+            text,
+            "| {what} | {ours} | {yardstick} | {ratio} | {target} | {verdict} |"
+        );
     }
     text
 }
@@ -98,35 +138,62 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_median_is_in_the_middle() {
+    fn the_median_is_the_middle_value() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn one_in_a_hundred_is_beyond_the_ninety_ninth() {
+    fn the_99th_percentile_leaves_a_hundredth_above() {
         let figures: Vec<f64> = (1..=200_u8).rev().map(f64::from).collect();
         assert!((ninety_ninth(&figures) - 198.0).abs() < f64::EPSILON);
         assert!((ninety_ninth(&[7.0]) - 7.0).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn figures_have_about_three_digits() {
-        assert_eq!([0.8, 9.87, 41.0, 100.4, 16_300.2].map(figure), ["0.80", "9.87", "41.0", "100", "16300"]);
+    fn figures_are_rounded_to_about_three_digits() {
+        assert_eq!(
+            [0.8, 9.87, 41.0, 100.4, 16_300.2].map(figure),
+            ["0.80", "9.87", "41.0", "100", "16300"]
+        );
     }
 
     #[test]
-    fn a_target_is_met_or_it_is_not() {
+    fn the_table_shows_whether_targets_are_met() {
         let lines = [
-            Line::ratio("lists".into(), "30/s".into(), "100/s (bare)".into(), 0.3, Some(0.25)),
-            Line::growth("grown".into(), "1.60 ms".into(), "1.00 ms (one)".into(), 1.6, 1.5),
+            Line::ratio(
+                "lists".into(),
+                "30/s".into(),
+                "100/s (bare)".into(),
+                0.3,
+                Some(0.25),
+            ),
+            Line::growth(
+                "grown".into(),
+                "1.60 ms".into(),
+                "1.00 ms (one)".into(),
+                1.6,
+                1.5,
+            ),
             Line::limit("memory".into(), 41.0, "MiB", Some(40.0)),
             Line::limit("more memory".into(), 41.0, "MiB", None),
         ];
         let table = table("today", &lines);
-        assert!(table.contains("| lists | 30/s | 100/s (bare) | 0.30 | ≥ 0.25 | yes |\n"), "{table}");
-        assert!(table.contains("| grown | 1.60 ms | 1.00 ms (one) | 1.60 | ≤ 1.5 | **no** |\n"), "{table}");
-        assert!(table.contains("| memory | 41.0 MiB | – | – | ≤ 40 MiB | **no** |\n"), "{table}");
-        assert!(table.ends_with("| more memory | 41.0 MiB | – | – | – | – |\n"), "{table}");
+        assert!(
+            table.contains("| lists | 30/s | 100/s (bare) | 0.30 | ≥ 0.25 | yes |\n"),
+            "{table}"
+        );
+        assert!(
+            table.contains("| grown | 1.60 ms | 1.00 ms (one) | 1.60 | ≤ 1.5 | **no** |\n"),
+            "{table}"
+        );
+        assert!(
+            table.contains("| memory | 41.0 MiB | – | – | ≤ 40 MiB | **no** |\n"),
+            "{table}"
+        );
+        assert!(
+            table.ends_with("| more memory | 41.0 MiB | – | – | – | – |\n"),
+            "{table}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The yardstick for durable writes: the store's own loop, running the statements of a created portal on tables like its own.
+//! The yardstick for durable writes: the store's own loop. It runs the statements of a created
+//! portal on tables like the service's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use crate::keys::Keys;
 
-/// The tables that a creation writes or looks at, with their indexes, and an organization.
+/// The tables and indexes that a creation reads or writes, and one organization.
 const SCHEMA: &str = "
 create table organization (id blob primary key, revision integer not null, doc text not null) strict;
 create table portal (organization_id blob not null references organization (id), id blob not null, name_key text, is_default integer not null,
@@ -37,7 +38,7 @@ const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
 /// 2026-11-30, in microseconds since 1970.
 const BEGINNING: i64 = 1_796_000_000_000_000;
-/// As long as the summary that a portal has in its list.
+/// The length of a portal's list summary, in bytes.
 const SUMMARY: usize = 130;
 
 store::statements! {
@@ -52,7 +53,7 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
 }
 
-/// Load: the same rows over and over, each time under another key, in one transaction.
+/// A load that writes the same rows repeatedly, each time under another key and in one transaction.
 #[derive(Clone)]
 pub struct Rows {
     store: Store,
@@ -62,18 +63,40 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens a database in `directory`. The rows are those of `answer`, what the service says to a created portal.
+    /// Opens a database in `directory`. The rows have the content of `answer`, the service's answer
+    /// to a created portal.
     pub async fn open(directory: &Path, answer: &[u8]) -> anyhow::Result<Self> {
         let answer = std::str::from_utf8(answer)?;
         let envelope: Document = serde_json::from_str(answer)?;
-        let document = envelope.get("data").context("an answer without data")?.to_string();
-        let migrations = Migrations { sqlite: Migrations::runner(&[("V1__rows", SCHEMA)]), postgres: Migrations::runner(&[]) };
-        let store = Store::open(&format!("sqlite:{}", directory.join("rows.db").display()), &migrations)?;
-        store.read(|tx| STATEMENTS.iter().try_for_each(|statement| tx.prepare(statement))).await?;
-        Ok(Self { store, keys: Keys::default(), document: document.into(), answer: answer.into() })
+        let document = envelope
+            .get("data")
+            .context("an answer without data")?
+            .to_string();
+        let migrations = Migrations {
+            sqlite: Migrations::runner(&[("V1__rows", SCHEMA)]),
+            postgres: Migrations::runner(&[]),
+        };
+        let store = Store::open(
+            &format!("sqlite:{}", directory.join("rows.db").display()),
+            &migrations,
+        )?;
+        store
+            .read(|tx| {
+                STATEMENTS
+                    .iter()
+                    .try_for_each(|statement| tx.prepare(statement))
+            })
+            .await?;
+        Ok(Self {
+            store,
+            keys: Keys::default(),
+            document: document.into(),
+            answer: answer.into(),
+        })
     }
 
-    /// How long the rows are, in bytes: the document, which the log of changes repeats, and the answer.
+    /// Returns the lengths in bytes of the document, which the audit log repeats, and of the
+    /// answer.
     pub fn lengths(&self) -> (usize, usize) {
         (self.document.len(), self.answer.len())
     }
@@ -84,29 +107,69 @@ impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
         let (scattered, number) = key.as_u64_pair();
-        // New ids follow one another, as those of the service do; keys do not.
-        let (portal, row) = (Uuid::from_u64_pair(number, scattered), Uuid::from_u64_pair(number, !scattered));
-        // A moment later each, as those of creations are.
+        // Ids are made in increasing order, like those of the service; keys are in random order.
+        let (portal, row) = (
+            Uuid::from_u64_pair(number, scattered),
+            Uuid::from_u64_pair(number, !scattered),
+        );
+        // Each creation has a later time than the one before.
         let now = Timestamp::from_microsecond(BEGINNING + i64::try_from(number)?)?;
         let key = key.to_string();
-        let (document, answer) = (Value::Json(self.document.to_string()), Value::Json(self.answer.to_string()));
+        let (document, answer) = (
+            Value::Json(self.document.to_string()),
+            Value::Json(self.answer.to_string()),
+        );
         let begun = Instant::now();
         let create = move |tx: &mut store::Transaction<'_>| -> store::Result<()> {
             let organization = Value::from(ORGANIZATION);
-            tx.row(&RECORDED, &[organization.clone(), CREDENTIAL.into(), (&key).into()])?;
+            tx.row(
+                &RECORDED,
+                &[organization.clone(), CREDENTIAL.into(), (&key).into()],
+            )?;
             tx.row(&LOCK, &[organization.clone(), 12_345_i64.into()])?;
             tx.row(&BY_NAME, &[organization.clone(), (&key).into()])?;
             let summary = Value::Json("x".repeat(SUMMARY));
             tx.execute(
                 &PORTAL,
-                &[organization.clone(), portal.into(), (&key).into(), false.into(), now.into(), summary, document.clone()],
+                &[
+                    organization.clone(),
+                    portal.into(),
+                    (&key).into(),
+                    false.into(),
+                    now.into(),
+                    summary,
+                    document.clone(),
+                ],
             )?;
-            tx.execute(&AUDIT, &[organization.clone(), row.into(), now.into(), portal.into(), ORGANIZATION.into(), document])?;
+            tx.execute(
+                &AUDIT,
+                &[
+                    organization.clone(),
+                    row.into(),
+                    now.into(),
+                    portal.into(),
+                    ORGANIZATION.into(),
+                    document,
+                ],
+            )?;
             let fingerprint = Value::Bytes(vec![0x21; 32]);
-            let answered = [organization, CREDENTIAL.into(), key.into(), fingerprint, 201_i64.into(), answer, now.into()];
+            let answered = [
+                organization,
+                CREDENTIAL.into(),
+                key.into(),
+                fingerprint,
+                201_i64.into(),
+                answer,
+                now.into(),
+            ];
             tx.execute(&RECORD, &answered).map(drop)
         };
         self.store.write(create).await?;
-        Ok(IterReport { duration: begun.elapsed(), status: Status::success(0), bytes: 0, items: 1 })
+        Ok(IterReport {
+            duration: begun.elapsed(),
+            status: Status::success(0),
+            bytes: 0,
+            items: 1,
+        })
     }
 }

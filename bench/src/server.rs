@@ -1,4 +1,4 @@
-//! Servers, each a process of its own.
+//! Servers in processes of their own.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -11,40 +11,40 @@ use tempfile::TempDir;
 
 use crate::machine;
 
-/// The platform interface's key.
+/// The key of the platform interface.
 pub const PLATFORM_KEY: &str = "pk_bench";
-/// More than can be asked in a second: every request is counted, none refused.
+/// More requests than can be made in a second. Every request is counted, and none is refused.
 const RATE_LIMIT: &str = "1000000000";
 
 /// A running server; killed when dropped.
 pub struct Server {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
-    /// How long it took from its start until it listened.
+    /// The time from its start until it listened.
     pub start_up: Duration,
     process: Process,
 }
 
-/// A child, and what it needs as long as it lives.
+/// A child process with its output and its data directory.
 struct Process {
     child: Killed,
     output: BufReader<ChildStdout>,
     _data: Option<TempDir>,
 }
 
-/// A child that does not outlive this value.
+/// A child process that is killed when this value is dropped.
 pub struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It fails when the process has ended by itself, which is as good.
+        // Fails if the process has ended by itself, which serves the same purpose.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
 impl Killed {
-    /// Processor time that it has used so far.
+    /// Returns the processor time it has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         machine::processor_time(self.0.id())
     }
@@ -56,61 +56,101 @@ impl Server {
         Self::vestibule_with(binary, scratch, &[])
     }
 
-    /// [`Server::vestibule`], with more flags.
+    /// Starts a service like [`Server::vestibule`], with further flags.
     pub fn vestibule_with(binary: &Path, scratch: &Path, flags: &[String]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir_in(scratch)?;
         let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
         Self::serving(binary, data, &database, flags)
     }
 
-    /// Starts the service on a database that is somewhere else.
+    /// Starts the service on the database with this URL.
     pub fn on(binary: &Path, scratch: &Path, database: &str) -> anyhow::Result<Self> {
         Self::serving(binary, tempfile::tempdir_in(scratch)?, database, &[])
     }
 
-    fn serving(binary: &Path, data: TempDir, database: &str, flags: &[String]) -> anyhow::Result<Self> {
+    fn serving(
+        binary: &Path,
+        data: TempDir,
+        database: &str,
+        flags: &[String],
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new(binary);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_"))
+        {
             command.env_remove(name);
         }
-        command.env("VESTIBULE_LOG", "warn").env("VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", "0").current_dir(data.path());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", database, "--platform-key", PLATFORM_KEY]);
-        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", RATE_LIMIT]).args(flags);
+        command
+            .env("VESTIBULE_LOG", "warn")
+            .env("VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", "0")
+            .current_dir(data.path());
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--database-url",
+            database,
+            "--platform-key",
+            PLATFORM_KEY,
+        ]);
+        command
+            .args([
+                "--rate-limit-per-minute",
+                "0",
+                "--rate-limit-per-second",
+                RATE_LIMIT,
+                "--console-rate-limit-per-minute",
+                "0",
+                "--console-rate-limit-per-second",
+                RATE_LIMIT,
+            ])
+            .args(flags);
         Self::start(command, Some(data))
     }
 
-    /// Starts this program again, to repeat the answer recorded in a file.
+    /// Starts this program again as a bare handler, which repeats the answer recorded in a file.
     pub fn bare(program: &Path, answer: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.arg("bare-http").arg(answer);
         Self::start(command, None)
     }
 
-    /// Starts a process and waits until it says where it listens. Blocks.
+    /// Starts a process and waits until it reports its address. Blocks.
     fn start(mut command: Command, data: Option<TempDir>) -> anyhow::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let name = command.get_program().display().to_string();
         let begun = Instant::now();
         let mut child = command.spawn().with_context(|| name.clone())?;
-        let output = child.stdout.take().context("a process without standard output")?;
-        let mut process = Process { child: Killed(child), output: BufReader::new(output), _data: data };
+        let output = child
+            .stdout
+            .take()
+            .context("a process without standard output")?;
+        let mut process = Process {
+            child: Killed(child),
+            output: BufReader::new(output),
+            _data: data,
+        };
         let mut line = String::new();
         while process.output.read_line(&mut line)? > 0 {
             if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
                 let start_up = begun.elapsed();
-                return Ok(Self { address: address.parse()?, start_up, process });
+                return Ok(Self {
+                    address: address.parse()?,
+                    start_up,
+                    process,
+                });
             }
             line.clear();
         }
         bail!("{name} ended before it listened")
     }
 
-    /// Memory that it occupies now, in MiB.
+    /// Returns the memory it occupies now, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.process.child.0.id())
     }
 
-    /// Processor time that it has used so far.
+    /// Returns the processor time it has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         self.process.child.processor_time()
     }

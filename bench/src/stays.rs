@@ -1,5 +1,5 @@
-//! A million stays: how fast the platform's come in, beside bare inserts of the same rows, and what the first and the last page of
-//! them take.
+//! Measures a million stays: how fast they are synced, compared with bare inserts of the same rows,
+//! and how long their first and last page take.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -20,29 +20,29 @@ use crate::report::{Line, median};
 use crate::server::Server;
 use crate::setup;
 
-/// Stays of the organization, and where the plan is a short one.
+/// Number of stays: in a full plan, and in a short one.
 const STAYS: (u64, u64) = (1_000_000, 20_000);
-/// Stays in a request.
+/// Stays in one sync.
 const TOGETHER: u64 = 5_000;
-/// So many stand beside all of them.
+/// Number of stays in the first measurement of the first page, the basis of the comparison.
 const FEW: u64 = 1_000;
-/// Its flats.
+/// Number of properties.
 const FLATS: u64 = 1_000;
-/// Stays on a page.
 const A_PAGE: u64 = 50;
-/// How long each page is asked for over and over, and how often at the least.
+/// How long each page is requested repeatedly, and how often at least.
 const EACH: (Duration, usize) = (Duration::from_secs(1), 20);
-/// The part of the rate of bare inserts that a sync is to reach.
+/// The least rate of a sync, as a part of the rate of bare inserts.
 const SYNC_TARGET: f64 = 0.5;
-/// How much longer the first page may take with a million than with a thousand, and the last.
+/// The largest factor by which the first and the last page of a million stays may be slower than
+/// the first page of a thousand.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
-/// The organization, as the platform and as its rows name it.
+/// The organization's id, both for the platform and in the bare rows.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
-/// Where its own schema is, in the database that the service has too.
+/// The schema of the bare rows in the service's own database.
 const BESIDE: &str = "bare";
 
-/// The tables and indexes that a stay is in, as the service's migrations leave them.
+/// The tables and indexes that hold a stay, as the service's migrations leave them.
 const SCHEMA: &str = "
 create table organization (id UUID primary key);
 create table record (organization_id UUID not null references organization (id), kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
@@ -61,41 +61,56 @@ create table guest_link (organization_id UUID not null references organization (
 ";
 
 store::statements! {
-    /// Whose they are.
+    /// The organization of the rows.
     OWNER = "insert into organization (id) values (?1)";
     /// A stay.
     RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-    /// That it names its flat.
+    /// The link from a stay to its property.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
-    /// The token of its guest's link.
+    /// The token of the stay's guest link.
     TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
 }
 
 impl Bench {
-    /// Everything about a million stays, on SQLite, or on PostgreSQL in an organization of its own.
+    /// Takes all measurements of a million stays: on SQLite, or on PostgreSQL in an organization of
+    /// its own.
     pub async fn stays(&self, url: Option<&str>) -> anyhow::Result<Vec<Line>> {
         let where_it_is = if url.is_some() { " on PostgreSQL" } else { "" };
         let stays = if self.is_short() { STAYS.1 } else { STAYS.0 };
         eprintln!("{stays} stays{where_it_is}");
         let directory = tempfile::tempdir_in(&self.scratch)?;
-        let node = url.map_or_else(|| self.vestibule(), |url| Server::on(&self.binary, &self.scratch, url))?;
+        let node = url.map_or_else(
+            || self.vestibule(),
+            |url| Server::on(&self.binary, &self.scratch, url),
+        )?;
         let bare = match url {
             None => format!("sqlite:{}", directory.path().join("bare.db").display()),
             Some(url) => beside(url)?,
         };
         let bare = tokio::task::spawn_blocking(move || Store::open(&bare, &migrations())).await??;
-        bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()])).await?;
+        bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()]))
+            .await?;
         let (platform, client) = furnished(&node).await?;
         let (mut ours, mut theirs, mut few) = (Duration::ZERO, Duration::ZERO, None);
         let mut there = 0;
         while there < stays {
-            let end = if there == 0 { FEW } else { stays.min(there + TOGETHER) };
+            let end = if there == 0 {
+                FEW
+            } else {
+                stays.min(there + TOGETHER)
+            };
             let batch: Vec<Json> = (there..end).map(stay).collect();
             let [records, links, tokens] = rows(&batch)?;
             let begun = Instant::now();
             let sent = json!({ "isInitialSync": true, "records": batch });
-            platform.ask(Method::POST, &format!("/platform/v1/organizations/{ORGANIZATION}/sync"), Some(&sent)).await?;
+            platform
+                .ask(
+                    Method::POST,
+                    &format!("/platform/v1/organizations/{ORGANIZATION}/sync"),
+                    Some(&sent),
+                )
+                .await?;
             ours += begun.elapsed();
             let begun = Instant::now();
             bare.write(move |tx| {
@@ -116,11 +131,16 @@ impl Bench {
         let mut lines = vec![Line::ratio(
             format!("sync of {stays} reservations{where_it_is}, {TOGETHER} a request, history"),
             format!("{ours:.0}/s"),
-            format!("{theirs:.0}/s (bare multi-row inserts of the same rows, as many a transaction)"),
+            format!(
+                "{theirs:.0}/s (bare multi-row inserts of the same rows, as many a transaction)"
+            ),
             ours / theirs,
             Some(SYNC_TARGET),
         )];
-        for (name, offset, target) in [("first", 0, PAGE_TARGETS.0), ("last", stays - A_PAGE, PAGE_TARGETS.1)] {
+        for (name, offset, target) in [
+            ("first", 0, PAGE_TARGETS.0),
+            ("last", stays - A_PAGE, PAGE_TARGETS.1),
+        ] {
             let took = took(&client, offset).await?;
             lines.push(Line::growth(
                 format!("`GET {PATH}`{where_it_is}, the {name} page of {stays} reservations"),
@@ -134,32 +154,61 @@ impl Bench {
     }
 }
 
-/// The median of how many milliseconds a page takes, each time after a change of configuration.
+/// Returns the median time of a page in milliseconds. The configuration is changed before each
+/// request.
 async fn took(client: &Client, offset: u64) -> anyhow::Result<f64> {
-    let page = Page::seen(client, &format!("{PATH}?limit={A_PAGE}&offset={offset}"), length).await?;
-    ensure!(page.count as u64 == A_PAGE, "a page of {} stays", page.count);
+    let page = Page::seen(
+        client,
+        &format!("{PATH}?limit={A_PAGE}&offset={offset}"),
+        length,
+    )
+    .await?;
+    ensure!(
+        page.count as u64 == A_PAGE,
+        "a page of {} stays",
+        page.count
+    );
     Ok(median(&page.latencies(client, EACH.0, EACH.1).await?))
 }
 
-/// The platform, and a caller of an organization with flats and no stay.
+/// Creates an organization with properties and no stay. Returns a client of the platform and one of
+/// the organization.
 async fn furnished(node: &Server) -> anyhow::Result<(Client, Client)> {
     let platform = setup::platform(node)?;
     let path = format!("/platform/v1/organizations/{ORGANIZATION}");
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
-    platform.ask(Method::PUT, &path, Some(&organization)).await?;
-    let key =
-        platform.data(Method::POST, &format!("{path}/api-keys"), Some(&json!({ "name": "bench", "permissions": PERMISSIONS }))).await?;
-    let client = Client::new(node.address, key["token"].as_str().context("an API key without its token")?)?;
+    platform
+        .ask(Method::PUT, &path, Some(&organization))
+        .await?;
+    let key = platform
+        .data(
+            Method::POST,
+            &format!("{path}/api-keys"),
+            Some(&json!({ "name": "bench", "permissions": PERMISSIONS })),
+        )
+        .await?;
+    let client = Client::new(
+        node.address,
+        key["token"]
+            .as_str()
+            .context("an API key without its token")?,
+    )?;
     let flats = json!({ "isInitialSync": true, "records": (0..FLATS).map(city::property).collect::<Vec<_>>() });
-    platform.ask(Method::POST, &format!("{path}/sync"), Some(&flats)).await?;
+    platform
+        .ask(Method::POST, &format!("{path}/sync"), Some(&flats))
+        .await?;
     Ok((platform, client))
 }
 
-/// A stay in one of the flats.
+/// Returns a stay in one of the properties.
 fn stay(number: u64) -> Json {
     let mut chance = Chance::of(RESERVATION, number);
-    let arrival = Date::constant(2025, 1, 1).saturating_add(jiff::Span::new().days(i64::try_from(chance.below(700)).unwrap_or_default()));
-    let departure = arrival.saturating_add(jiff::Span::new().days(1 + i64::try_from(chance.below(9)).unwrap_or_default()));
+    let arrival = Date::constant(2025, 1, 1).saturating_add(
+        jiff::Span::new().days(i64::try_from(chance.below(700)).unwrap_or_default()),
+    );
+    let departure = arrival.saturating_add(
+        jiff::Span::new().days(1 + i64::try_from(chance.below(9)).unwrap_or_default()),
+    );
     let mut stay = city::stay();
     stay["id"] = json!(RESERVATION.id(number));
     stay["data"]["propertyId"] = json!(PROPERTY.id(chance.below(FLATS)));
@@ -169,12 +218,16 @@ fn stay(number: u64) -> Json {
     stay
 }
 
-/// What the service keeps of stays: a row each, that each names its flat, and the token of each guest.
+/// Returns the rows that the service stores for these stays: the records, their links to
+/// properties, and the guest tokens.
 fn rows(stays: &[Json]) -> anyhow::Result<[Vec<Vec<Value>>; 3]> {
     let now = Timestamp::constant(1_796_000_000, 0);
     let [mut records, mut links, mut tokens] = [(); 3].map(|()| Vec::with_capacity(stays.len()));
     for stay in stays {
-        let (id, data) = (Uuid::parse_str(stay["id"].as_str().unwrap_or_default())?, &stay["data"]);
+        let (id, data) = (
+            Uuid::parse_str(stay["id"].as_str().unwrap_or_default())?,
+            &stay["data"],
+        );
         let flat = Uuid::parse_str(data["propertyId"].as_str().unwrap_or_default())?;
         let text = |value: &Json| Value::from(value.as_str().unwrap_or_default().to_owned());
         let kind = || Value::from("reservation".to_owned());
@@ -190,24 +243,61 @@ fn rows(stays: &[Json]) -> anyhow::Result<[Vec<Vec<Value>>; 3]> {
             text(&data["checkIn"]),
             Value::from("ada l ada".to_owned()),
         ]);
-        links.push(vec![ORGANIZATION.into(), kind(), id.into(), Value::from("property".to_owned()), flat.into()]);
-        tokens.push(vec![ORGANIZATION.into(), Value::from(format!("{:a<33}{}", "", id.simple())), id.into()]);
+        links.push(vec![
+            ORGANIZATION.into(),
+            kind(),
+            id.into(),
+            Value::from("property".to_owned()),
+            flat.into(),
+        ]);
+        tokens.push(vec![
+            ORGANIZATION.into(),
+            Value::from(format!("{:a<33}{}", "", id.simple())),
+            id.into(),
+        ]);
     }
     Ok([records, links, tokens])
 }
 
 fn migrations() -> Migrations {
-    let of = |words: [(&str, &str); 5]| words.iter().fold(SCHEMA.to_owned(), |schema, (name, own)| schema.replace(name, own));
-    let sqlite = of([("UUID", "blob"), ("MOMENT", "integer"), ("JSON", "text"), ("BYTES", ""), (" COVERS", ",")]);
-    let postgres =
-        of([("UUID", "uuid"), ("MOMENT", "timestamptz"), ("JSON", "jsonb"), ("BYTES", "collate \"C\""), (" COVERS", ") include (")]);
-    Migrations { sqlite: Migrations::runner(&[("V1__rows", &sqlite)]), postgres: Migrations::runner(&[("V1__rows", &postgres)]) }
+    let of = |words: [(&str, &str); 5]| {
+        words.iter().fold(SCHEMA.to_owned(), |schema, (name, own)| {
+            schema.replace(name, own)
+        })
+    };
+    let sqlite = of([
+        ("UUID", "blob"),
+        ("MOMENT", "integer"),
+        ("JSON", "text"),
+        ("BYTES", ""),
+        (" COVERS", ","),
+    ]);
+    let postgres = of([
+        ("UUID", "uuid"),
+        ("MOMENT", "timestamptz"),
+        ("JSON", "jsonb"),
+        ("BYTES", "collate \"C\""),
+        (" COVERS", ") include ("),
+    ]);
+    Migrations {
+        sqlite: Migrations::runner(&[("V1__rows", &sqlite)]),
+        postgres: Migrations::runner(&[("V1__rows", &postgres)]),
+    }
 }
 
-/// A schema beside the service's, in the same database; its address.
+/// Creates a schema beside the service's in the same database. Returns its URL.
 fn beside(url: &str) -> anyhow::Result<String> {
-    let made = Command::new("psql").args([url, "-qc", &format!("drop schema if exists {BESIDE} cascade; create schema {BESIDE}")]).status();
-    ensure!(made.context("psql, of PostgreSQL's own package")?.success(), "no schema could be made");
+    let made = Command::new("psql")
+        .args([
+            url,
+            "-qc",
+            &format!("drop schema if exists {BESIDE} cascade; create schema {BESIDE}"),
+        ])
+        .status();
+    ensure!(
+        made.context("psql, of PostgreSQL's own package")?.success(),
+        "no schema could be made"
+    );
     let separator = if url.contains('?') { '&' } else { '?' };
     Ok(format!("{url}{separator}options=-csearch_path%3D{BESIDE}"))
 }

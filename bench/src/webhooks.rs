@@ -1,5 +1,6 @@
-//! The measurements of webhooks: how many deliveries a second, how long from an event to its arrival, what a backlog costs,
-//! and what a target that hangs does to the others. It is the receivers that count, and they run in this process.
+//! Measures webhooks: deliveries per second, the time from an event to its arrival, the cost of a
+//! backlog, and the effect of a hanging target on the others. The receivers run in this process and
+//! do the counting.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -20,104 +21,149 @@ use crate::receiver::{Identity, Receivers, rate};
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::server::{PLATFORM_KEY, Server};
 
-/// To how many receivers deliveries go.
+/// The receivers of a throughput measurement.
 struct Fan {
     receivers: usize,
-    /// As many as the dispatcher has under way at once (`Share::limit` in `src/webhooks/room.rs`): to one quick port, which is
-    /// one receiver, and to one host, which all of them are on.
+    /// The limit of deliveries that the dispatcher has under way at once (`Group::limit` in
+    /// `crates/delivery/src/limiter.rs`): to one quick port for a single receiver, and to one host
+    /// for several.
     under_way: usize,
-    /// How many deliveries make a second of a round.
+    /// Deliveries sent for each second of a round.
     a_second: u32,
 }
 
-const FANS: [Fan; 2] =
-    [Fan { receivers: 1, under_way: 64, a_second: 2_500 }, Fan { receivers: BACKLOGGED, under_way: 128, a_second: 5_000 }];
-/// The part of a bare loop's rate that deliveries are to reach.
+const FANS: [Fan; 2] = [
+    Fan {
+        receivers: 1,
+        under_way: 64,
+        a_second: 2_500,
+    },
+    Fan {
+        receivers: BACKLOGGED,
+        under_way: 128,
+        a_second: 5_000,
+    },
+];
+/// The least rate of deliveries, as a part of the rate of a bare loop.
 const THROUGHPUT_TARGET: f64 = 0.4;
 
-/// Events of which it is measured how long they take on an idle server, and how many before them are not looked at.
+/// Number of events measured on an idle server, and of events before them that are not measured.
 const IDLE_EVENTS: (usize, usize) = (200, 20);
-/// How long the server rests between two of them: what the last one left to record is recorded.
+/// The pause of the server between two events, in which it records the previous outcome.
 const REST: Duration = Duration::from_millis(10);
-/// Milliseconds.
+/// In milliseconds.
 const IDLE_TARGET: f64 = 2.0;
 
-/// Receivers of a backlog.
+/// Number of receivers of a backlog.
 const BACKLOGGED: usize = 10;
-/// How many deliveries of a backlog make a second of a round: 100,000 in a full one.
+/// Deliveries of a backlog for each second of a round: 100,000 in a full round.
 const BACKLOG_A_SECOND: u32 = 25_000;
-/// Batches that its events come in.
+/// Number of syncs that make the backlog.
 const BATCHES: usize = 5;
-/// Longer than it takes to make a backlog: an attempt that waits for its answer meanwhile has not failed.
+/// Longer than making a backlog takes, so that an attempt that waits for its answer meanwhile does
+/// not fail.
 const PATIENT: &str = "--webhook-timeout=10m";
-/// The part of the rate of the last tenth that the first tenth is to have, with the backlog still there.
+/// The least rate of the first tenth, while the backlog is still there, as a part of the rate of
+/// the last tenth.
 const FLAT_TARGET: f64 = 0.8;
-/// MiB.
+/// In MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 
-/// Targets beside one that hangs; and how many where this process may not have `FILES` files open.
+/// Number of targets beside the hanging one: normally, and where this process may open fewer than
+/// `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
-/// A listener and two connections for each target, and some more.
+/// Enough files for a listener and two connections of each target, and some more.
 const FILES: usize = 4_096;
-/// Events a second, whatever becomes of them.
+/// Events per second. The pace does not depend on how fast they arrive.
 const PACE: u32 = 250;
-/// Deliveries that wait for the target that hangs.
+/// Deliveries that wait for the hanging target.
 const WAITING: usize = 10_000;
-/// How much longer the others may take for it.
+/// The largest factor by which deliveries to the others may become slower.
 const UNMOVED_TARGET: f64 = 1.5;
-/// Organizations that are set up at a time.
+/// Organizations set up at the same time.
 const AT_ONCE: usize = 16;
 
-/// An organization whose new tasks somebody is told of.
+/// An organization with a subscription to new tasks.
 #[derive(Clone)]
 struct Tenant {
     platform: Client,
     client: Client,
-    /// Where its records are synced.
+    /// The path of its syncs.
     sync: String,
     property: Uuid,
     keys: Keys,
 }
 
 impl Tenant {
-    /// Sets it up.
+    /// Sets up the organization.
     async fn on(address: SocketAddr, keys: Keys) -> anyhow::Result<Self> {
         let platform = Client::new(address, PLATFORM_KEY)?;
-        let (path, property) = (format!("/platform/v1/organizations/{}", keys.next()), keys.next());
+        let (path, property) = (
+            format!("/platform/v1/organizations/{}", keys.next()),
+            keys.next(),
+        );
         let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en"] });
-        platform.ask(Method::PUT, &path, Some(&organization)).await?;
+        platform
+            .ask(Method::PUT, &path, Some(&organization))
+            .await?;
         let flat = json!({ "name": "Flat 1", "timezone": "Europe/Madrid", "country": "ES" });
         let flat = json!({ "isInitialSync": true, "records": [{ "kind": "property", "id": property, "data": flat }] });
         let sync = format!("{path}/sync");
         platform.ask(Method::POST, &sync, Some(&flat)).await?;
         let key = json!({ "name": "bench", "permissions": ["view_tasks"] });
-        let key = platform.data(Method::POST, &format!("{path}/api-keys"), Some(&key)).await?;
-        let client = Client::new(address, key["token"].as_str().context("an API key without its token")?)?;
-        Ok(Self { platform, client, sync, property, keys })
+        let key = platform
+            .data(Method::POST, &format!("{path}/api-keys"), Some(&key))
+            .await?;
+        let client = Client::new(
+            address,
+            key["token"]
+                .as_str()
+                .context("an API key without its token")?,
+        )?;
+        Ok(Self {
+            platform,
+            client,
+            sync,
+            property,
+            keys,
+        })
     }
 
-    /// Has a receiver told of its new tasks.
+    /// Subscribes a receiver to new tasks.
     async fn subscribe(&self, url: &str) -> anyhow::Result<()> {
         let subscription = json!({ "event": "task.created", "targetUrl": url });
-        self.client.ask(Method::POST, "/api/v1/webhook-subscriptions", Some(&subscription)).await.map(drop)
+        self.client
+            .ask(
+                Method::POST,
+                "/api/v1/webhook-subscriptions",
+                Some(&subscription),
+            )
+            .await
+            .map(drop)
     }
 
-    /// What syncs these new tasks.
+    /// Returns the body of a sync that creates tasks with these ids.
     fn tasks(&self, ids: impl IntoIterator<Item = Uuid>) -> Value {
-        let data = json!({ "propertyId": self.property, "title": "Change the linen", "status": "open" });
-        let tasks = ids.into_iter().map(|id| json!({ "kind": "task", "id": id, "data": data }));
+        let data =
+            json!({ "propertyId": self.property, "title": "Change the linen", "status": "open" });
+        let tasks = ids
+            .into_iter()
+            .map(|id| json!({ "kind": "task", "id": id, "data": data }));
         json!({ "records": tasks.collect::<Vec<_>>() })
     }
 
-    /// Fires so many events, in one sync.
+    /// Fires `count` events with one sync.
     async fn fire(&self, count: usize) -> anyhow::Result<()> {
         let tasks = self.tasks((0..count).map(|_| self.keys.next()));
-        self.platform.ask(Method::POST, &self.sync, Some(&tasks)).await.map(drop)
+        self.platform
+            .ask(Method::POST, &self.sync, Some(&tasks))
+            .await
+            .map(drop)
     }
 }
 
 impl Bench {
-    /// Everything about webhooks.
+    /// Takes all measurements of webhooks.
     pub async fn webhooks(&self) -> anyhow::Result<Vec<Line>> {
         let identity = Identity::new(&self.scratch)?;
         let mut lines = Vec::new();
@@ -130,16 +176,23 @@ impl Bench {
         Ok(lines)
     }
 
-    /// A service that trusts the receivers.
+    /// Starts a service that trusts the receivers.
     fn sending(&self, identity: &Identity, more: &[&str]) -> anyhow::Result<Server> {
-        let flags = identity.flags().into_iter().chain(more.iter().map(|flag| (*flag).to_owned()));
+        let flags = identity
+            .flags()
+            .into_iter()
+            .chain(more.iter().map(|flag| (*flag).to_owned()));
         Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
     }
 
-    /// Deliveries a second beside a bare loop of the same HTTP client that posts the same bytes; and what a delivery costs,
-    /// the receiver's part included.
+    /// Measures deliveries per second beside a bare loop of the same HTTP client that posts the
+    /// same bytes. Also measures the processor time of a delivery, including the receiver's part.
     async fn throughput(&self, identity: &Identity, fan: &Fan) -> anyhow::Result<[Line; 2]> {
-        let Fan { receivers: count, under_way, a_second } = *fan;
+        let Fan {
+            receivers: count,
+            under_way,
+            a_second,
+        } = *fan;
         let server = self.sending(identity, &[])?;
         let receivers = Receivers::start(identity, count, true).await?;
         let tenant = Tenant::on(server.address, Keys::default()).await?;
@@ -149,9 +202,20 @@ impl Bench {
         tenant.fire(1).await?;
         let sample = receivers.next().await?;
         receivers.times(count - 1).await?;
-        let mut poster = Poster::start(&self.program, &self.scratch, &receivers.urls, &sample, under_way, identity.authority())?;
+        let mut poster = Poster::start(
+            &self.program,
+            &self.scratch,
+            &receivers.urls,
+            &sample,
+            under_way,
+            identity.authority(),
+        )?;
         let (mut costs, mut bare_costs) = (Vec::new(), Vec::new());
-        let whose = if count == 1 { "one receiver".to_owned() } else { format!("{count} receivers") };
+        let whose = if count == 1 {
+            "one receiver".to_owned()
+        } else {
+            format!("{count} receivers")
+        };
         let compared = self
             .compare(
                 &format!("deliveries to {whose}"),
@@ -161,7 +225,11 @@ impl Bench {
                     tenant.fire(events).await?;
                     let before = server.processor_time()? + machine::own_processor_time()?;
                     let times = receivers.times(events * count).await?;
-                    costs.push(each(server.processor_time()? + machine::own_processor_time()?, before, &times)?);
+                    costs.push(each(
+                        server.processor_time()? + machine::own_processor_time()?,
+                        before,
+                        &times,
+                    )?);
                     rate(&times)
                 },
                 async |length| {
@@ -169,14 +237,20 @@ impl Bench {
                     let before = poster.processor_time()? + machine::own_processor_time()?;
                     poster.post(posts)?;
                     let times = receivers.times(posts).await?;
-                    bare_costs.push(each(poster.processor_time()? + machine::own_processor_time()?, before, &times)?);
+                    bare_costs.push(each(
+                        poster.processor_time()? + machine::own_processor_time()?,
+                        before,
+                        &times,
+                    )?);
                     rate(&times)
                 },
             )
             .await?;
         let (cost, bare_cost) = (past_warm_up(&costs), past_warm_up(&bare_costs));
         let round = in_time(self.plan.length, a_second)?;
-        let what = format!("deliveries over kept-alive HTTPS (HTTP/1.1) to {whose}, {round} committed at once, {under_way} under way");
+        let what = format!(
+            "deliveries over kept-alive HTTPS (HTTP/1.1) to {whose}, {round} committed at once, {under_way} under way"
+        );
         let yardstick = format!("bare reqwest, same bytes, {under_way} under way");
         Ok([
             compared.line(what, &yardstick, Some(THROUGHPUT_TARGET)),
@@ -190,7 +264,7 @@ impl Bench {
         ])
     }
 
-    /// How long it takes from an event to its arrival, on a server that does nothing else.
+    /// Measures the time from an event to its arrival on a server that does nothing else.
     async fn arrival(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
         eprintln!("event to arrival");
         let server = self.sending(identity, &[])?;
@@ -204,7 +278,10 @@ impl Bench {
             tokio::time::sleep(REST).await;
             let task = tenant.tasks([tenant.keys.next()]);
             let fired = Instant::now();
-            tenant.platform.ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task)).await?;
+            tenant
+                .platform
+                .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .await?;
             let answered = milliseconds(fired, Instant::now());
             let arrived = milliseconds(fired, receivers.next().await?.at);
             if number >= unseen {
@@ -213,15 +290,27 @@ impl Bench {
             }
         }
         let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
-        eprintln!("event to arrival: {events} events, median {} ms, p99 {} ms", figure(middle), figure(high));
-        let what = format!("event to arrival on an idle server, from sending the sync of one task, median of {events}");
+        eprintln!(
+            "event to arrival: {events} events, median {} ms, p99 {} ms",
+            figure(middle),
+            figure(high)
+        );
+        let what = format!(
+            "event to arrival on an idle server, from sending the sync of one task, median of {events}"
+        );
         Ok(vec![
             Line::limit(what, middle, "ms", Some(IDLE_TARGET)),
-            Line::limit("the same, from the answer to that sync".into(), median(&after_answer), "ms", None),
+            Line::limit(
+                "the same, from the answer to that sync".into(),
+                median(&after_answer),
+                "ms",
+                None,
+            ),
         ])
     }
 
-    /// Whether claiming is as quick with a large backlog as with a small one, and what memory it takes.
+    /// Measures whether deliveries are as fast with a large backlog as with a small one, and how
+    /// much memory the backlog takes.
     async fn backlog(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
         let each = in_time(self.plan.length, BACKLOG_A_SECOND)? / BACKLOGGED / BATCHES;
         let count = each * BACKLOGGED * BATCHES;
@@ -243,29 +332,47 @@ impl Bench {
         let times = watched(&server, &mut peak, draining).await?;
         let tenth = count / 10;
         let (first, last) = (rate(&times[..tenth])?, rate(&times[count - tenth..])?);
-        eprintln!("a backlog of {count} deliveries: {}/s in all", figure(rate(&times)?));
+        eprintln!(
+            "a backlog of {count} deliveries: {}/s in all",
+            figure(rate(&times)?)
+        );
         Ok(vec![
             Line::ratio(
-                format!("{count} due deliveries to {BACKLOGGED} receivers, the first tenth of them"),
+                format!(
+                    "{count} due deliveries to {BACKLOGGED} receivers, the first tenth of them"
+                ),
                 format!("{first:.0}/s"),
                 format!("{last:.0}/s (the last tenth)"),
                 first / last,
                 Some(FLAT_TARGET),
             ),
-            Line::limit("the same, most resident memory".into(), peak, "MiB", Some(BACKLOG_MEMORY_TARGET)),
+            Line::limit(
+                "the same, most resident memory".into(),
+                peak,
+                "MiB",
+                Some(BACKLOG_MEMORY_TARGET),
+            ),
         ])
     }
 
-    /// How much longer deliveries take when one of many targets hangs, beside a server where none does.
+    /// Measures how much longer deliveries take when one of many targets hangs, compared with a
+    /// server where none hangs.
     async fn hanging(&self, identity: &Identity) -> anyhow::Result<Line> {
         let (many, few) = TARGETS;
-        let targets = if machine::open_files()? < FILES { few } else { many };
+        let targets = if machine::open_files()? < FILES {
+            few
+        } else {
+            many
+        };
         eprintln!("{targets} targets and one that hangs: set-up");
         let receivers = Receivers::start(identity, targets, true).await?;
         let (beside, alone) = (self.sending(identity, &[])?, self.sending(identity, &[])?);
-        let (others, alike) = (tenants(&beside, &receivers).await?, tenants(&alone, &receivers).await?);
+        let (others, alike) = (
+            tenants(&beside, &receivers).await?,
+            tenants(&alone, &receivers).await?,
+        );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // With keys that the others have not used: it is an organization of its own.
+        // The keys continue those of the others, so that this is an organization of its own.
         let keys = others.first().context("no targets")?.keys.clone();
         let tenant = Tenant::on(beside.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;
@@ -278,7 +385,9 @@ impl Bench {
                 async |length| latency(&alike, &receivers, in_time(length, PACE)?).await,
             )
             .await?;
-        let size = format!("{targets} targets, {PACE} events a second, one more target hangs with {WAITING} deliveries waiting");
+        let size = format!(
+            "{targets} targets, {PACE} events a second, one more target hangs with {WAITING} deliveries waiting"
+        );
         Ok(Line::growth(
             format!("event to arrival, p99, {size}"),
             format!("{} ms", figure(compared.ours)),
@@ -289,12 +398,14 @@ impl Bench {
     }
 }
 
-/// How many things fill `length`.
+/// Returns the number of items in a round of this length.
 fn in_time(length: Duration, a_second: u32) -> anyhow::Result<usize> {
-    Ok(usize::try_from(length.as_millis() * u128::from(a_second) / 1_000)?)
+    Ok(usize::try_from(
+        length.as_millis() * u128::from(a_second) / 1_000,
+    )?)
 }
 
-/// Microseconds of processor time for each of what happened meanwhile.
+/// Returns the processor time of each item, in microseconds.
 fn each(after: Duration, before: Duration, times: &[Instant]) -> anyhow::Result<f64> {
     Ok(after.saturating_sub(before).as_secs_f64() * 1e6 / f64::from(u32::try_from(times.len())?))
 }
@@ -303,7 +414,8 @@ fn milliseconds(from: Instant, to: Instant) -> f64 {
     to.duration_since(from).as_secs_f64() * 1_000.0
 }
 
-/// Sets up an organization for each receiver, which has been told of something once: its connection is there.
+/// Sets up an organization for each receiver. Each receives one delivery, so that its connection is
+/// open.
 async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<Tenant>> {
     let (address, keys) = (server.address, Keys::default());
     let (mut tenants, mut tasks) = (Vec::new(), JoinSet::new());
@@ -329,8 +441,8 @@ async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<T
     Ok(tenants)
 }
 
-/// Fires so many events at an even pace, each in the next organization: how many milliseconds the slowest of a hundred takes
-/// to arrive, from before its sync was sent.
+/// Fires `count` events at an even pace, each in the next organization. Returns the 99th percentile
+/// of the times to arrival in milliseconds, counted from before the sync was sent.
 async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
     let mut pace = tokio::time::interval(Duration::from_secs(1) / PACE);
     let mut firing = JoinSet::new();
@@ -341,7 +453,10 @@ async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> any
             let task = tenant.tasks([id]);
             let mut connection = tenant.platform.connect().await?;
             let fired = Instant::now();
-            tenant.platform.ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task)).await?;
+            tenant
+                .platform
+                .ask_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .await?;
             anyhow::Ok((id, fired))
         });
     }
@@ -354,8 +469,11 @@ async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> any
     while !fired.is_empty() {
         let arrival = receivers.next().await?;
         let delivery: Value = serde_json::from_slice(&arrival.body)?;
-        let id: Uuid = delivery["data"]["id"].as_str().context("a delivery without its task")?.parse()?;
-        // A delivery may arrive twice; what counts is its first arrival.
+        let id: Uuid = delivery["data"]["id"]
+            .as_str()
+            .context("a delivery without its task")?
+            .parse()?;
+        // A delivery may arrive twice; only its first arrival counts.
         match fired.remove(&id) {
             Some(fired) => latencies.push(milliseconds(fired, arrival.at)),
             None => strays += 1,
@@ -365,7 +483,11 @@ async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> any
         eprintln!("{strays} of {count} deliveries arrived more than once, or late from before");
     }
     let (middle, high) = (median(&latencies), ninety_ninth(&latencies));
-    eprintln!("event to arrival: {count} events, median {} ms, p99 {} ms", figure(middle), figure(high));
+    eprintln!(
+        "event to arrival: {count} events, median {} ms, p99 {} ms",
+        figure(middle),
+        figure(high)
+    );
     Ok(high)
 }
 
@@ -374,7 +496,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_longer_round_has_more_in_it() {
+    fn a_longer_round_sends_more_deliveries() {
         assert_eq!(in_time(Duration::from_secs(4), 25_000).unwrap(), 100_000);
         assert_eq!(in_time(Duration::from_millis(500), 250).unwrap(), 125);
     }

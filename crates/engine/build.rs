@@ -1,4 +1,5 @@
-//! Packs the script of the API reference: of its five megabytes the program holds less than a third.
+//! Compresses the script of the API reference. The program then holds less than a third of its five
+//! megabytes.
 
 use std::error::Error;
 use std::fs::File;
@@ -10,9 +11,13 @@ use flate2::write::GzEncoder;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    let script = scalar_api_reference::get_asset("scalar.js").ok_or("the API reference has no script")?;
+    let script = scalar_api_reference::get_asset("scalar.js")
+        .ok_or("scalar.js is missing in the crate of the API reference")?;
     let directory = PathBuf::from(std::env::var("OUT_DIR")?);
-    let mut packed = GzEncoder::new(File::create(directory.join("scalar.js.gz"))?, Compression::default());
+    let mut packed = GzEncoder::new(
+        File::create(directory.join("scalar.js.gz"))?,
+        Compression::default(),
+    );
     packed.write_all(&script)?;
     packed.finish()?;
     Ok(())

@@ -6,6 +6,7 @@ mod precheckin;
 mod stays;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use engine::access::{self, Permission};
@@ -26,13 +27,13 @@ use crate::server::{self, Server};
 
 /// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
-/// Reservations made around today.
+/// Number of reservations, around today.
 const RESERVATIONS: usize = 24;
-/// Which of them begins today.
+/// Index of the reservation that begins today.
 const ARRIVES_TODAY: usize = 8;
-/// The district whose flats get a portal of their own.
+/// The district that has a portal of its own.
 const DISTRICT: &str = "Eixample";
-/// The kind of listing whose portal is chosen by tag.
+/// The room type whose portal is chosen by tag.
 const ROOM_TYPE: &str = "Private room";
 
 #[derive(Debug, Deserialize)]
@@ -45,52 +46,109 @@ struct Listing {
     room_type: String,
 }
 
-/// Serves the demo until told to stop.
+/// Serves the demo until it is stopped.
 pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
-    let directory = tempfile::tempdir().map_err(|error| format!("no place for a throwaway database: {error}"))?;
-    flags.database.database_url = Some(format!("sqlite:{}", directory.path().join("demo.db").display()));
+    if flags.database.is_chosen() {
+        return Err("demo uses a throwaway database, and accepts neither --database-url nor VESTIBULE_DATABASE_URL; \
+                    use serve for a database that is kept"
+            .into());
+    }
+    let directory = tempfile::tempdir().map_err(|error| {
+        format!("cannot create a directory for the throwaway database: {error}")
+    })?;
+    flags.database.database_url = Some(format!(
+        "sqlite:{}",
+        directory.path().join("demo.db").display()
+    ));
     flags.platform_key = flags.platform_keys()?;
     if flags.platform_key.is_empty() {
-        flags.platform_key.push(access::token("pk_", &Ids::default()));
+        flags
+            .platform_key
+            .push(access::token("pk_", &Ids::default()));
     }
     let platform_key = flags.platform_key.first().cloned().unwrap_or_default();
-    // Before anything is served, and so without a rate limit.
+    // The data is made before anything is served, and so without a rate limit.
     let built = build(&server::offline(&flags.database, Clock::system()).await?).await?;
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch(&server)?;
     super::announce(&server);
-    let platform = Local { service: &server.service, token: platform_key.clone() };
+    let platform = Local {
+        service: &server.service,
+        token: platform_key.clone(),
+    };
     let sign_in = sign_in_link(&platform, &built).await?;
-    super::tell(&banner(&server.service.kit.public_url, &platform_key, &sign_in, &built));
+    let examples = examples(&platform, &built).await?;
+    super::tell(&banner(
+        &server.service.kit.public_url,
+        &platform_key,
+        &sign_in,
+        &examples,
+        &built,
+    ));
     super::until_told_to_stop(server, signals).await
 }
 
-/// What there is to show.
+/// The demo's data.
 struct Built {
     organization: Uuid,
-    /// A member who may do everything.
+    /// A member with every permission.
     member: Uuid,
     api_key: String,
-    /// The token of a stay to look at.
+    /// The token of a stay to open.
     stay_token: String,
     /// The reservation of that stay.
     reservation: String,
+    /// Other reservations to open, each with the reason to look at it.
+    examples: Vec<(&'static str, String)>,
     flats: usize,
     districts: usize,
     steps: usize,
     manuals: usize,
 }
 
-/// A link by which the member signs in, which leads to the console.
+/// Creates a sign-in link for the member, which leads to the console.
 async fn sign_in_link(platform: &Local<'_>, built: &Built) -> Result<String, String> {
     let (organization, member) = (built.organization.to_string(), built.member.to_string());
-    let path = [("organizationId", organization.as_str()), ("memberId", member.as_str())];
-    let link = platform.call("createSignInLink", &path, json!({ "returnTo": "/console" })).await?;
+    let path = [
+        ("organizationId", organization.as_str()),
+        ("memberId", member.as_str()),
+    ];
+    let link = platform
+        .call("createSignInLink", &path, json!({ "returnTo": "/console" }))
+        .await?;
     Ok(link["url"].as_str().unwrap_or_default().to_owned())
 }
 
-fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> String {
-    let Built { organization, member, api_key, stay_token, reservation, flats, districts, steps, manuals } = built;
+/// Returns the guest links of stays in which something has happened, a line each.
+async fn examples(platform: &Local<'_>, built: &Built) -> Result<String, String> {
+    let organization = built.organization.to_string();
+    let mut lines = String::new();
+    for (what, reservation) in &built.examples {
+        let path = [
+            ("organizationId", organization.as_str()),
+            ("reservationId", reservation.as_str()),
+        ];
+        let link = platform.call("createGuestLink", &path, json!({})).await?;
+        let url = link["url"].as_str().unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(lines, "  stay with {what:<22}{url}");
+    }
+    Ok(lines)
+}
+
+fn banner(base: &str, platform_key: &str, sign_in: &str, examples: &str, built: &Built) -> String {
+    let Built {
+        organization,
+        member,
+        api_key,
+        stay_token,
+        reservation,
+        examples: _,
+        flats,
+        districts,
+        steps,
+        manuals,
+    } = built;
     format!(
         "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
          {steps} pre-check-in steps, {manuals} house manuals.\n\n\
@@ -104,14 +162,15 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> Strin
          \x20 docs          {base}/docs\n\
          \x20 platform key  {platform_key}\n\
          \x20 organization  {organization}\n\n\
+         {examples}\n\
          \x20 Try:\n\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
          \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n\
          \x20 Another link to the console, for a member of the team:\n\n\
          \x20 curl -s -X POST -H 'Authorization: Bearer {platform_key}' -H 'Content-Type: application/json' \\\n\
          \x20   -d '{{\"returnTo\": \"/console\"}}' {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\
-         \x20 Watch a delivery: a subscription, a ping, what became of it. At this address nobody takes it, and the log says so;\n\
-         \x20 put one of yours in its place, or one on this machine as docs/webhooks.md has it.\n\n\
+         \x20 Watch a delivery: a subscription, a ping and its result. Nothing answers at this address, and the log says so;\n\
+         \x20 put one of yours in its place, or one on this machine as docs/how-to/receive-webhooks.md has it.\n\n\
          \x20 id=$(curl -s -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\
          \x20   -d '{{\"event\": \"reservation.created\", \"targetUrl\": \"https://example.com/hooks\"}}' \\\n\
          \x20   {base}/api/v1/webhook-subscriptions | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\
@@ -121,12 +180,19 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, built: &Built) -> Strin
 }
 
 async fn build(service: &Arc<Service>) -> Result<Built, String> {
-    let platform = Local { service, token: service.settings.platform_keys.concat() };
+    let platform = Local {
+        service,
+        token: service.settings.platform_keys.concat(),
+    };
     let now = service.clock.now();
     let organization = service.kit.ids.uuid(now);
     let at = [("organizationId", organization.to_string())];
-    let at: Vec<(&str, &str)> = at.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let settings = json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
+    let at: Vec<(&str, &str)> = at
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let settings =
+        json!({ "name": "Barcelona Flats", "country": "ES", "languages": ["en", "es", "fr"] });
     platform.call("putOrganization", &at, settings).await?;
     let everything = json!({ "name": "Demo", "permissions": Permission::VARIANTS });
     let key = platform.call("createApiKey", &at, everything).await?;
@@ -134,7 +200,11 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
 
     let member = service.kit.ids.uuid(now);
     let member_id = member.to_string();
-    let of_member: Vec<(&str, &str)> = at.iter().copied().chain([("memberId", member_id.as_str())]).collect();
+    let of_member: Vec<(&str, &str)> = at
+        .iter()
+        .copied()
+        .chain([("memberId", member_id.as_str())])
+        .collect();
     let marta = json!({
         "name": "Marta Puig", "email": "marta@barcelona-flats.example", "permissions": Permission::VARIANTS, "propertyIds": null,
         "isActive": true, "isTwoFactorEnrolled": true,
@@ -144,22 +214,52 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let portfolio = Portfolio::read(&service.kit.ids, now)?;
     let (reservations, first) = portfolio.reservations(&service.kit.ids, now)?;
     let accounts = precheckin::records(&service.kit.ids, now);
-    let records: Vec<Value> = portfolio.records.iter().chain(&reservations).chain(&accounts).cloned().collect();
-    platform.call("sync", &at, json!({ "isInitialSync": true, "records": records })).await?;
-    let api = Local { service, token: api_key.clone() };
-    let portals = portals(&api, &portfolio).await?;
-    let maker = Maker { api: &api, portfolio: &portfolio, portals: &portals };
+    let records: Vec<Value> = portfolio
+        .records
+        .iter()
+        .chain(&reservations)
+        .chain(&accounts)
+        .cloned()
+        .collect();
+    platform
+        .call(
+            "sync",
+            &at,
+            json!({ "isInitialSync": true, "records": records }),
+        )
+        .await?;
+    let api = Local {
+        service,
+        token: api_key.clone(),
+    };
+    let portals = portals(&api, &portfolio, &precheckin::domain(&accounts)).await?;
+    let maker = Maker {
+        api: &api,
+        portfolio: &portfolio,
+        portals: &portals,
+    };
     let steps = precheckin::build(&maker, &accounts).await?;
     let manuals = manuals::build(&maker, now).await?;
-    stays::build(&platform, &api, &at, &reservations).await?;
-    let of_first: Vec<(&str, &str)> = at.iter().copied().chain([("reservationId", first.as_str())]).collect();
-    let link = platform.call("createGuestLink", &of_first, json!({})).await?;
+    stays::build(&platform, &api, &at, &reservations, &accounts).await?;
+    let examples = stays::EXAMPLES.iter().filter_map(|(what, place)| {
+        let id = reservations.get(*place)?["id"].as_str()?;
+        Some((*what, id.to_owned()))
+    });
+    let of_first: Vec<(&str, &str)> = at
+        .iter()
+        .copied()
+        .chain([("reservationId", first.as_str())])
+        .collect();
+    let link = platform
+        .call("createGuestLink", &of_first, json!({}))
+        .await?;
     Ok(Built {
         organization,
         member,
         api_key,
         stay_token: link["token"].as_str().unwrap_or_default().to_owned(),
         reservation: first,
+        examples: examples.collect(),
         flats: portfolio.flats.len(),
         districts: portfolio.districts.len(),
         steps,
@@ -167,7 +267,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     })
 }
 
-/// The listings as records: districts as groups, neighbourhoods and kinds of rooms as tags.
+/// The listings as records: districts as groups, neighbourhoods and room types as tags.
 struct Portfolio {
     records: Vec<Value>,
     flats: Vec<Uuid>,
@@ -180,21 +280,31 @@ struct Portfolio {
 impl Portfolio {
     fn read(ids: &Ids, now: Timestamp) -> Result<Self, String> {
         let mut reader = csv::Reader::from_reader(LISTINGS.as_bytes());
-        let listings = reader.deserialize().collect::<Result<Vec<Listing>, _>>().map_err(|error| error.to_string())?;
+        let listings = reader
+            .deserialize()
+            .collect::<Result<Vec<Listing>, _>>()
+            .map_err(|error| error.to_string())?;
         let mut districts = BTreeMap::new();
         let mut tags = BTreeMap::new();
         for listing in &listings {
-            districts.entry(listing.neighbourhood_group.clone()).or_insert_with(|| ids.uuid(now));
+            districts
+                .entry(listing.neighbourhood_group.clone())
+                .or_insert_with(|| ids.uuid(now));
             for tag in [&listing.neighbourhood, &listing.room_type] {
                 tags.entry(tag.clone()).or_insert_with(|| ids.uuid(now));
             }
         }
         let named = |kind: &str, things: &BTreeMap<String, Uuid>| -> Vec<Value> {
-            things.iter().map(|(name, id)| json!({ "kind": kind, "id": id, "data": { "name": name } })).collect()
+            things
+                .iter()
+                .map(|(name, id)| json!({ "kind": kind, "id": id, "data": { "name": name } }))
+                .collect()
         };
         let door_code = ids.uuid(now);
         let mut records = [named("property_group", &districts), named("tag", &tags)].concat();
-        records.push(json!({ "kind": "custom_field", "id": door_code, "data": { "name": "Door code" } }));
+        records.push(
+            json!({ "kind": "custom_field", "id": door_code, "data": { "name": "Door code" } }),
+        );
         let mut flats = Vec::new();
         for (number, listing) in listings.iter().enumerate() {
             let id = ids.uuid(now);
@@ -210,27 +320,51 @@ impl Portfolio {
                 "customFields": { door_code.to_string(): format!("{} #", 1000 + (number + 7) * 7919 % 9000) },
             } }));
         }
-        Ok(Self { records, flats, districts, tags, door_code })
+        Ok(Self {
+            records,
+            flats,
+            districts,
+            tags,
+            door_code,
+        })
     }
 
-    /// Stays from last week's to next month's, one a flat, and the id of one that begins tomorrow.
+    /// Returns stays from last week until next month, one for each flat, and the id of one that
+    /// begins tomorrow.
     fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
-        let today: Date = now.in_tz("Europe/Madrid").map_err(|error| error.to_string())?.date();
-        let guests = [("Ada", "en", "verified"), ("Lucía", "es", "pending"), ("Chloé", "fr", "unverified"), ("Jonas", "de", "failed")];
+        let today: Date = now
+            .in_tz("Europe/Madrid")
+            .map_err(|error| error.to_string())?
+            .date();
+        let guests = [
+            ("Ada", "en", "verified"),
+            ("Lucía", "es", "pending"),
+            ("Chloé", "fr", "unverified"),
+            ("Jonas", "de", "failed"),
+        ];
         let mut stays = Vec::new();
         let mut first = String::new();
         for (number, flat) in self.flats.iter().take(RESERVATIONS).enumerate() {
             let (name, language, verification) = guests[number % guests.len()];
-            let day = |days: i64| today.checked_add(days.days()).map_err(|error| error.to_string());
+            let day = |days: i64| {
+                today
+                    .checked_add(days.days())
+                    .map_err(|error| error.to_string())
+            };
             let begins = i64::try_from(number).unwrap_or(0) * 2 - 7;
             let begins = match number {
                 0 => 1,
                 ARRIVES_TODAY => 0,
                 _ => begins,
             };
-            // Some stay for a month, and some book late: there are steps for either.
+            // Some guests stay for a month, and some book late, because some steps apply only to
+            // them.
             let nights = if number % 8 == 5 { 33 } else { 4 };
-            let booked = if number % 4 == 3 { begins.min(0) - 1 } else { -30 };
+            let booked = if number % 4 == 3 {
+                begins.min(0) - 1
+            } else {
+                -30
+            };
             let id = ids.uuid(now);
             if number == 0 {
                 first = id.to_string();
@@ -246,18 +380,41 @@ impl Portfolio {
     }
 }
 
-/// Three portals, each with a branding: for a district, for a kind of room by its tag, and for one flat. Their ids.
-async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<[Value; 3], String> {
+/// Creates three portals, each with a branding: for a district, for a room type by its tag, and for
+/// two flats, which have a domain of their own. Returns their ids.
+async fn portals(
+    api: &Local<'_>,
+    portfolio: &Portfolio,
+    domain: &Value,
+) -> Result<[Value; 3], String> {
     let looks = [
-        ("Barcelona Flats", "#0E7490", "#155E75", "Welcome to Barcelona! Our team answers from 9:00 to 21:00."),
-        ("Rambla Rooms", "#9D174D", "#831843", "Breakfast is served from 8:00 to 10:30."),
-        ("Casa Signature", "#1F2937", "#92400E", "Your host will meet you at the door."),
+        (
+            "Barcelona Flats",
+            "#0E7490",
+            "#155E75",
+            "Welcome to Barcelona! Our team answers from 9:00 to 21:00.",
+        ),
+        (
+            "Rambla Rooms",
+            "#9D174D",
+            "#831843",
+            "Breakfast is served from 8:00 to 10:30.",
+        ),
+        (
+            "Casa Signature",
+            "#1F2937",
+            "#92400E",
+            "Your host will meet you at the door.",
+        ),
     ];
     let mut brandings = Vec::new();
     for (index, (name, primary, secondary, callout)) in looks.into_iter().enumerate() {
-        let body = json!({
+        let mut body = json!({
             "name": name, "primaryColor": primary, "secondaryColor": secondary, "calloutMessage": callout, "isDefault": index == 0,
         });
+        if index == 2 {
+            body["customUrlId"] = domain.clone();
+        }
         brandings.push(api.call("createPortalBranding", &[], body).await?["id"].clone());
     }
     let portal = |name: &str, branding: &Value, extra: Value| {
@@ -275,13 +432,52 @@ async fn portals(api: &Local<'_>, portfolio: &Portfolio) -> Result<[Value; 3], S
         "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://barcelona-flats.example/late-check-out",
         "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.", "isDefault": true, "isUnlockHintShown": true,
     });
-    let district = api.call("createPortal", &[], portal("Eixample", &brandings[0], offer)).await?;
+    let district = api
+        .call(
+            "createPortal",
+            &[],
+            portal("Eixample", &brandings[0], offer),
+        )
+        .await?;
     let rooms = json!({ "communicationMethod": "phone", "excludedQuickAccessTypes": ["uber", "find_parking_justpark"] });
-    let rooms = api.call("createPortal", &[], portal("Private rooms", &brandings[1], rooms)).await?;
-    let signature = api.call("createPortal", &[], portal("Signature flat", &brandings[2], json!({}))).await?;
+    let rooms = api
+        .call(
+            "createPortal",
+            &[],
+            portal("Private rooms", &brandings[1], rooms),
+        )
+        .await?;
+    let signature = api
+        .call(
+            "createPortal",
+            &[],
+            portal("Signature flat", &brandings[2], json!({})),
+        )
+        .await?;
     let scope = |portal: &Value, field: &str, id: Option<&Uuid>| json!({ "entityType": "portal_settings", "entityId": portal["id"], field: id.into_iter().collect::<Vec<_>>() });
-    api.call("addEntityScopes", &[], scope(&district, "propertyGroupIds", portfolio.districts.get(DISTRICT))).await?;
-    api.call("addEntityScopes", &[], scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE))).await?;
-    api.call("addEntityScopes", &[], scope(&signature, "propertyIds", portfolio.flats.get(1))).await?;
+    api.call(
+        "addEntityScopes",
+        &[],
+        scope(
+            &district,
+            "propertyGroupIds",
+            portfolio.districts.get(DISTRICT),
+        ),
+    )
+    .await?;
+    api.call(
+        "addEntityScopes",
+        &[],
+        scope(&rooms, "tagIds", portfolio.tags.get(ROOM_TYPE)),
+    )
+    .await?;
+    for place in [1, stays::UNDER_DOMAIN] {
+        api.call(
+            "addEntityScopes",
+            &[],
+            scope(&signature, "propertyIds", portfolio.flats.get(place)),
+        )
+        .await?;
+    }
     Ok([district, rooms, signature].map(|mut portal| portal["id"].take()))
 }

@@ -1,4 +1,5 @@
-//! Requests that the binary makes of itself: through the pipeline like any other, without a socket.
+//! Requests that a command makes to its own process. They pass through the pipeline like any other,
+//! but without a socket.
 
 use std::sync::Arc;
 
@@ -18,32 +19,77 @@ pub(super) struct Local<'s> {
 }
 
 impl Local<'_> {
-    /// Runs an operation; the data of its answer, or its error as text.
-    pub(super) async fn call(&self, operation: &str, path: &[(&str, &str)], body: Value) -> Result<Value, String> {
+    /// Runs an operation. Returns the data of its answer, or its error as text.
+    pub(super) async fn call(
+        &self,
+        operation: &str,
+        path: &[(&str, &str)],
+        body: Value,
+    ) -> Result<Value, String> {
         self.send(operation, path, body.to_string()).await
     }
 
-    /// The same with a body that is written already.
-    pub(super) async fn send(&self, operation: &str, path: &[(&str, &str)], body: String) -> Result<Value, String> {
+    /// Does the same as [`Local::call`], with a body that is already serialized.
+    pub(super) async fn send(
+        &self,
+        operation: &str,
+        path: &[(&str, &str)],
+        body: String,
+    ) -> Result<Value, String> {
+        self.request(operation, path, &[], body).await
+    }
+
+    /// Runs an operation that reads, with these parameters of its query.
+    pub(super) async fn ask(
+        &self,
+        operation: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Value, String> {
+        self.request(operation, &[], query, String::new()).await
+    }
+
+    async fn request(
+        &self,
+        operation: &str,
+        path: &[(&str, &str)],
+        query: &[(&str, &str)],
+        body: String,
+    ) -> Result<Value, String> {
         let known = self.service.app.operation(operation);
         let operation = known.ok_or_else(|| format!("there is no operation {operation}"))?;
-        debug_assert!((operation.surface == Surface::Guest) == self.token.is_empty(), "a guest has no bearer token");
+        debug_assert!(
+            (operation.surface == Surface::Guest) == self.token.is_empty(),
+            "a guest has no bearer token"
+        );
         let headers = if self.token.is_empty() {
             HeaderMap::new()
         } else {
-            let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|error| error.to_string())?;
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token))
+                .map_err(|error| error.to_string())?;
             HeaderMap::from_iter([(AUTHORIZATION, bearer)])
         };
         let request = Request {
             id: self.service.kit.ids.uuid(self.service.clock.now()),
-            path: path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            query: Vec::new(),
+            path: owned(path),
+            query: owned(query),
             headers,
-            payload: Payload::Body(Body::from(body)),
+            payload: Payload::Body(Body::from(body), None),
             caller: None,
         };
         let outcome = pipeline::handle(self.service, operation, request).await;
-        let mut envelope: Value = serde_json::from_str(&outcome.body.into_text()).map_err(|error| error.to_string())?;
-        if outcome.status < 300 { Ok(envelope["data"].take()) } else { Err(envelope["error"].to_string()) }
+        let mut envelope: Value =
+            serde_json::from_str(&outcome.body.into_text()).map_err(|error| error.to_string())?;
+        if outcome.status < 300 {
+            Ok(envelope["data"].take())
+        } else {
+            Err(envelope["error"].to_string())
+        }
     }
+}
+
+fn owned<C: FromIterator<(String, String)>>(pairs: &[(&str, &str)]) -> C {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }

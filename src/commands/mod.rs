@@ -1,12 +1,17 @@
-//! What each command of the binary does.
+//! The commands of the binary.
 
 mod backup;
 mod demo;
+mod doctor;
 mod import;
 mod local;
+mod restore;
+mod setup;
+mod table;
 
 use std::io::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::clock::Clock;
 use engine::server::Tls;
@@ -14,21 +19,42 @@ use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::app;
-use crate::config::{Cli, Command, DatabaseFlags, MigrateFlags, ServeFlags};
+use crate::config::{
+    Cli, Command, DatabaseFlags, MemberCommand, MigrateFlags, OrganizationCommand, ServeFlags,
+    unknown_variables,
+};
+use crate::people;
 use crate::server::{self, Server};
 pub use backup::backup;
 pub use demo::demo;
+pub use doctor::doctor;
 pub use import::import;
+pub use restore::restore;
 
 /// Runs a command to its end.
 pub async fn run(cli: Cli) -> Result<(), String> {
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for message in unknown_variables(variables) {
+        tracing::warn!("{message}");
+    }
     match cli.command {
         Command::Serve(flags) => serve(flags).await,
         Command::Demo(flags) => demo(flags).await,
+        Command::Doctor(flags) => doctor(&flags).await,
         Command::Migrate(flags) => migrate(flags).await,
+        Command::SetupLink(flags) => setup::setup_link(flags).await,
+        Command::Organization(OrganizationCommand::Create(flags)) => {
+            setup::create_organization(flags).await
+        }
+        Command::Member(MemberCommand::Invite(flags)) => setup::invite_member(flags).await,
         Command::Import(flags) => import(flags).await,
         Command::Backup(flags) => backup(flags).await,
-        Command::Openapi(flags) => print(&openapi::json(app(), flags.interface.into(), &flags.public_url)),
+        Command::Restore(flags) => restore(flags).await,
+        Command::Openapi(flags) => print(&openapi::json(
+            app(),
+            flags.interface.into(),
+            &flags.public_url,
+        )),
     }
 }
 
@@ -37,67 +63,106 @@ async fn serve(flags: ServeFlags) -> Result<(), String> {
     let server = Server::start(flags, Clock::system()).await?;
     let signals = Signals::watch(&server)?;
     announce(&server);
+    offer_setup(&server).await;
     until_told_to_stop(server, signals).await
 }
 
 async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), String> {
     let _claim = claim(&database)?;
     if citus {
-        let url = database.options()?.direct.map_or_else(|| database.url(), Ok)?;
-        let spread = tokio::task::spawn_blocking(move || store::distribute(&url, &crate::migrations(), &crate::SPREAD)).await;
-        let tables = spread.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        print(&format!("spread {tables} tables\n"))?;
+        let url = database
+            .options()?
+            .direct
+            .map_or_else(|| database.url(), Ok)?;
+        let spread = tokio::task::spawn_blocking(move || {
+            store::distribute(&url, &crate::migrations(), &crate::SPREAD)
+        })
+        .await;
+        let tables = spread
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+        print(&format!("distributed {tables} tables\n"))?;
     }
     let service = server::migrated(&database, Clock::system()).await?;
     settle(service.store.clone()).await
 }
 
-/// Holds the database for this process, where it is one that a process has to itself.
+/// Locks the database for this process, if it is a SQLite database.
 fn claim(database: &DatabaseFlags) -> Result<store::Claim, String> {
     store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
-/// Leaves everything that a command has written in the database file itself.
+/// Writes all changes of a command into the database file itself.
 async fn settle(store: store::Store) -> Result<(), String> {
     let settled = tokio::task::spawn_blocking(move || store.settle()).await;
-    settled.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    settled
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())
 }
 
-/// Says where the server listens: on standard output for programs, in the log for people.
+/// Reports the address of the server: on standard output for programs, in the log for people.
 fn announce(server: &Server) {
     tracing::info!(address = %server.address, "listening");
     tell(&format!("listening on {}\n", server.url()));
 }
 
-/// Says something on standard output that a server goes on without.
+/// Prints a link to set up the first organization, if there is none.
+async fn offer_setup(server: &Server) {
+    match people::setup_link(&server.service).await {
+        Ok(Some(link)) => {
+            // Without a reader of standard output, `vestibule setup-link` prints the link.
+            if let Err(error) = print(&format!("set up at {link}\n")) {
+                tracing::debug!(error, "could not print the set-up link");
+            }
+        }
+        Ok(None) => {}
+        Err(error) => tracing::warn!(
+            cause = error.cause(),
+            "could not make a set-up link; `vestibule setup-link` makes another"
+        ),
+    }
+}
+
+/// Prints a text on standard output. If that fails, the server goes on.
 fn tell(text: &str) {
     if let Err(error) = print(text) {
-        tracing::warn!(error, "nobody was told");
+        tracing::warn!(error, "could not print the address; the server continues");
     }
 }
 
 fn print(text: &str) -> Result<(), String> {
     let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| format!("cannot write to standard output: {error}"))
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
-/// What tells the process to stop, or to read its certificate anew. Watched before anybody is told where it listens: who knows
-/// that may send one.
+/// The signals that stop the process or reload the certificate. They are watched before the address
+/// is announced, because a program that knows the address may send one.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// Where there is no certificate, the system does what it does: a terminal that goes takes the process with it.
+    /// `None` without a certificate. SIGHUP then has its default effect: it ends the process when
+    /// its terminal closes.
     hangup: Option<(Signal, Arc<Tls>)>,
 }
 
 impl Signals {
     fn watch(server: &Server) -> Result<Self, String> {
         let watch = |kind| signal(kind).map_err(|error| error.to_string());
-        let hangup = server.tls().map(|tls| watch(SignalKind::hangup()).map(|signal| (signal, tls))).transpose()?;
-        Ok(Self { terminate: watch(SignalKind::terminate())?, interrupt: watch(SignalKind::interrupt())?, hangup })
+        let hangup = server
+            .tls()
+            .map(|tls| watch(SignalKind::hangup()).map(|signal| (signal, tls)))
+            .transpose()?;
+        Ok(Self {
+            terminate: watch(SignalKind::terminate())?,
+            interrupt: watch(SignalKind::interrupt())?,
+            hangup,
+        })
     }
 
-    /// Returns when the process is told to stop.
+    /// Returns when a signal stops the process.
     async fn stop(&mut self) {
         loop {
             tokio::select! {
@@ -109,22 +174,48 @@ impl Signals {
     }
 }
 
-/// Waits until the certificate is to be read anew, and does so. What cannot be used is told, and the former one stays.
+/// Limit for reading the files of a certificate.
+const RELOAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// Waits for SIGHUP and reloads the certificate. If the new one cannot be used, the error is
+/// logged, and the old one stays.
 async fn reload(hangup: &mut Option<(Signal, Arc<Tls>)>) {
-    let Some((signal, tls)) = hangup else { return std::future::pending().await };
+    let Some((signal, tls)) = hangup else {
+        return std::future::pending().await;
+    };
     signal.recv().await;
     let (tls, now) = (tls.clone(), Clock::system().now());
-    let read = tokio::task::spawn_blocking(move || tls.reload(now)).await;
-    match read.map_err(|error| error.to_string()).flatten() {
-        Ok(()) => tracing::info!("the certificate has been read anew"),
-        Err(error) => tracing::error!(error, "the certificate cannot be used; the former one stays"),
+    // Reading uses a thread of its own, so that a hanging file system does not delay the end of the
+    // process.
+    let (done, read) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || done.send(tls.reload(now)));
+    let read = match tokio::time::timeout(RELOAD_LIMIT, read).await {
+        Ok(Ok(read)) => read,
+        Ok(Err(_)) => Err("the files could not be read".into()),
+        Err(_) => Err("the files were not read in time".into()),
+    };
+    match read {
+        Ok(()) => tracing::info!("reloaded the TLS certificate"),
+        Err(error) => tracing::error!(
+            error,
+            "cannot use the new TLS certificate; the former one stays in use"
+        ),
     }
 }
 
-/// Serves until SIGTERM or SIGINT, reading the certificate anew on SIGHUP, then finishes what is in flight.
+/// Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. Then finishes the
+/// requests in progress. A second SIGINT ends the process at once.
 async fn until_told_to_stop(server: Server, mut signals: Signals) -> Result<(), String> {
     signals.stop().await;
     tracing::info!("stopping");
-    server.stop().await;
-    Ok(())
+    tokio::select! {
+        () = server.stop() => Ok(()),
+        _ = signals.interrupt.recv() => {
+            tracing::warn!("interrupted again; requests in progress are given up");
+            std::process::exit(INTERRUPTED)
+        }
+    }
 }
+
+/// The exit code of a process that was interrupted, as shells report it.
+const INTERRUPTED: i32 = 130;

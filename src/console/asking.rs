@@ -1,4 +1,4 @@
-//! How the console asks: any operation of the public interface, as the member who is signed in, through the pipeline.
+//! Calls operations of the public interface through the pipeline, as the signed-in member.
 
 use std::sync::Arc;
 
@@ -16,21 +16,25 @@ use super::refusal::Refusal;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The operation of an id. Only what integrators can ask for is asked for.
+/// Returns the public operation with this id. The console calls only operations that integrators
+/// can call.
 pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
-    service.app.operation(id).filter(|operation| operation.surface == Surface::Public)
+    service
+        .app
+        .operation(id)
+        .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// An answer.
+/// The answer of an operation.
 #[derive(Debug, Clone)]
 pub struct Answer<T> {
-    /// What was asked for.
+    /// The data of the answer.
     pub data: T,
-    /// How many there are in all, of a list that is given in pages.
+    /// The total number of rows, for a list that is returned in pages.
     pub total: Option<usize>,
 }
 
-/// What stands around an answer.
+/// The envelope of an answer.
 #[derive(Deserialize)]
 struct Envelope<T> {
     data: T,
@@ -47,7 +51,7 @@ struct Pagination {
     total: usize,
 }
 
-/// An answer as it came.
+/// An answer before it is parsed.
 pub struct Told {
     text: String,
     operation: &'static str,
@@ -55,16 +59,20 @@ pub struct Told {
 }
 
 impl Told {
-    /// What it says.
+    /// Parses the answer.
     pub fn understood<T: DeserializeOwned>(self) -> Result<Answer<T>, Refusal> {
         match serde_json::from_str::<Envelope<T>>(&self.text) {
-            Ok(Envelope { data, meta }) => Ok(Answer { data, total: meta.pagination.map(|pagination| pagination.total) }),
+            Ok(Envelope { data, meta }) => Ok(Answer {
+                data,
+                total: meta.pagination.map(|pagination| pagination.total),
+            }),
             Err(error) => Err(not_understood(self.id, self.operation, &error)),
         }
     }
 }
 
-/// What an operation answers a caller; a refusal in a language. The arguments stand side by side, wherever they travel.
+/// Calls an operation as a caller. A refusal is in the given language. Path, query and body
+/// parameters stand together in `arguments`.
 pub async fn ask(
     service: &Arc<Service>,
     caller: Arc<Identified>,
@@ -77,21 +85,36 @@ pub async fn ask(
     let request = request(id, operation, arguments, key, caller);
     let outcome = pipeline::handle(service, operation, request).await;
     if let Some(error) = &outcome.error {
-        return Err(Refusal { retry_after: outcome.retry_after, ..Refusal::said(error, language) });
+        return Err(Refusal {
+            retry_after: outcome.retry_after,
+            ..Refusal::said(error, language)
+        });
     }
-    Ok(Told { text: outcome.body.into_text(), operation: operation.id, id })
+    Ok(Told {
+        text: outcome.body.into_text(),
+        operation: operation.id,
+        id,
+    })
 }
 
-/// What is said where an answer is not what it is taken for; the log says why.
+/// Logs that an answer could not be parsed, and returns the refusal for the member.
 pub fn not_understood(id: Uuid, operation: &str, cause: &serde_json::Error) -> Refusal {
-    tracing::error!(request_id = %id, operation, %cause, "the console does not understand an answer");
+    tracing::error!(request_id = %id, operation, %cause, "the console cannot parse an answer of an operation");
     Refusal::broken()
 }
 
-/// The request that REST would make of these arguments.
-fn request(id: Uuid, operation: &Operation, arguments: Value, key: Option<&str>, caller: Arc<Identified>) -> Request {
+/// Returns the request that a REST client would send with these arguments.
+fn request(
+    id: Uuid,
+    operation: &Operation,
+    arguments: Value,
+    key: Option<&str>,
+    caller: Arc<Identified>,
+) -> Request {
     let (mut path, mut query, mut body) = (Vec::new(), Vec::new(), Map::new());
-    let Value::Object(arguments) = arguments else { return empty(id, caller) };
+    let Value::Object(arguments) = arguments else {
+        return empty(id, caller);
+    };
     for (name, value) in arguments {
         if operation.is_path_field(&name) {
             path.push((name, plain(&value)));
@@ -100,7 +123,9 @@ fn request(id: Uuid, operation: &Operation, arguments: Value, key: Option<&str>,
         } else {
             match value {
                 Value::Null => {}
-                Value::Array(values) => query.extend(values.iter().map(|value| (name.clone(), plain(value)))),
+                Value::Array(values) => {
+                    query.extend(values.iter().map(|value| (name.clone(), plain(value))));
+                }
                 value => query.push((name, plain(&value))),
             }
         }
@@ -109,16 +134,36 @@ fn request(id: Uuid, operation: &Operation, arguments: Value, key: Option<&str>,
     if let Some(key) = key.and_then(|key| HeaderValue::from_str(key).ok()) {
         headers.insert(IDEMPOTENCY_KEY, key);
     }
-    let payload = if operation.has_body() { Body::from(Value::Object(body).to_string()) } else { Body::empty() };
-    Request { id, path, query, headers, payload: Payload::Body(payload), caller: Some(caller) }
+    let payload = if operation.has_body() {
+        Body::from(Value::Object(body).to_string())
+    } else {
+        Body::empty()
+    };
+    Request {
+        id,
+        path,
+        query,
+        headers,
+        payload: Payload::Body(payload, None),
+        caller: Some(caller),
+    }
 }
 
 fn empty(id: Uuid, caller: Arc<Identified>) -> Request {
-    let payload = Payload::Body(Body::empty());
-    Request { id, path: Vec::new(), query: Vec::new(), headers: HeaderMap::new(), payload, caller: Some(caller) }
+    let payload = Payload::Body(Body::empty(), None);
+    Request {
+        id,
+        path: Vec::new(),
+        query: Vec::new(),
+        headers: HeaderMap::new(),
+        payload,
+        caller: Some(caller),
+    }
 }
 
-/// A value as it stands in an address.
+/// Returns a value as a text for the path or the query.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,4 +1,5 @@
-//! The audit log, a sentence an entry; and what was done to one thing, for the screens that show it.
+//! The audit log, with a sentence for each entry, and the latest changes of a single resource for
+//! other screens.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +22,7 @@ use super::{asking, labels};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
 
-/// The screen.
+/// The screen of the audit log.
 pub static SCREEN: Screen = Screen {
     path: "/audit",
     icon: "scroll-text",
@@ -32,25 +33,34 @@ pub static SCREEN: Screen = Screen {
 };
 
 const LIST: &str = "listAuditLog";
-/// Entries of a page, fields of an entry, and how much of a value: so a page stays one that can be read.
+/// Limits that keep a page readable: entries per page, fields per entry, and characters per value.
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
-/// Entries on the screen of the thing itself, of so many that are looked through: who looked at it has not changed it.
+/// `LATEST` is how many entries the screen of a resource shows. They are selected from the last
+/// `LOOKED_THROUGH` entries, without previews (`LOOKING`), which change nothing.
 const LATEST: usize = 5;
 const LOOKED_THROUGH: usize = 20;
 const LOOKING: &str = "createPortalPreview";
-/// Operations after which the page of a thing is no more.
+/// Operations that delete a resource, after which it has no page.
 const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-/// The type of targets that have no name in the log.
+/// The target type whose names are not in the log.
 const STAY: &str = "reservation";
-/// What an operation lists that a field names, where its description does not say it.
-const LISTED: [(&str, &str); 2] = [("portalSettingsId", "listPortals"), ("oauthAppId", "listConnections")];
-/// The fields of assignments, and what their screen calls them.
-const ASSIGNED: [(&str, &str); 4] =
-    [("propertyIds", "properties"), ("propertyGroupIds", "groups"), ("tagIds", "tags"), ("portalSettingsIds", "portals")];
+/// Fields whose values are ids, and the operation that lists them. The descriptions of these fields
+/// do not name the operation.
+const LISTED: [(&str, &str); 2] = [
+    ("portalSettingsId", "listPortals"),
+    ("oauthAppId", "listConnections"),
+];
+/// The fields of assignments, and the names of their tabs on the assignments screen.
+const ASSIGNED: [(&str, &str); 4] = [
+    ("propertyIds", "properties"),
+    ("propertyGroupIds", "groups"),
+    ("tagIds", "tags"),
+    ("portalSettingsIds", "portals"),
+];
 
-/// An entry, as it is answered.
+/// An entry, as `listAuditLog` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
@@ -88,19 +98,30 @@ impl Entry {
         self.changes.iter().find(|change| change.field == field)
     }
 
-    /// Whether what it was done to was not there before: what is put has a name from then on.
+    /// Returns whether the entry created its target. The operations that create or replace
+    /// (`putMember`) change the name from null only when they create.
     fn is_new(&self) -> bool {
-        self.change("name").is_some_and(|change| change.before.is_null() && !change.after.is_null())
+        self.change("name")
+            .is_some_and(|change| change.before.is_null() && !change.after.is_null())
     }
 
-    /// The id of the app that it concerns, and what that calls itself where it is told.
+    /// Returns the id of the app that the entry concerns, and the name of the app if the entry
+    /// contains it.
     fn app(&self) -> Option<(&str, Option<&str>)> {
-        let known = self.change("app").and_then(|change| Some((change.after["oauthAppId"].as_str()?, change.after["name"].as_str())));
-        known.or_else(|| self.change("oauthAppId").and_then(|change| Some((change.after.as_str()?, None))))
+        let known = self.change("app").and_then(|change| {
+            Some((
+                change.after["oauthAppId"].as_str()?,
+                change.after["name"].as_str(),
+            ))
+        });
+        known.or_else(|| {
+            self.change("oauthAppId")
+                .and_then(|change| Some((change.after.as_str()?, None)))
+        })
     }
 }
 
-/// What a credential did last, as it is answered.
+/// The last write of a credential, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastWrite {
@@ -109,21 +130,26 @@ pub struct LastWrite {
     pub occurred_at: String,
 }
 
-/// What some did last, as sentences, each with who it was.
+/// Returns a sentence for each last write. The text beside a write is the name of its author.
 pub async fn last_writes(visit: &Visit, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = Names(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
-    let said =
-        |(who, write): &(&str, &LastWrite)| visit.words.audit.said(&Deed { operation: &write.operation, who, ..names.deed(&write.target) });
+    let said = |(who, write): &(&str, &LastWrite)| {
+        visit.words.audit.said(&Deed {
+            operation: &write.operation,
+            who,
+            ..names.deed(&write.target)
+        })
+    };
     writes.iter().map(said).collect()
 }
 
-/// What became of a field.
+/// The change of a field, in words.
 struct Told {
     label: String,
-    /// What it was; nothing where that is said together with what it became.
+    /// The earlier value. `None` if `after` describes the whole change.
     before: Option<String>,
     after: String,
-    /// Where more of it is.
+    /// Address of a page with details.
     way: Option<String>,
 }
 
@@ -134,7 +160,7 @@ pub struct Line {
     fields: Vec<Told>,
     count: String,
     more: Option<String>,
-    /// The way to the thing, and to everything that was done to it.
+    /// `thing` is the address of the target's page, `history` that of all its entries.
     thing: Option<String>,
     history: Option<String>,
 }
@@ -142,10 +168,31 @@ pub struct Line {
 impl Line {
     fn of(visit: &Visit, entry: &Entry, names: &Names) -> Self {
         let words = &visit.words.audit;
-        let who = entry.actor.name.as_deref().unwrap_or(if entry.actor.kind == "platform" { words.platform } else { words.somebody });
-        let app = entry.app().and_then(|(id, name)| name.or_else(|| names.app(id)));
-        let said = words.said(&Deed { operation: &entry.operation, who, app, is_new: entry.is_new(), ..names.deed(&entry.target) });
-        let fields = entry.changes.iter().take(FIELDS).map(|change| told(visit, entry, change, names)).collect();
+        let who = entry
+            .actor
+            .name
+            .as_deref()
+            .unwrap_or(if entry.actor.kind == "platform" {
+                words.platform
+            } else {
+                words.somebody
+            });
+        let app = entry
+            .app()
+            .and_then(|(id, name)| name.or_else(|| names.app(id)));
+        let said = words.said(&Deed {
+            operation: &entry.operation,
+            who,
+            app,
+            is_new: entry.is_new(),
+            ..names.deed(&entry.target)
+        });
+        let fields = entry
+            .changes
+            .iter()
+            .take(FIELDS)
+            .map(|change| told(visit, entry, change, names))
+            .collect();
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
@@ -157,13 +204,15 @@ impl Line {
                 all => fill(words.fields, &[("count", &all.len().to_string())]),
             },
             more: (more > 0).then(|| fill(words.more, &[("count", &more.to_string())])),
-            thing: id.as_deref().and_then(|id| way(visit, screen_of(&entry.target.kind)?, id)),
+            thing: id
+                .as_deref()
+                .and_then(|id| way(visit, screen_of(&entry.target.kind)?, id)),
             history: id.map(|id| visit.address_with(SCREEN.path, &[("target", &id)])),
         }
     }
 }
 
-/// The page of a thing of a type; none where things of it have none.
+/// Returns the page of a target type, or `None` if the type has no page.
 fn screen_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "portal" | "portal_settings" => "/portals/{id}",
@@ -174,29 +223,45 @@ fn screen_of(kind: &str) -> Option<&'static str> {
         "translation" => "/translations/{id}",
         "webhook_subscription" => "/webhooks/{id}",
         "reservation" => "/stays/{id}",
+        "calendar_feed" => "/calendars/{id}",
         _ => return None,
     })
 }
 
-/// The field of an operation's input that a change is of.
+/// Returns the field of an operation's input that a change concerns.
 fn spec(visit: &Visit, operation: &str, field: &str) -> Option<Spec> {
-    specs(asking::operation(&visit.service, operation)?, None).iter().find(|spec| spec.name == field).cloned()
+    specs(asking::operation(&visit.service, operation)?, None)
+        .iter()
+        .find(|spec| spec.name == field)
+        .cloned()
 }
 
-/// What is told by its id, and is called something.
+/// Names by id.
 struct Names(HashMap<String, String>);
 
 impl Names {
-    /// The names of what stands in the fields of some entries: each list is read once, and the texts together.
+    /// Reads the names of everything that the entries refer to. Each list is read once, and all
+    /// texts together.
     async fn of(visit: &Visit, entries: &[Entry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             for change in entry.changes.iter().take(FIELDS) {
-                let listed = LISTED.iter().find(|(field, _)| *field == change.field).map(|(_, list)| (*list).to_owned());
-                match (listed, spec(visit, &entry.operation, &change.field).map(|spec| spec.kind)) {
-                    (Some(list), _) | (None, Some(Kind::Reference(list) | Kind::References(list))) => drop(lists.insert(list)),
+                let listed = LISTED
+                    .iter()
+                    .find(|(field, _)| *field == change.field)
+                    .map(|(_, list)| (*list).to_owned());
+                match (
+                    listed,
+                    spec(visit, &entry.operation, &change.field).map(|spec| spec.kind),
+                ) {
+                    (Some(list), _)
+                    | (None, Some(Kind::Reference(list) | Kind::References(list))) => {
+                        lists.insert(list);
+                    }
                     (None, Some(Kind::Text(_))) => {
-                        let ids = [&change.before, &change.after].into_iter().filter_map(Value::as_str);
+                        let ids = [&change.before, &change.after]
+                            .into_iter()
+                            .filter_map(Value::as_str);
                         linked.extend(ids.filter_map(|id| id.parse::<Uuid>().ok()));
                     }
                     _ => {}
@@ -206,51 +271,101 @@ impl Names {
         let mut names = HashMap::new();
         for list in lists.iter().filter(|list| visit.may(list)) {
             let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
-            let name = |row: &Value| ["name", "title", "nickname", "host"].iter().find_map(|field| row[*field].as_str()).map(str::to_owned);
-            names.extend(
-                rows.iter().filter_map(|row| Some((row["id"].as_str().or_else(|| row["oauthAppId"].as_str())?.to_owned(), name(row)?))),
-            );
+            let name = |row: &Value| {
+                ["name", "title", "nickname", "host"]
+                    .iter()
+                    .find_map(|field| row[*field].as_str())
+                    .map(str::to_owned)
+            };
+            names.extend(rows.iter().filter_map(|row| {
+                Some((
+                    row["id"]
+                        .as_str()
+                        .or_else(|| row["oauthAppId"].as_str())?
+                        .to_owned(),
+                    name(row)?,
+                ))
+            }));
         }
-        names.extend(entries.iter().filter_map(Entry::app).filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))));
+        names.extend(
+            entries
+                .iter()
+                .filter_map(Entry::app)
+                .filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))),
+        );
         names.extend(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
         if !linked.is_empty() {
-            names.extend(texts(visit, linked.into_iter()).await.into_iter().map(|(id, text)| (id.to_string(), text)));
+            names.extend(
+                texts(visit, linked.into_iter())
+                    .await
+                    .into_iter()
+                    .map(|(id, text)| (id.to_string(), text)),
+            );
         }
         Self(names)
     }
 
-    /// What something was done to, as a sentence names it.
+    /// Describes the target of an entry for a sentence.
     fn deed<'n>(&'n self, target: &'n Target) -> Deed<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
-        let name = target.name.as_deref().or_else(|| known().map(String::as_str));
-        Deed { kind: &target.kind, is_one: target.id.is_some(), name, ..Deed::default() }
+        let name = target
+            .name
+            .as_deref()
+            .or_else(|| known().map(String::as_str));
+        Deed {
+            kind: &target.kind,
+            is_one: target.id.is_some(),
+            name,
+            ..Deed::default()
+        }
     }
 
-    /// What an app is called: what it called itself, or its address where that is its id.
+    /// Returns the name of an app. An app whose id is an address is named by that address.
     fn app<'n>(&'n self, id: &'n str) -> Option<&'n str> {
-        self.0.get(id).map(String::as_str).or_else(|| Some(id).filter(|id| !format::is_uuid(id)))
+        self.0
+            .get(id)
+            .map(String::as_str)
+            .or_else(|| Some(id).filter(|id| !format::is_uuid(id)))
     }
 }
 
-/// What the stays are called that something was done to, by their ids: the log has no names of guests. Those that the member may see.
-async fn stays_of(visit: &Visit, targets: impl Iterator<Item = &Target>) -> HashMap<String, String> {
-    let ids: BTreeSet<Uuid> = targets.filter(|target| target.kind == STAY).filter_map(|target| target.id).collect();
+/// Reads the names of the stays among the targets, by id. The log contains no names of guests.
+/// Stays that the member cannot access are left out.
+async fn stays_of(
+    visit: &Visit,
+    targets: impl Iterator<Item = &Target>,
+) -> HashMap<String, String> {
+    let ids: BTreeSet<Uuid> = targets
+        .filter(|target| target.kind == STAY)
+        .filter_map(|target| target.id)
+        .collect();
     if ids.is_empty() || !visit.may(stays::LIST) {
         return HashMap::new();
     }
     let named = |stay: Stay| {
         let days = when::days(visit, &stay.check_in, &stay.check_out);
-        (stay.id.to_string(), format!("{} ({days})", stay.called(visit)))
+        (
+            stay.id.to_string(),
+            format!("{} ({days})", stay.called(visit)),
+        )
     };
-    let found = visit.get::<Vec<Stay>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() })).await;
+    let found = visit
+        .get::<Vec<Stay>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() }))
+        .await;
     found.unwrap_or_default().into_iter().map(named).collect()
 }
 
-/// What a field is called; one that is a language, by what that calls itself.
+/// Returns the label of a field. A field that is a language is labelled by the language's own name.
 fn called(visit: &Visit, entry: &Entry, field: &str) -> String {
     match field.split_once('.') {
-        Some((name, language)) => format!("{} ({})", labels::label(visit.language, name), own_name(language)),
-        None if entry.target.kind == "translation" && entry.operation != "createTranslation" => own_name(field).to_owned(),
+        Some((name, language)) => format!(
+            "{} ({})",
+            labels::label(visit.language, name),
+            own_name(language)
+        ),
+        None if entry.target.kind == "translation" && entry.operation != "createTranslation" => {
+            own_name(field).to_owned()
+        }
         None => labels::label(visit.language, field),
     }
 }
@@ -259,26 +374,60 @@ fn told(visit: &Visit, entry: &Entry, change: &Change, names: &Names) -> Told {
     let words = &visit.words.audit;
     let label = called(visit, entry, &change.field);
     if change.before.is_null() && change.after.is_null() {
-        return Told { label, before: None, after: words.withheld.to_owned(), way: None };
+        return Told {
+            label,
+            before: None,
+            after: words.withheld.to_owned(),
+            way: None,
+        };
     }
-    let assigned = ASSIGNED.iter().find(|(field, _)| *field == change.field && entry.operation.ends_with("EntityScopes"));
+    let assigned = ASSIGNED
+        .iter()
+        .find(|(field, _)| *field == change.field && entry.operation.ends_with("EntityScopes"));
     if let Some((_, to)) = assigned {
-        let counted = [(&change.after, words.added), (&change.before, words.taken_back)].map(|(ids, text)| (count(ids), text));
-        let counted = counted.iter().filter(|(count, _)| *count > 0).map(|(count, text)| fill(text, &[("count", &count.to_string())]));
-        return Told { label, before: None, after: counted.collect::<Vec<_>>().join(", "), way: assignments(visit, &entry.target, to) };
+        let counted = [
+            (&change.after, words.added),
+            (&change.before, words.taken_back),
+        ]
+        .map(|(ids, text)| (count(ids), text));
+        let counted = counted
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, text)| fill(text, &[("count", &count.to_string())]));
+        return Told {
+            label,
+            before: None,
+            after: counted.collect::<Vec<_>>().join(", "),
+            way: assignments(visit, &entry.target, to),
+        };
     }
     let spec = spec(visit, &entry.operation, &change.field);
-    let plain = |value: &Value| shortened(&plain(visit, &change.field, spec.as_ref(), value, names));
-    Told { label, before: Some(plain(&change.before)), after: plain(&change.after), way: None }
+    let plain =
+        |value: &Value| shortened(&plain(visit, &change.field, spec.as_ref(), value, names));
+    Told {
+        label,
+        before: Some(plain(&change.before)),
+        after: plain(&change.after),
+        way: None,
+    }
 }
 
-/// How many there are in a list, of which the log keeps a part and counts the rest.
+/// Counts the items of a list. The log keeps a part of a long list and the number of the rest.
 fn count(list: &Value) -> u64 {
-    let rest = |text: &str| text.strip_prefix("… ")?.strip_suffix(" more")?.parse::<u64>().ok();
-    list.as_array().into_iter().flatten().map(|item| item.as_str().and_then(rest).unwrap_or(1)).sum()
+    let rest = |text: &str| {
+        text.strip_prefix("… ")?
+            .strip_suffix(" more")?
+            .parse::<u64>()
+            .ok()
+    };
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| item.as_str().and_then(rest).unwrap_or(1))
+        .sum()
 }
 
-/// Where something is assigned.
+/// Returns the address of the assignments of a target.
 fn assignments(visit: &Visit, target: &Target, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
@@ -287,7 +436,9 @@ fn assignments(visit: &Visit, target: &Target, to: &str) -> Option<String> {
         _ => return None,
     };
     let path = format!("/assignments/{word}/{}", target.id?);
-    visit.may("listEntityScopes").then(|| visit.address_with(&path, &[("to", to)]))
+    visit
+        .may("listEntityScopes")
+        .then(|| visit.address_with(&path, &[("to", to)]))
 }
 
 fn shortened(text: &str) -> String {
@@ -298,10 +449,15 @@ fn shortened(text: &str) -> String {
     format!("{cut}…")
 }
 
-/// A value in words, as far as it is known what it is.
+/// Formats a value in words, as far as its meaning is known.
 fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: &Names) -> String {
     let words = visit.words;
-    let is_choice = spec.is_some_and(|spec| matches!(spec.kind, Kind::Choice(_) | Kind::Choices(_) | Kind::Object(_)));
+    let is_choice = spec.is_some_and(|spec| {
+        matches!(
+            spec.kind,
+            Kind::Choice(_) | Kind::Choices(_) | Kind::Object(_)
+        )
+    });
     match value {
         Value::Null => words.audit.nothing.to_owned(),
         Value::Bool(true) => words.frame.yes.to_owned(),
@@ -317,18 +473,33 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
             (None, _) => text.clone(),
         },
         Value::Array(items) if items.is_empty() => words.audit.nothing.to_owned(),
-        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
-            items.iter().map(|item| plain(visit, field, spec, item, names)).collect::<Vec<_>>().join(", ")
+        Value::Array(items)
+            if items
+                .iter()
+                .all(|item| !item.is_object() && !item.is_array()) =>
+        {
+            items
+                .iter()
+                .map(|item| plain(visit, field, spec, item, names))
+                .collect::<Vec<_>>()
+                .join(", ")
         }
         Value::Array(items) if items.len() == 1 => words.audit.one_entry.to_owned(),
         Value::Array(items) => fill(words.audit.entries, &[("count", &items.len().to_string())]),
         Value::Object(parts) => {
             let part = |(name, value): (&String, &Value)| {
-                words.frame.labelled(&labels::label(visit.language, name), &plain(visit, name, spec, value, names))
+                words.frame.labelled(
+                    &labels::label(visit.language, name),
+                    &plain(visit, name, spec, value, names),
+                )
             };
             parts.iter().map(part).collect::<Vec<_>>().join(", ")
         }
-        Value::Number(number) if field == "maxLos" && number.as_u64() == Some(NO_MAXIMUM.into()) => words.audit.no_maximum.to_owned(),
+        Value::Number(number)
+            if field == "maxLos" && number.as_u64() == Some(NO_MAXIMUM.into()) =>
+        {
+            words.audit.no_maximum.to_owned()
+        }
         Value::Number(number) => number.to_string(),
     }
 }
@@ -338,9 +509,9 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
 struct Shown<'v> {
     frame: Frame<'v>,
     about: &'static str,
-    /// Whether what is shown is about one thing.
+    /// Whether only the entries of one target are shown.
     is_of_one: bool,
-    /// Where everything is, where a part is shown.
+    /// Address of the whole log, if only a part is shown.
     all: Option<String>,
     lines: Vec<Line>,
     is_behind: bool,
@@ -353,11 +524,15 @@ fn id_of<'v>(visit: &'v Visit, name: &str) -> Option<&'v str> {
 
 async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
     let names = Names::of(visit, entries).await;
-    let gone = entries.iter().filter(|entry| REMOVING.contains(&entry.operation.as_str())).filter_map(|entry| entry.target.id);
+    let gone = entries
+        .iter()
+        .filter(|entry| REMOVING.contains(&entry.operation.as_str()))
+        .filter_map(|entry| entry.target.id);
     let gone: BTreeSet<Uuid> = gone.collect();
     let line = |entry: &Entry| {
         let mut line = Line::of(visit, entry, &names);
-        line.thing.take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
+        line.thing
+            .take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
         line
     };
     entries.iter().map(line).collect()
@@ -365,16 +540,31 @@ async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
 
 fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let (after, target, actor) = (id_of(visit, "after"), id_of(visit, "target"), id_of(visit, "actor"));
-        // One more than is shown tells whether there is more.
-        let arguments = json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
+        let (after, target, actor) = (
+            id_of(visit, "after"),
+            id_of(visit, "target"),
+            id_of(visit, "actor"),
+        );
+        // Reads one entry more than the page shows, to know whether there are older ones.
+        let arguments =
+            json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
         let mut entries: Vec<Entry> = visit.get(LIST, arguments).await?;
         let has_more = entries.len() > MOST;
         entries.truncate(MOST);
-        let last = entries.last().filter(|_| has_more).map(|entry| entry.id.to_string());
+        let last = entries
+            .last()
+            .filter(|_| has_more)
+            .map(|entry| entry.id.to_string());
         let older = last.map(|last| {
-            let narrowed = [target.map(|target| ("target", target)), actor.map(|actor| ("actor", actor))];
-            let query: Vec<(&str, &str)> = narrowed.into_iter().flatten().chain([("after", last.as_str())]).collect();
+            let narrowed = [
+                target.map(|target| ("target", target)),
+                actor.map(|actor| ("actor", actor)),
+            ];
+            let query: Vec<(&str, &str)> = narrowed
+                .into_iter()
+                .flatten()
+                .chain([("after", last.as_str())])
+                .collect();
             visit.address_with(SCREEN.path, &query)
         });
         let words = &visit.words.audit;
@@ -395,7 +585,7 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-/// What was done to one thing lately, for `console/changed.html` on the screen of that thing.
+/// The latest changes of a resource, for `console/changed.html` on its screen.
 pub struct Changed {
     pub lines: Vec<Line>,
     pub all: String,
@@ -403,16 +593,28 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// Nothing where nothing was done, and for whoever may not see it.
+    /// Returns `None` if there are no changes, or if the member may not read the log.
     pub async fn of(visit: &Visit, target: Uuid) -> Option<Self> {
         if !visit.may(LIST) {
             return None;
         }
-        let entries: Vec<Entry> = visit.get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH })).await.ok()?;
-        let changes = entries.iter().filter(|entry| entry.operation != LOOKING).take(LATEST);
+        let entries: Vec<Entry> = visit
+            .get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH }))
+            .await
+            .ok()?;
+        let changes = entries
+            .iter()
+            .filter(|entry| entry.operation != LOOKING)
+            .take(LATEST);
         let names = Names(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
-        let lines: Vec<Line> = changes.map(|entry| Line::of(visit, entry, &names)).collect();
+        let lines: Vec<Line> = changes
+            .map(|entry| Line::of(visit, entry, &names))
+            .collect();
         let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
-        (!lines.is_empty()).then_some(Self { lines, all, words: visit.words })
+        (!lines.is_empty()).then_some(Self {
+            lines,
+            all,
+            words: visit.words,
+        })
     }
 }

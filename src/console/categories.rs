@@ -1,4 +1,4 @@
-//! Categories of manuals: made, renamed, moved, removed.
+//! The categories of manuals. They can be created, renamed, moved and removed.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,7 +14,7 @@ use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
 
-/// The screen.
+/// The screen of the categories.
 pub static SCREEN: Screen = Screen {
     path: "/categories",
     icon: "folders",
@@ -31,17 +31,21 @@ pub static SCREEN: Screen = Screen {
         Page::get("getCategoryScreen", "/categories/{id}", show),
         Page::post("renameCategoryOnScreen", "/categories/{id}", rename)
             .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
-        Page::get("getRemoveCategoryScreen", "/categories/{id}/remove", ask_to_remove)
-            .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
+        Page::get(
+            "getRemoveCategoryScreen",
+            "/categories/{id}/remove",
+            ask_to_remove,
+        )
+        .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
         Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
             .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
 };
 
-/// Categories that are put in order at once, at the most (spec: reorderPortalManualCategories).
+/// Maximum number of categories in one order (rules: categories#positions).
 const MOST: usize = 200;
 
-/// A category as the list has it.
+/// A category, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Category {
@@ -50,12 +54,12 @@ struct Category {
     title_id: Option<Uuid>,
 }
 
-/// A category as it is shown.
+/// A category, as the page shows it.
 struct Line {
     id: Uuid,
     title: String,
     way: String,
-    /// How many manuals are filed under it, where that is known.
+    /// The number of its manuals. `None` if the member cannot read manuals.
     count: Option<usize>,
 }
 
@@ -80,15 +84,29 @@ struct List<'v> {
 }
 
 async fn all(visit: &Visit, language: &str) -> Result<Vec<Category>, Refusal> {
-    visit.get("listPortalManualCategories", json!({ "language": language })).await
+    visit
+        .get(
+            "listPortalManualCategories",
+            json!({ "language": language }),
+        )
+        .await
 }
 
-async fn page(visit: &Visit, title: &str, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &Visit,
+    title: &str,
+    problem: Option<(u16, String)>,
+) -> Result<Response, Refusal> {
     let categories = all(visit, visit.language).await?;
     let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
     let line = |category: Category| Line {
         way: visit.address(&format!("/categories/{}", category.id)),
-        count: filed.as_ref().map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(category.id)).count()),
+        count: filed.as_ref().map(|filed| {
+            filed
+                .iter()
+                .filter(|manual| manual.manual_category_id == Some(category.id))
+                .count()
+        }),
         title: category.title.unwrap_or_else(|| category.id.to_string()),
         id: category.id,
     };
@@ -103,10 +121,14 @@ async fn page(visit: &Visit, title: &str, problem: Option<(u16, String)>) -> Res
         problem: problem.as_ref().map(|(_, text)| text.clone()),
         may_create: visit.may("createPortalManualCategory"),
     };
-    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+    Ok(reply::of(
+        visit,
+        problem.map_or(200, |(status, _)| status),
+        &page,
+    ))
 }
 
-/// What is refused, in the interface's words.
+/// Returns the status and the messages of a refusal.
 fn said(visit: &Visit, refusal: &Refusal) -> (u16, String) {
     (refusal.status, refusal.sentences(visit).join(" "))
 }
@@ -115,29 +137,54 @@ fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move { page(visit, "", None).await })
 }
 
-/// Makes a category, or moves one.
+/// Creates a category or moves one.
 fn change(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if let Some(title) = visit.sent("title") {
             if !visit.may_write() {
                 return page(visit, title, None).await;
             }
-            let made = visit.create::<Value>("createPortalManualCategory", json!({ "title": title }), &visit.key("create")).await;
+            let made = visit
+                .create::<Value>(
+                    "createPortalManualCategory",
+                    json!({ "title": title }),
+                    &visit.key("create"),
+                )
+                .await;
             return match made {
                 Ok(_) => Ok(reply::done(visit, "/categories", Done::Created)),
                 Err(refusal) => page(visit, title, Some(said(visit, &refusal))).await,
             };
         }
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
-        let before: Vec<Uuid> = all(visit, visit.language).await?.into_iter().map(|category| category.id).collect();
+        let before: Vec<Uuid> = all(visit, visit.language)
+            .await?
+            .into_iter()
+            .map(|category| category.id)
+            .collect();
         let mut order = before.clone();
         if let Some(moved) = id("up").or(id("down")) {
-            let place = order.iter().position(|known| *known == moved).ok_or_else(Refusal::missing)?;
-            let other = if id("up").is_some() { place.checked_sub(1) } else { Some(place + 1).filter(|next| *next < order.len()) };
+            let place = order
+                .iter()
+                .position(|known| *known == moved)
+                .ok_or_else(Refusal::missing)?;
+            let other = if id("up").is_some() {
+                place.checked_sub(1)
+            } else {
+                Some(place + 1).filter(|next| *next < order.len())
+            };
             order.swap(place, other.unwrap_or(place));
         } else if let Some(sent) = visit.sent("order") {
-            let sent: Vec<Uuid> = sent.split(',').filter_map(|id| id.parse().ok()).filter(|id| order.contains(id)).collect();
-            let others: Vec<Uuid> = order.iter().copied().filter(|id| !sent.contains(id)).collect();
+            let sent: Vec<Uuid> = sent
+                .split(',')
+                .filter_map(|id| id.parse().ok())
+                .filter(|id| order.contains(id))
+                .collect();
+            let others: Vec<Uuid> = order
+                .iter()
+                .copied()
+                .filter(|id| !sent.contains(id))
+                .collect();
             order = sent.into_iter().chain(others).collect();
         } else {
             return page(visit, "", None).await;
@@ -145,7 +192,13 @@ fn change(visit: &Visit) -> Answering<'_> {
         if order == before {
             return Ok(reply::done(visit, "/categories", Done::Unchanged));
         }
-        match visit.get::<Value>("reorderPortalManualCategories", json!({ "orderedIds": order })).await {
+        match visit
+            .get::<Value>(
+                "reorderPortalManualCategories",
+                json!({ "orderedIds": order }),
+            )
+            .await
+        {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Moved)),
             Err(refusal) => page(visit, "", Some(said(visit, &refusal))).await,
         }
@@ -157,14 +210,14 @@ fn change(visit: &Visit) -> Answering<'_> {
 struct Shown<'v> {
     frame: Frame<'v>,
     action: String,
-    /// Where it is removed.
+    /// Address of the page that removes it.
     remove: Option<String>,
     title: String,
-    /// What the form is made of.
+    /// The title that the form was opened with.
     was: String,
-    /// What somebody else calls it meanwhile.
+    /// The title that another member has set since then.
     theirs: Option<String>,
-    /// Where its title is in other languages.
+    /// Address of its title in other languages.
     languages: Option<String>,
     note: Option<&'static str>,
     problem: Option<String>,
@@ -172,36 +225,50 @@ struct Shown<'v> {
     changed: Option<Changed>,
 }
 
-/// What is said beside the title that was typed.
+/// Further content of the page, besides the category.
 #[derive(Default)]
 struct Said<'v> {
     typed: Option<&'v str>,
-    /// What the form was opened with, where it goes on from that.
+    /// The title that the form was opened with. `None` means the stored title.
     was: Option<&'v str>,
     theirs: Option<String>,
     note: Option<&'static str>,
     problem: Option<(u16, String)>,
 }
 
-/// The category that the path names, and its title in English.
+/// Reads the category that the path names, and its title in English.
 async fn named(visit: &Visit) -> Result<(Category, String), Refusal> {
     let id = visit.named("id")?;
-    let mut category = all(visit, "en").await?.into_iter().find(|category| category.id == id).ok_or_else(Refusal::missing)?;
+    let mut category = all(visit, "en")
+        .await?
+        .into_iter()
+        .find(|category| category.id == id)
+        .ok_or_else(Refusal::missing)?;
     let title = category.title.take().unwrap_or_default();
     Ok((category, title))
 }
 
 async fn one(visit: &Visit, (category, title): (Category, String), said: Said<'_>) -> Response {
     let id = category.id;
-    let status = if said.theirs.is_some() { 409 } else { said.problem.as_ref().map_or(200, |(status, _)| *status) };
+    let status = if said.theirs.is_some() {
+        409
+    } else {
+        said.problem.as_ref().map_or(200, |(status, _)| *status)
+    };
     let page = Shown {
-        frame: Frame::new(visit, title.clone()).below(visit, visit.words.manuals.categories, "/categories"),
+        frame: Frame::new(visit, title.clone()).below(
+            visit,
+            visit.words.manuals.categories,
+            "/categories",
+        ),
         action: visit.address(&format!("/categories/{id}")),
         remove: way(visit, "/categories/{id}/remove", &id.to_string()),
         was: said.was.unwrap_or(&title).to_owned(),
         title: said.typed.map_or(title, str::to_owned),
         theirs: said.theirs,
-        languages: category.title_id.and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
+        languages: category
+            .title_id
+            .and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
         note: said.note,
         problem: said.problem.map(|(_, text)| text),
         may_change: visit.may("updatePortalManualCategory"),
@@ -219,9 +286,16 @@ fn rename(visit: &Visit) -> Answering<'_> {
         let known = named(visit).await?;
         let typed = visit.sent("title").unwrap_or_default();
         let was = visit.sent("was").unwrap_or(&known.1).to_owned();
-        let said = Said { typed: Some(typed), ..Said::default() };
+        let said = Said {
+            typed: Some(typed),
+            ..Said::default()
+        };
         if !visit.may_write() {
-            let said = Said { was: Some(&was), note: Some(visit.words.frame.is_kept), ..said };
+            let said = Said {
+                was: Some(&was),
+                note: Some(visit.words.frame.is_kept),
+                ..said
+            };
             return Ok(one(visit, known, said).await);
         }
         let is_theirs = visit.sent("choose.title") == Some("theirs");
@@ -232,7 +306,10 @@ fn rename(visit: &Visit) -> Answering<'_> {
             }
             Fate::Typed if !is_theirs => {
                 let arguments = json!({ "id": known.0.id, "title": typed });
-                match visit.get::<Value>("updatePortalManualCategory", arguments).await {
+                match visit
+                    .get::<Value>("updatePortalManualCategory", arguments)
+                    .await
+                {
                     Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
                     Err(refusal) => {
                         let problem = Some(self::said(visit, &refusal));
@@ -251,7 +328,7 @@ struct Ask<'v> {
     frame: Frame<'v>,
     action: String,
     back: String,
-    /// How many manuals are filed under it, where that is known.
+    /// The number of its manuals. `None` if the member cannot read manuals.
     count: Option<usize>,
     problem: Option<String>,
 }
@@ -260,15 +337,25 @@ async fn ask(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, 
     let (Category { id, .. }, title) = named(visit).await?;
     let words = &visit.words.manuals;
     let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
-    let frame = Frame::new(visit, words.remove_category).below(visit, words.categories, "/categories");
+    let frame =
+        Frame::new(visit, words.remove_category).below(visit, words.categories, "/categories");
     let page = Ask {
         frame: frame.below(visit, title, &format!("/categories/{id}")),
         action: visit.address(&format!("/categories/{id}/remove")),
         back: visit.address(&format!("/categories/{id}")),
-        count: filed.map(|filed| filed.iter().filter(|manual| manual.manual_category_id == Some(id)).count()),
+        count: filed.map(|filed| {
+            filed
+                .iter()
+                .filter(|manual| manual.manual_category_id == Some(id))
+                .count()
+        }),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+    Ok(reply::of(
+        visit,
+        problem.map_or(200, |(status, _)| status),
+        &page,
+    ))
 }
 
 fn ask_to_remove(visit: &Visit) -> Answering<'_> {
@@ -280,7 +367,13 @@ fn remove(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return ask(visit, None).await;
         }
-        match visit.get::<Value>("deletePortalManualCategory", json!({ "id": visit.named("id")? })).await {
+        match visit
+            .get::<Value>(
+                "deletePortalManualCategory",
+                json!({ "id": visit.named("id")? }),
+            )
+            .await
+        {
             Ok(_) => Ok(reply::done(visit, "/categories", Done::Removed)),
             Err(refusal) => ask(visit, Some(said(visit, &refusal))).await,
         }

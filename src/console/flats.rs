@@ -1,4 +1,4 @@
-//! Flats on the screens for work: what they are called, and which one is meant by a name.
+//! Flats in filters and lists: their names, and the search for a flat by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use uuid::Uuid;
 use super::refusal::Refusal;
 use super::visit::Visit;
 
-/// What reads flats.
+/// The operation that reads flats.
 const READ: &str = "listProperties";
-/// Flats that are asked for at once; no page shows as many.
+/// Maximum number of flats in one request. No page shows more.
 const MOST: usize = 500;
-/// Flats that are offered where several bear a name.
+/// Maximum number of flats that are offered if a name is not unique.
 const OFFERED: usize = 20;
 
-/// A flat, as far as these screens know it.
+/// A flat, with the fields that the console needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Flat {
@@ -29,78 +29,106 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Its time zone; UTC where it has none.
+    /// Returns its time zone, or UTC if it has none.
     fn zone(&self) -> TimeZone {
-        self.timezone.as_deref().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC)
+        self.timezone
+            .as_deref()
+            .and_then(|zone| TimeZone::get(zone).ok())
+            .unwrap_or(TimeZone::UTC)
     }
 }
 
-/// Some flats, by their ids; those that the member may see.
-pub async fn among(visit: &Visit, ids: impl Iterator<Item = Uuid>) -> Result<BTreeMap<Uuid, Flat>, Refusal> {
+/// Reads flats by their ids. Flats that the member cannot access are left out.
+pub async fn among(
+    visit: &Visit,
+    ids: impl Iterator<Item = Uuid>,
+) -> Result<BTreeMap<Uuid, Flat>, Refusal> {
     let ids: BTreeSet<Uuid> = ids.take(MOST).collect();
     if ids.is_empty() || !visit.may(READ) {
         return Ok(BTreeMap::new());
     }
-    let flats: Vec<Flat> = visit.get(READ, json!({ "ids": ids, "limit": MOST })).await?;
+    let flats: Vec<Flat> = visit
+        .get(READ, json!({ "ids": ids, "limit": MOST }))
+        .await?;
     Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
 }
 
-/// The time zone of one among some flats; UTC where it is not to be had.
+/// Returns the time zone of one of these flats, or UTC if it is unknown.
 pub fn zone_among(flats: &BTreeMap<Uuid, Flat>, id: Option<Uuid>) -> TimeZone {
-    id.and_then(|id| flats.get(&id)).map_or(TimeZone::UTC, Flat::zone)
+    id.and_then(|id| flats.get(&id))
+        .map_or(TimeZone::UTC, Flat::zone)
 }
 
-/// The time zone of a flat.
+/// Returns the time zone of a flat, or UTC if it is unknown.
 pub async fn zone(visit: &Visit, id: Option<Uuid>) -> TimeZone {
     zone_among(&among(visit, id.into_iter()).await.unwrap_or_default(), id)
 }
 
-/// Which flat a list is asked to keep to.
+/// The flat that a list is filtered by.
 #[derive(Default)]
 pub struct Wanted {
-    /// Whether the member may look for flats.
+    /// Whether the member may search flats.
     pub is_offered: bool,
-    /// What was typed.
+    /// The typed name.
     pub text: String,
     pub id: Option<Uuid>,
-    /// Flats that may be meant: what they are called, and where the list is of each.
+    /// Flats that the typed name may mean: name, and address of the list for that flat.
     pub choices: Vec<(String, String)>,
 }
 
 impl Wanted {
-    /// What the query asks for, at a path: the flat that it names by its id, or the one whose name was typed.
+    /// Reads the filter from the query: the flat with the given id, or else the flat with the typed
+    /// name. `path` is the path of the list.
     pub async fn of(visit: &Visit, path: &str) -> Result<Self, Refusal> {
         let text = visit.asks("flat").unwrap_or_default().trim().to_owned();
-        let id = visit.asks("propertyId").filter(|id| format::is_uuid(id)).and_then(|id| id.parse().ok());
+        let id = visit
+            .asks("propertyId")
+            .filter(|id| format::is_uuid(id))
+            .and_then(|id| id.parse().ok());
         let is_offered = are_found(visit);
-        let known = Self { is_offered, text, id, choices: Vec::new() };
+        let known = Self {
+            is_offered,
+            text,
+            id,
+            choices: Vec::new(),
+        };
         if id.is_some() || known.text.is_empty() || !is_offered {
             return Ok(known);
         }
         match meant(visit, &known.text).await? {
-            Ok(id) => Ok(Self { id: Some(id), ..known }),
+            Ok(id) => Ok(Self {
+                id: Some(id),
+                ..known
+            }),
             Err(flats) => {
-                let choices = flats.iter().map(|flat| (flat.name.clone(), of_flat(visit, path, flat.id, &flat.name))).collect();
+                let choices = flats
+                    .iter()
+                    .map(|flat| (flat.name.clone(), of_flat(visit, path, flat.id, &flat.name)))
+                    .collect();
                 Ok(Self { choices, ..known })
             }
         }
     }
 
-    /// Whether something was typed that is the name of no single flat: there is nothing to list then.
+    /// Returns whether a name was typed that does not identify a single flat. The list is then
+    /// empty.
     pub const fn is_open(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
 }
 
-/// Whether the member may look for flats.
+/// Returns whether the member may search flats.
 pub fn are_found(visit: &Visit) -> bool {
     visit.may(READ)
 }
 
-/// The flat that a name means: the only one found by it, or the only one that is called so; those that may be meant where it is none.
+/// Returns the flat that a name means: the only result, or the only result with exactly this name.
+/// The inner error contains the candidates.
 pub async fn meant(visit: &Visit, name: &str) -> Result<Result<Uuid, Vec<Flat>>, Refusal> {
     let query: String = name.chars().take(200).collect();
-    let flats: Vec<Flat> = visit.get(READ, json!({ "query": query, "limit": OFFERED })).await?;
+    let flats: Vec<Flat> = visit
+        .get(READ, json!({ "query": query, "limit": OFFERED }))
+        .await?;
     let is_same = |flat: &&Flat| flat.name.to_lowercase() == query.to_lowercase();
     let mut same = flats.iter().filter(is_same);
     Ok(match (flats.as_slice(), same.next(), same.next()) {
@@ -109,11 +137,16 @@ pub async fn meant(visit: &Visit, name: &str) -> Result<Result<Uuid, Vec<Flat>>,
     })
 }
 
-/// The same list of one flat.
+/// Returns the address of the same list, filtered by a flat.
 fn of_flat(visit: &Visit, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
-    let others = visit.query.iter().filter(|(known, _)| !["flat", "propertyId", "from", "done"].contains(&known.as_str()));
+    let others = visit
+        .query
+        .iter()
+        .filter(|(known, _)| !["flat", "propertyId", "from", "done"].contains(&known.as_str()));
     let others = others.map(|(known, value)| (known.as_str(), value.as_str()));
-    let query: Vec<(&str, &str)> = others.chain([("flat", name), ("propertyId", id.as_str())]).collect();
+    let query: Vec<(&str, &str)> = others
+        .chain([("flat", name), ("propertyId", id.as_str())])
+        .collect();
     visit.address_with(path, &query)
 }

@@ -1,4 +1,4 @@
-//! What stands around a screen: the navigation, the search, who is signed in, the language.
+//! The frame of every page: navigation, search, signed-in member and language.
 
 use askama::Template;
 use axum::response::Response;
@@ -9,46 +9,51 @@ use super::reply;
 use super::screens::{Answering, Group, Page, SCREENS, Screen};
 use super::visit::Visit;
 use super::words::Words;
+use crate::browser::retriable;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
 
-/// Where the search is.
+/// The path of the search.
 const SEARCH: &str = "/search";
 
-/// What is done from every screen.
+/// Pages that are used from every screen.
 pub static SCREEN: Screen = Screen {
     path: "/language",
     icon: "globe",
     title: |words| words.frame.language,
     group: Group::Hidden,
     needs: None,
-    pages: &[Page::post("chooseConsoleLanguage", "/language", choose_language)],
+    pages: &[Page::post(
+        "chooseConsoleLanguage",
+        "/language",
+        choose_language,
+    )],
 };
 
-/// What was just done, which the next page says.
+/// A completed action that the next page reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Done {
-    /// A thing was made.
+    /// A resource was created.
     Created,
-    /// Something was changed.
+    /// A change was saved.
     Saved,
-    /// There was nothing to change.
+    /// Nothing was changed.
     Unchanged,
-    /// A thing is gone.
+    /// A resource was removed.
     Removed,
     /// An order was changed.
     Moved,
-    /// Something was assigned or taken back.
+    /// Something was assigned or unassigned.
     Assigned,
     /// Something is being sent.
     Sent,
-    /// There was nothing to be sent again.
+    /// There was nothing to send again.
     SentNone,
 }
 
 impl Done {
-    /// In words.
+    /// Returns the report as a sentence.
     const fn said(self, words: &Words) -> &'static str {
         match self {
             Self::Created => words.frame.created,
@@ -63,7 +68,7 @@ impl Done {
     }
 }
 
-/// What stands around a page: what `console/frame.html` needs of a template that extends it, in its field `frame`.
+/// The data of `console/frame.html`. A template that extends it has this data in its field `frame`.
 pub struct Frame<'v> {
     pub title: String,
     pub language: &'static str,
@@ -71,7 +76,7 @@ pub struct Frame<'v> {
     pub style: &'static str,
     pub script: &'static str,
     pub groups: Vec<NavigationGroup>,
-    /// Where a search is sent; none where the member may not search.
+    /// The address of the search. `None` if the member may not search.
     pub search: Option<String>,
     pub person: &'v str,
     pub organization: &'v str,
@@ -79,22 +84,22 @@ pub struct Frame<'v> {
     pub home: String,
     pub sign_out: String,
     pub choose_language: String,
-    /// Where the person is, to come back to.
+    /// The path of the present page, to return to after a change of language.
     pub here: String,
     pub languages: [(&'static str, &'static str); 3],
-    /// What was just done.
+    /// A sentence about the action that was just completed.
     pub done: Option<&'static str>,
-    /// The way up: what each is called, and where it is.
+    /// The breadcrumbs: title and address.
     pub crumbs: Vec<(String, String)>,
 }
 
-/// A part of the navigation.
+/// A group of links in the navigation.
 pub struct NavigationGroup {
     pub title: &'static str,
     pub ways: Vec<Way>,
 }
 
-/// A way to a screen.
+/// A link to a screen.
 pub struct Way {
     pub icon: String,
     pub label: &'static str,
@@ -103,7 +108,7 @@ pub struct Way {
 }
 
 impl<'v> Frame<'v> {
-    /// What stands around a page of a title.
+    /// Makes the frame of a page with this title.
     pub fn new(visit: &'v Visit, title: impl Into<String>) -> Self {
         let words = visit.words;
         Self {
@@ -113,7 +118,8 @@ impl<'v> Frame<'v> {
             style: &reply::STYLE,
             script: reply::SCRIPT,
             groups: navigation(visit),
-            search: (visit.may("search") && SCREENS.iter().any(|screen| screen.path == SEARCH)).then(|| visit.address(SEARCH)),
+            search: (visit.may("search") && SCREENS.iter().any(|screen| screen.path == SEARCH))
+                .then(|| visit.address(SEARCH)),
             person: visit.signed_in.name(),
             organization: &visit.signed_in.organization.settings.name,
             form: visit.signed_in.form_token(),
@@ -122,22 +128,29 @@ impl<'v> Frame<'v> {
             choose_language: visit.address("/language"),
             here: visit.path.clone(),
             languages: [("en", "English"), ("es", "Español"), ("fr", "Français")],
-            done: visit.asks("done").and_then(|done| done.parse::<Done>().ok()).map(|done| done.said(words)),
+            done: visit
+                .asks("done")
+                .and_then(|done| done.parse::<Done>().ok())
+                .map(|done| done.said(words)),
             crumbs: Vec::new(),
         }
     }
 
-    /// With the way up to a page of its screen.
+    /// Adds a breadcrumb to a page above this one.
     pub fn below(mut self, visit: &Visit, title: impl Into<String>, path: &str) -> Self {
         self.crumbs.push((title.into(), visit.address(path)));
         self
     }
 }
 
-/// The ways to what the member may see.
+/// Returns the links to the screens that the member may see.
 fn navigation(visit: &Visit) -> Vec<NavigationGroup> {
     let words = &visit.words.frame;
-    let groups = [(Group::Today, words.today), (Group::Setup, words.setup), (Group::Organization, words.organization)];
+    let groups = [
+        (Group::Today, words.today),
+        (Group::Setup, words.setup),
+        (Group::Organization, words.organization),
+    ];
     let way = |screen: &&&Screen| Way {
         icon: icon(screen.icon),
         label: (screen.title)(visit.words),
@@ -145,13 +158,21 @@ fn navigation(visit: &Visit) -> Vec<NavigationGroup> {
         is_current: std::ptr::eq(**screen, visit.screen),
     };
     let shown = groups.map(|(group, title)| {
-        let screens = SCREENS.iter().filter(|screen| screen.group == group && screen.needs.is_none_or(|needs| visit.may(needs)));
-        NavigationGroup { title, ways: screens.collect::<Vec<_>>().iter().map(way).collect() }
+        let screens = SCREENS.iter().filter(|screen| {
+            screen.group == group && screen.needs.is_none_or(|needs| visit.may(needs))
+        });
+        NavigationGroup {
+            title,
+            ways: screens.collect::<Vec<_>>().iter().map(way).collect(),
+        }
     });
-    shown.into_iter().filter(|group| !group.ways.is_empty()).collect()
+    shown
+        .into_iter()
+        .filter(|group| !group.ways.is_empty())
+        .collect()
 }
 
-/// What stands around a page for somebody of whom nothing is known.
+/// The frame of a page for a caller who is not signed in.
 pub struct Bare {
     pub title: &'static str,
     pub language: &'static str,
@@ -160,11 +181,15 @@ pub struct Bare {
 
 impl Bare {
     pub fn new(language: &'static str, title: &'static str) -> Self {
-        Self { title, language, style: &reply::STYLE }
+        Self {
+            title,
+            language,
+            style: &reply::STYLE,
+        }
     }
 }
 
-/// A page that stands for one that is not to be had, where it is not known who asks.
+/// A page that replaces one that is not available, if the caller is unknown.
 #[derive(Template)]
 #[template(path = "console/instead.html")]
 pub struct Instead {
@@ -175,7 +200,10 @@ pub struct Instead {
 impl Instead {
     pub fn new(language: &'static str, refusal: &Refusal, words: &Words) -> Self {
         let (title, text) = notice(refusal, words);
-        Self { frame: Bare::new(language, title), text }
+        Self {
+            frame: Bare::new(language, title),
+            text,
+        }
     }
 }
 
@@ -184,24 +212,28 @@ impl Instead {
 struct RefusalPage<'v> {
     frame: Frame<'v>,
     text: &'static str,
-    /// The interface's own words.
+    /// The message of the interface. Empty if the page does not show it.
     said: &'v str,
 }
 
-/// A page that says why there is nothing else to see.
+/// Returns the page for a refusal.
 pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
     let (title, text) = notice(refusal, visit.words);
     let says_more = matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_foreign_form;
-    let said = if says_more { refusal.message.as_str() } else { "" };
-    let page = RefusalPage { frame: Frame::new(visit, title), text, said };
-    let mut response = reply::of(visit, refusal.status, &page);
-    if let Some(seconds) = refusal.retry_after {
-        response.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
-    }
-    response
+    let said = if says_more {
+        refusal.message.as_str()
+    } else {
+        ""
+    };
+    let page = RefusalPage {
+        frame: Frame::new(visit, title),
+        text,
+        said,
+    };
+    retriable(reply::of(visit, refusal.status, &page), refusal.retry_after)
 }
 
-/// A refusal in words: what it is, and what to do.
+/// Returns title and text for a refusal: the problem, and advice for the member.
 pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
@@ -216,16 +248,31 @@ pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) 
     }
 }
 
-/// Keeps the choice of a language, and goes back to where the person was.
+/// Stores the chosen language in a cookie and returns to the page before.
 fn choose_language(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let chosen = visit.sent("language").filter(|tag| LANGUAGES.contains(tag)).unwrap_or("en");
-        let here = visit.sent("here").filter(|path| path.is_empty() || is_path(path)).unwrap_or_default();
-        Ok(people::with_language(reply::to(visit, here), &visit.service, chosen))
+        let chosen = visit
+            .sent("language")
+            .filter(|tag| LANGUAGES.contains(tag))
+            .unwrap_or("en");
+        let here = visit
+            .sent("here")
+            .filter(|path| path.is_empty() || is_path(path))
+            .unwrap_or_default();
+        Ok(people::with_language(
+            reply::to(visit, here),
+            &visit.service,
+            chosen,
+        ))
     })
 }
 
-/// Whether a text is a path below the console, of nothing but what ours are made of.
+/// Returns whether a text is a path below the console with only the characters that our paths
+/// contain.
 fn is_path(text: &str) -> bool {
-    text.starts_with('/') && text.len() <= 500 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-'))
+    text.starts_with('/')
+        && text.len() <= 500
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-'))
 }

@@ -1,4 +1,5 @@
-//! Where a member begins: what waits for them, what is coming, and what is to be mended; of all that what they may see.
+//! The first page of the console: submissions that wait for the staff, arrivals, and problems to
+//! fix. A member sees only the parts that their permissions allow.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,10 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::first_steps::{FirstStep, first_steps};
 use super::flats;
 use super::frame::Frame;
+use super::ready;
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
@@ -22,21 +25,26 @@ use super::when;
 use crate::translations::ENGLISH;
 use crate::words::{fill, own_name};
 
-/// The first page.
+/// The screen of the home page.
 pub static SCREEN: Screen = Screen {
     path: "",
     icon: "house",
     title: |words| words.frame.home,
     group: Group::Today,
     needs: None,
-    pages: &[Page::get("getConsoleHome", "", home)],
+    pages: &[
+        Page::get("getConsoleHome", "", home),
+        Page::get("getReadySetScreen", ready::PATH, ready::ask).needing(ready::NEEDS),
+        Page::post("createReadySetOnScreen", ready::PATH, ready::make).needing(ready::NEEDS),
+    ],
 };
 
-/// Rows of each list here. Of so many arrivals it is asked how far the guest is, one by one.
+/// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Arrivals of which it is asked what day it is at their flat.
+/// Maximum number of arrivals that are compared with the date at their flat. For each one that is
+/// today or tomorrow there, a separate operation reads the guest's progress.
 const LOOKED_AT: usize = 8;
-/// Titles that are looked through for missing languages, and the languages.
+/// Maximum number of titles that are checked for missing languages, and of languages.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;
 
@@ -47,26 +55,61 @@ struct Home<'v> {
     about: String,
     waiting: Option<Waiting>,
     arrivals: Option<Arrivals>,
-    /// Subscriptions whose deliveries fail: where to, what is wrong, the way to it.
+    /// Subscriptions whose deliveries fail: the target, the problem, and the address of the page.
     failing: Vec<(String, String, String)>,
-    /// Steps that lack something: what they are called, what is wrong, the way to it.
+    /// Steps with a missing setting: the name, the problem, and the address of the page.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// How many more there are, and the way to all of them.
+    /// A sentence with the number of further steps, and the address of the list.
     lacking_more: Option<(String, Option<String>)>,
-    /// Languages in which titles of a sort of thing are missing: how many, and the way to them.
+    /// Missing titles of steps or manuals: a sentence with the language and the number, and the
+    /// address of the list.
     untranslated: Vec<(String, String)>,
-    /// Whether there is any list here.
+    /// Whether the page shows submissions or arrivals.
     has_work: bool,
+    /// The first steps, until all of them are done.
+    first: Vec<FirstStep>,
+    /// Address of the ready set, for members who may create it.
+    ready: Option<String>,
+    /// Sentences about the last backup, for members who run the organization.
+    backups: Vec<String>,
 }
 
-/// What waits for staff.
+/// The times of the last backup and of the last failure.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LastBackup {
+    last_backup_at: Option<String>,
+    last_failure_at: Option<String>,
+}
+
+/// Returns sentences about the last backup; none for members without the permission.
+async fn backups(visit: &Visit) -> Result<Vec<String>, Refusal> {
+    const READ: &str = "getLastBackup";
+    if !visit.may(READ) {
+        return Ok(Vec::new());
+    }
+    let Some(last) = seen(visit.get::<LastBackup>(READ, json!({})).await)? else {
+        return Ok(Vec::new());
+    };
+    let words = &visit.words.begin;
+    let said = |sentence: &str, at: &str| fill(sentence, &[("at", &when::moment(visit, at).text)]);
+    let made = last.last_backup_at.as_deref().map_or_else(
+        || words.no_backup.to_owned(),
+        |at| said(words.backed_up, at),
+    );
+    let failed = last.last_failure_at.as_deref();
+    let failed = failed.map(|at| said(words.backup_failed, at));
+    Ok([made].into_iter().chain(failed).collect())
+}
+
+/// Submissions that wait for a decision.
 struct Waiting {
     rows: Vec<submissions::Row>,
     all: String,
     way: String,
 }
 
-/// Who is coming.
+/// Stays that begin today or tomorrow.
 struct Arrivals {
     rows: Vec<Arrival>,
     all: &'static str,
@@ -81,7 +124,7 @@ struct Arrival {
     way: String,
 }
 
-/// A step, as far as it is to be mended.
+/// A step, with the fields that this page checks.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Step {
@@ -91,21 +134,21 @@ struct Step {
     display_title_ml_text_id: Option<Uuid>,
 }
 
-/// A manual, as far as its title is looked for.
+/// A manual, of which only the title is needed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Manual {
     title_id: Option<Uuid>,
 }
 
-/// A text, as far as its language is looked at.
+/// A text, of which only the language is needed.
 #[derive(Debug, Deserialize)]
 struct Text {
     id: Uuid,
     language: String,
 }
 
-/// What there is to see; nothing where it is not for the member.
+/// Turns a refusal into `None` if the member may not read the data.
 fn seen<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -119,10 +162,19 @@ async fn waiting(visit: &Visit) -> Result<Option<Waiting>, Refusal> {
     if !visit.may(LIST) {
         return Ok(None);
     }
-    let answer = visit.ask::<Vec<Submission>>(LIST, json!({ "status": "in_review", "limit": MOST })).await;
+    let answer = visit
+        .ask::<Vec<Submission>>(LIST, json!({ "status": "in_review", "limit": MOST }))
+        .await;
     Ok(seen(answer)?.map(|answer| Waiting {
-        rows: answer.data.iter().map(|one| submissions::Row::of(visit, one)).collect(),
-        all: fill(visit.words.begin.waiting_all, &[("count", &answer.total.unwrap_or_default().to_string())]),
+        rows: answer
+            .data
+            .iter()
+            .map(|one| submissions::Row::of(visit, one))
+            .collect(),
+        all: fill(
+            visit.words.begin.waiting_all,
+            &[("count", &answer.total.unwrap_or_default().to_string())],
+        ),
         way: visit.address(submissions::SCREEN.path),
     }))
 }
@@ -131,39 +183,81 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     if !visit.may(stays::LIST) {
         return Ok(None);
     }
-    // A day begins in one flat up to 26 hours after it has in another: what may be today or tomorrow somewhere is looked at.
+    // A day begins in one flat up to 26 hours later than in another. The dates therefore include
+    // every day that is today or tomorrow in some time zone.
     let now = visit.service.clock.now();
-    let (first, last) = (when::day_at(now, -12), when::day_at(now, 14).saturating_add(1.days()));
+    let (first, last) = (
+        when::day_at(now, -12),
+        when::day_at(now, 14).saturating_add(1.days()),
+    );
     let (from, to) = (first.to_string(), last.to_string());
-    let arguments = json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
-    let Some(answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else { return Ok(None) };
+    let arguments =
+        json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
+    let Some(answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else {
+        return Ok(None);
+    };
     let mut coming = answer.data;
-    // What is likeliest comes first, so that few are looked at in vain.
+    // The likeliest arrivals come first, because only a few are checked.
     let today = when::today(visit).to_string();
-    coming.sort_by(|one, other| (one.check_in < today, &one.check_in, one.id).cmp(&(other.check_in < today, &other.check_in, other.id)));
+    coming.sort_by(|one, other| {
+        (one.check_in < today, &one.check_in, one.id).cmp(&(
+            other.check_in < today,
+            &other.check_in,
+            other.id,
+        ))
+    });
     coming.truncate(LOOKED_AT);
     let flats = flats::among(visit, coming.iter().filter_map(|stay| stay.property_id)).await?;
-    coming.retain(|stay| when::is_today_or_tomorrow(&stay.check_in, now, &flats::zone_among(&flats, stay.property_id)));
-    let looked_at = try_join_all(coming.iter().map(|stay| async { seen(Submission::read(visit, stay.id).await) })).await?;
+    coming.retain(|stay| {
+        when::is_today_or_tomorrow(
+            &stay.check_in,
+            now,
+            &flats::zone_among(&flats, stay.property_id),
+        )
+    });
+    let looked_at = try_join_all(
+        coming
+            .iter()
+            .map(|stay| async { seen(Submission::read(visit, stay.id).await) }),
+    )
+    .await?;
     let mut rows = Vec::new();
-    for (stay, submission) in coming.iter().zip(looked_at).filter_map(|(stay, submission)| Some((stay, submission?))).take(MOST) {
+    for (stay, submission) in coming
+        .iter()
+        .zip(looked_at)
+        .filter_map(|(stay, submission)| Some((stay, submission?)))
+        .take(MOST)
+    {
         let row = submissions::Row::of(visit, &submission);
         let (done, all) = submission.progress();
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
-        let so_far: Vec<(&str, &str)> = so_far.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let so_far: Vec<(&str, &str)> = so_far
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         rows.push((
             stay.check_in.clone(),
             Arrival {
                 guest: row.guest,
                 about: row.about,
                 status: row.status,
-                so_far: if all == 0 { String::new() } else { fill(visit.words.stays.so_far, &so_far) },
+                so_far: if all == 0 {
+                    String::new()
+                } else {
+                    let so_far = fill(visit.words.stays.so_far, &so_far);
+                    let opened = row.opened.map(|opened| format!("{so_far} · {opened}"));
+                    opened.unwrap_or(so_far)
+                },
                 way: visit.address(&format!("/stays/{}", stay.id)),
             },
         ));
     }
     rows.sort_by(|one, other| one.0.cmp(&other.0));
-    let query = [("from-day", from.as_str()), ("to-day", to.as_str()), ("status", "confirmed")];
+    let query = [
+        ("from-day", from.as_str()),
+        ("to-day", to.as_str()),
+        ("status", "confirmed"),
+    ];
     Ok(Some(Arrivals {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
         all: visit.words.begin.arrivals_all,
@@ -174,7 +268,8 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
 async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal> {
     let mut subscriptions = Vec::new();
     for state in ["disabled", "failing"] {
-        subscriptions.extend(seen(Subscription::standing_so(visit, state, MOST).await)?.unwrap_or_default());
+        subscriptions
+            .extend(seen(Subscription::standing_so(visit, state, MOST).await)?.unwrap_or_default());
     }
     let words = &visit.words.begin;
     let row = |one: Subscription| {
@@ -183,37 +278,76 @@ async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal
             (None, 0) => return None,
             (None, count) => fill(words.failures, &[("count", &count.to_string())]),
         };
-        Some((one.target_url, format!("{} · {about}", one.event), visit.address(&format!("/webhooks/{}", one.id))))
+        Some((
+            one.target_url,
+            format!("{} · {about}", one.event),
+            visit.address(&format!("/webhooks/{}", one.id)),
+        ))
     };
-    Ok(subscriptions.into_iter().filter_map(row).take(MOST).collect())
+    Ok(subscriptions
+        .into_iter()
+        .filter_map(row)
+        .take(MOST)
+        .collect())
 }
 
-/// In which languages of the organization titles of steps and manuals are missing.
+/// Counts the titles of steps and manuals that are missing in the languages of the organization.
 async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, String)>, Refusal> {
     const READ: &str = "listTranslations";
     const MANUALS: &str = "listPortalManuals";
     let languages = &visit.signed_in.organization.settings.languages;
-    let others: Vec<&String> = languages.iter().filter(|tag| *tag != ENGLISH).take(LANGUAGES).collect();
+    let others: Vec<&String> = languages
+        .iter()
+        .filter(|tag| *tag != ENGLISH)
+        .take(LANGUAGES)
+        .collect();
     if others.is_empty() || !visit.may(READ) {
         return Ok(Vec::new());
     }
-    let manuals = if visit.may(MANUALS) { seen(visit.get::<Vec<Manual>>(MANUALS, json!({})).await)? } else { None };
-    let of_manuals: BTreeSet<Uuid> = manuals.into_iter().flatten().filter_map(|manual| manual.title_id).collect();
-    let of_steps: BTreeSet<Uuid> = steps.iter().filter_map(|step| step.display_title_ml_text_id).collect();
+    let manuals = if visit.may(MANUALS) {
+        seen(visit.get::<Vec<Manual>>(MANUALS, json!({})).await)?
+    } else {
+        None
+    };
+    let of_manuals: BTreeSet<Uuid> = manuals
+        .into_iter()
+        .flatten()
+        .filter_map(|manual| manual.title_id)
+        .collect();
+    let of_steps: BTreeSet<Uuid> = steps
+        .iter()
+        .filter_map(|step| step.display_title_ml_text_id)
+        .collect();
     let ids: Vec<Uuid> = of_steps.union(&of_manuals).copied().take(TITLES).collect();
-    let places = [("steps", visit.words.steps.steps, of_steps), ("manuals", visit.words.manuals.manuals, of_manuals)];
+    let places = [
+        ("steps", visit.words.steps.steps, of_steps),
+        ("manuals", visit.words.manuals.manuals, of_manuals),
+    ];
     let mut missing = Vec::new();
     for language in others {
         if ids.is_empty() {
             break;
         }
-        let texts: Vec<Text> = visit.get(READ, json!({ "ids": ids, "language": language })).await?;
-        let lacking: Vec<Uuid> = texts.iter().filter(|text| !text.language.eq_ignore_ascii_case(language)).map(|text| text.id).collect();
+        let texts: Vec<Text> = visit
+            .get(READ, json!({ "ids": ids, "language": language }))
+            .await?;
+        let lacking: Vec<Uuid> = texts
+            .iter()
+            .filter(|text| !text.language.eq_ignore_ascii_case(language))
+            .map(|text| text.id)
+            .collect();
         for (of, what, titles) in &places {
             let count = lacking.iter().filter(|id| titles.contains(id)).count();
             if count > 0 {
-                let said = [("what", *what), ("count", &count.to_string()), ("language", own_name(language))];
-                let way = visit.address_with("/translations", &[("of", *of), ("language", language.as_str()), ("todo", "1")]);
+                let said = [
+                    ("what", *what),
+                    ("count", &count.to_string()),
+                    ("language", own_name(language)),
+                ];
+                let way = visit.address_with(
+                    "/translations",
+                    &[("of", *of), ("language", language.as_str()), ("todo", "1")],
+                );
                 missing.push((fill(visit.words.begin.missing_in, &said), way));
             }
         }
@@ -221,9 +355,13 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
     Ok(missing)
 }
 
-/// The steps, and the languages in which something is missing.
+/// Returns the steps, and the languages in which titles are missing.
 async fn to_mend(visit: &Visit) -> Result<(Vec<Step>, Vec<(String, String)>), Refusal> {
-    let steps = if visit.may("listPrecheckSteps") { seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)? } else { None };
+    let steps = if visit.may("listPrecheckSteps") {
+        seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)?
+    } else {
+        None
+    };
     let steps = steps.unwrap_or_default();
     let untranslated = untranslated(visit, &steps).await?;
     Ok((steps, untranslated))
@@ -233,27 +371,52 @@ fn home(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.frame;
         let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
-        let about = fill(words.welcome_text, &[("organization", &visit.signed_in.organization.settings.name)]);
-        // Side by side: none of it hangs on the others, and each takes its time where there is much.
-        let (waiting, arrivals, failing, (steps, untranslated)) =
-            try_join4(Box::pin(waiting(visit)), Box::pin(arrivals(visit)), Box::pin(failing(visit)), Box::pin(to_mend(visit))).await?;
-        let all: Vec<_> = steps.into_iter().filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?))).collect();
-        let more = all.len().saturating_sub(MOST);
-        let lacking = all
+        let about = fill(
+            words.welcome_text,
+            &[("organization", &visit.signed_in.organization.settings.name)],
+        );
+        // The parts are loaded concurrently, because they are independent and each can be slow for
+        // a large organization.
+        let (waiting, arrivals, failing, (steps, untranslated)) = try_join4(
+            Box::pin(waiting(visit)),
+            Box::pin(arrivals(visit)),
+            Box::pin(failing(visit)),
+            Box::pin(to_mend(visit)),
+        )
+        .await?;
+        let all: Vec<_> = steps
             .into_iter()
-            .take(MOST)
-            .map(|(id, nickname, issue)| (nickname, visit.words.begin.issue(&issue), way(visit, "/steps/{id}", &id.to_string())));
+            .filter_map(|step| Some((step.id, step.nickname, step.configuration_issue?)))
+            .collect();
+        let more = all.len().saturating_sub(MOST);
+        let lacking = all.into_iter().take(MOST).map(|(id, nickname, issue)| {
+            (
+                nickname,
+                visit.words.begin.issue(&issue),
+                way(visit, "/steps/{id}", &id.to_string()),
+            )
+        });
         let page = Home {
             frame: Frame::new(visit, title),
             about,
+            first: first_steps(visit).await,
+            ready: way(visit, ready::PATH, ""),
+            backups: backups(visit).await?,
             has_work: waiting.is_some() || arrivals.is_some(),
             waiting,
             arrivals,
             failing,
             untranslated,
             lacking: lacking.collect(),
-            lacking_more: (more > 0)
-                .then(|| (fill(visit.words.begin.lacking_more, &[("count", &more.to_string())]), way(visit, "/steps", ""))),
+            lacking_more: (more > 0).then(|| {
+                (
+                    fill(
+                        visit.words.begin.lacking_more,
+                        &[("count", &more.to_string())],
+                    ),
+                    way(visit, "/steps", ""),
+                )
+            }),
         };
         Ok(reply::of(visit, 200, &page))
     })

@@ -1,14 +1,15 @@
-//! What was typed into a form that is not dealt with: because its session has ended in between, or because that is not possible at the
-//! moment.
+//! Keeps the values of a form that could not be handled, because its session ended or because of a
+//! temporary problem.
 //!
-//! It is carried through: the page that says so has it in hidden fields, and a button that sends it again. Where the session has ended
-//! that is once the person has signed in, in whatever way and window; then the form is shown as it was typed, with nothing changed yet. So
-//! nothing is stored of somebody who is not signed in, and it is as large as a form may be.
+//! The answer contains the values in hidden fields, and a button that sends them again. After the
+//! end of a session, the person first signs in, in any way and any window. The form is then shown
+//! as it was typed, and nothing is changed yet. Nothing is stored for a person who is not signed
+//! in. The size is limited like that of any form.
 
 use askama::Template;
 use axum::response::Response;
 use engine::pipeline::Service;
-use http::header::{ORIGIN, RETRY_AFTER};
+use http::header::ORIGIN;
 use http::{HeaderMap, HeaderName};
 use url::Url;
 
@@ -16,25 +17,28 @@ use super::refusal::Refusal;
 use super::visit::Fields;
 use super::words::{self, Words};
 use super::{frame, reply};
-use crate::people;
+use crate::{browser, people};
 
-/// By what a browser says whose page asks (Fetch Metadata).
+/// The header in which a browser states how the sending page is related to this service (Fetch
+/// Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The field by which a form says that it was kept.
+/// The field that marks a form as kept.
 const KEPT: &str = "kept";
 
-/// Whether a form says that it was kept.
+/// Returns whether a form is marked as kept.
 pub fn is_kept(fields: &Fields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }
 
-/// Whether a form comes from a page of this service, as far as the browser says: whoever typed, typed here.
+/// Returns whether a form comes from a page of this service, according to the browser's headers.
 pub fn is_from_here(service: &Service, headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     if let (Some(site), None) = (sites.next(), sites.next()) {
         return site == "same-origin";
     }
-    let own = Url::parse(&service.kit.public_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let own = Url::parse(&service.kit.public_url)
+        .map(|url| url.origin().ascii_serialization())
+        .unwrap_or_default();
     let mut origins = headers.get_all(ORIGIN).iter();
     matches!((origins.next(), origins.next()), (Some(origin), None) if origin.as_bytes() == own.as_bytes())
 }
@@ -44,14 +48,14 @@ pub fn is_from_here(service: &Service, headers: &HeaderMap) -> bool {
 struct Kept<'k> {
     frame: frame::Bare,
     words: &'static Words,
-    /// Where the form was sent.
+    /// The address that the form was sent to.
     action: String,
-    /// Where somebody signs in whose session has ended.
+    /// The address for signing in. `None` if the session has not ended.
     sign_in: Option<String>,
     fields: Vec<&'k (String, String)>,
 }
 
-/// The page that says that the session has ended, and has what was typed.
+/// Returns the page that reports the end of the session and contains the typed values.
 pub fn page(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &Fields) -> Response {
     let language = people::language(service, headers);
     let words = words::of(language);
@@ -60,19 +64,28 @@ pub fn page(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &Fi
         words,
         action: people::address(service, asked_for),
         sign_in: Some(people::address(service, "/sign-in")),
-        // The token was that of the session that has ended.
-        fields: fields.iter().filter(|(name, _)| name != "form" && name != KEPT).collect(),
+        // The token belonged to the session that has ended.
+        fields: fields
+            .iter()
+            .filter(|(name, _)| name != "form" && name != KEPT)
+            .collect(),
     };
     reply::page(401, reply::rendered(&page), language)
 }
 
-/// Whether a form that was refused so may well be dealt with in a moment, just as it is.
+/// Returns whether the same form may succeed a moment later.
 pub const fn is_for_a_moment(refusal: &Refusal) -> bool {
     matches!(refusal.status, 429 | 500..)
 }
 
-/// The page that says that a form cannot be dealt with at the moment, and has it just as it was sent.
-pub fn again(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &Fields, refusal: &Refusal) -> Response {
+/// Returns the page that reports a temporary problem and contains the form exactly as it was sent.
+pub fn again(
+    service: &Service,
+    headers: &HeaderMap,
+    asked_for: &str,
+    fields: &Fields,
+    refusal: &Refusal,
+) -> Response {
     let language = people::language(service, headers);
     let words = words::of(language);
     let page = Kept {
@@ -82,11 +95,8 @@ pub fn again(service: &Service, headers: &HeaderMap, asked_for: &str, fields: &F
         sign_in: None,
         fields: fields.iter().collect(),
     };
-    let mut response = reply::page(refusal.status, reply::rendered(&page), language);
-    if let Some(seconds) = refusal.retry_after {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
-    }
-    response
+    let response = reply::page(refusal.status, reply::rendered(&page), language);
+    browser::retriable(response, refusal.retry_after)
 }
 
 #[cfg(test)]
@@ -94,8 +104,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_says_that_it_was_kept() {
-        assert!(is_kept(&vec![("name".into(), String::new()), ("kept".into(), String::new())]));
+    fn a_kept_form_is_marked_by_a_field() {
+        assert!(is_kept(&vec![
+            ("name".into(), String::new()),
+            ("kept".into(), String::new())
+        ]));
         assert!(!is_kept(&vec![("name".into(), "kept".into())]));
     }
 }

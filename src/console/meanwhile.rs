@@ -1,18 +1,19 @@
-//! What two have changed at once: whatever a form writes is held against what the form was opened with and against what is stored by now.
-//! The rule is here, for values, for texts, for rules and for questions alike.
+//! Three-way merge: a typed value is compared with the value that the form was opened with, and
+//! with the stored value. Values, texts, rules and questions share this rule.
 
-/// What becomes of what a form says.
+/// The result of the merge for one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// What is stored stays, whoever wrote it: nothing else was typed.
+    /// The stored value stays. The member typed nothing else.
     Stored,
-    /// What was typed is written.
+    /// The typed value is written.
     Typed,
-    /// Both have written something, each something else: the person chooses.
+    /// Both sides changed the value, to different values. The member chooses.
     Asked,
 }
 
-/// Of a form that was opened with `was`, where `stored` is there by now and `typed` was sent.
+/// Merges one value: `was` is the value that the form was opened with, `stored` the value that is
+/// stored now, and `typed` the value that was sent.
 pub fn fate<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> Fate {
     if typed == was || typed == stored {
         Fate::Stored
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_writes_over_what_they_have_not_seen() {
+    fn a_concurrent_change_is_not_overwritten_unasked() {
         for (was, stored, typed, expected) in [
             ("a", "a", "a", Fate::Stored),
             ("a", "b", "a", Fate::Stored),

@@ -1,12 +1,19 @@
-//! The console at `/console`: what a signed-in member may do, as pages and forms.
+//! The console at `/console`: pages and forms for everything that a signed-in member may do.
 //!
-//! It is the fourth reading of the list of operations, after REST, the tools and the document. It has no rule, no query and no access of
-//! its own: whatever it shows it has asked an operation for, as the member, through the one way there is.
+//! The console is the fourth reader of the list of operations, after REST, the tools and the
+//! OpenAPI document. It contains no rule, no query and no access check. All its data comes from
+//! operations, which it calls through the pipeline as the member.
 //!
-//! To be read in this order: [`screens`] (what there is: each screen registers itself there), [`routes`] (who gets in, what becomes of a
-//! form that was sent), [`visit`] and [`asking`] (a request, and how it asks an operation), [`form`] (from an operation's schema to a
-//! form, and from a form to a request), [`frame`] and [`reply`] (what stands around a screen), [`words`] and [`labels`] (what is said). A
-//! screen is a file or a folder: its pages, its template in `templates/console`.
+//! Read the modules in this order:
+//!
+//! - [`screens`]: the list in which each screen registers itself.
+//! - [`routes`]: authentication, and the handling of a form that was sent.
+//! - [`visit`] and [`asking`]: a request, and how it calls an operation.
+//! - [`form`]: from an operation's schema to a form, and from a form to a request.
+//! - [`frame`] and [`reply`]: the parts of a page around its screen.
+//! - [`words`] and [`labels`]: the texts.
+//!
+//! A screen is a file or a folder with its pages. Its template is in `templates/console`.
 
 mod access;
 mod answers;
@@ -14,7 +21,10 @@ mod asking;
 mod assign;
 mod audit;
 mod brandings;
+mod calendars;
 mod categories;
+mod charges;
+mod first_steps;
 mod flats;
 mod form;
 mod frame;
@@ -24,8 +34,11 @@ mod labels;
 mod manuals;
 mod meanwhile;
 mod paging;
+mod placeholders;
 mod portals;
 mod preview;
+mod ready;
+mod records;
 mod refusal;
 mod reply;
 mod routes;
@@ -43,7 +56,11 @@ mod words;
 
 use engine::chapter::Chapter;
 
+pub use self::routes::{PageLimits, Strangers};
 pub use self::screens::{Address, addresses};
 
-/// The console. It has no operation of its own.
-pub(crate) static CHAPTER: Chapter = Chapter { routes: Some(routes::routes), ..Chapter::new("console") };
+/// The registration of the console. It has no operations.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    routes: Some(routes::routes),
+    ..Chapter::new("console")
+};

@@ -1,74 +1,88 @@
-//! Which part of a long list is shown, and the ways to the others.
+//! Pages of long lists, with links to the other pages.
 
 use super::visit::Visit;
 use super::words::Words;
 use crate::words::fill;
 
-/// How many rows a page of a list has.
+/// Number of rows on a page.
 pub const ROWS: usize = 50;
 
-/// A part of a list.
+/// A page of a list.
 pub struct Paging {
-    /// How many rows there are in all.
+    /// The number of rows in the whole list.
     pub total: usize,
-    /// The number of the first row that is shown, from 1; 0 where there is none.
+    /// The number of the first row on the page, from 1. It is 0 if the list is empty.
     pub first: usize,
-    /// That of the last.
+    /// The number of the last row on the page.
     pub last: usize,
-    /// Leads to the rows before.
+    /// Address of the page before.
     pub before: Option<String>,
-    /// Leads to the rows behind.
+    /// Address of the page after.
     pub behind: Option<String>,
 }
 
 impl Paging {
-    /// Where the part begins that is asked for.
+    /// Returns the offset in the query.
     pub fn offset(visit: &Visit) -> usize {
-        visit.asks("from").and_then(|text| text.parse().ok()).unwrap_or(0)
+        visit
+            .asks("from")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
     }
 
-    /// The part of a list of so many rows that is asked for, at a path; the rest of the query is kept.
+    /// Returns the requested page of a list with `total` rows. The links keep the other parameters
+    /// of the query.
     pub fn of(visit: &Visit, path: &str, total: usize) -> Self {
         Self::at(Self::offset(visit), total, |from| {
             let from = from.to_string();
-            let others = visit.query.iter().filter(|(name, _)| name != "from" && name != "done");
-            let query: Vec<(&str, &str)> = others.map(|(name, value)| (name.as_str(), value.as_str())).chain([("from", &*from)]).collect();
+            let others = visit
+                .query
+                .iter()
+                .filter(|(name, _)| name != "from" && name != "done");
+            let query: Vec<(&str, &str)> = others
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .chain([("from", &*from)])
+                .collect();
             visit.address_with(path, &query)
         })
     }
 
-    /// The part that begins so far into a list of so many rows, and the way to another one.
-    pub fn at(offset: usize, total: usize, way: impl Fn(usize) -> String) -> Self {
+    /// Returns the page at an offset. `address` returns the address of the page at another offset.
+    pub fn at(offset: usize, total: usize, address: impl Fn(usize) -> String) -> Self {
         let offset = offset.min(total.saturating_sub(1) / ROWS * ROWS);
         let last = (offset + ROWS).min(total);
         Self {
             total,
             first: if total == 0 { 0 } else { offset + 1 },
             last,
-            before: (offset > 0).then(|| way(offset.saturating_sub(ROWS))),
-            behind: (last < total).then(|| way(last)),
+            before: (offset > 0).then(|| address(offset.saturating_sub(ROWS))),
+            behind: (last < total).then(|| address(last)),
         }
     }
 
-    /// The rows of the part, of a list that is there in full.
+    /// Returns the rows of the page, from the rows of the whole list.
     pub fn cut<T>(&self, mut rows: Vec<T>) -> Vec<T> {
         rows.truncate(self.last);
         rows.drain(..self.first.saturating_sub(1).min(rows.len()));
         rows
     }
 
-    /// Which rows they are, in words.
+    /// Describes the range of rows in words.
     pub fn said(&self, words: &Words) -> String {
-        let [first, last, total] = [self.first, self.last, self.total].map(|number| number.to_string());
-        fill(words.frame.rows, &[("first", &first), ("last", &last), ("total", &total)])
+        let [first, last, total] =
+            [self.first, self.last, self.total].map(|number| number.to_string());
+        fill(
+            words.frame.rows,
+            &[("first", &first), ("last", &last), ("total", &total)],
+        )
     }
 
-    /// Where the part before begins.
+    /// Returns the offset of the page before.
     pub const fn begins_before(&self) -> usize {
         self.first.saturating_sub(1 + ROWS)
     }
 
-    /// Whether it takes several pages.
+    /// Returns whether the list has several pages.
     pub const fn is_needed(&self) -> bool {
         self.before.is_some() || self.behind.is_some()
     }

@@ -1,4 +1,4 @@
-//! Portals: the list, the form with the guest's page beside it, where one is used.
+//! Portals: the list, and the form with a preview of the guest's page and the portal's assignments.
 
 use askama::Template;
 use axum::response::Response;
@@ -8,15 +8,19 @@ use uuid::Uuid;
 
 use super::assign::{Entity, Use};
 use super::audit::Changed;
-use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved, typed};
+use super::form::{
+    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
+    saved, typed,
+};
 use super::frame::{Done, Frame};
 use super::paging::Paging;
+use super::placeholders::Placeholders;
 use super::preview::Preview;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
 
-/// The screen.
+/// The screen of the portals.
 pub static SCREEN: Screen = Screen {
     path: "/portals",
     icon: "smartphone",
@@ -28,8 +32,10 @@ pub static SCREEN: Screen = Screen {
         Page::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
         Page::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
         Page::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
-        Page::post("updatePortalOnScreen", "/portals/{id}", save).needing(&["getPortal", "updatePortal"]),
-        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview).needing(&["getPortal", "createPortalPreview"]),
+        Page::post("updatePortalOnScreen", "/portals/{id}", save)
+            .needing(&["getPortal", "updatePortal"]),
+        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview)
+            .needing(&["getPortal", "createPortalPreview"]),
     ],
 };
 
@@ -41,7 +47,10 @@ static PORTAL: Resource = Resource {
     layout: &Layout {
         create: &["name"],
         sections: &[
-            Section { title: |words| words.forms.basics, fields: &["name", "isDefault", "brandingId"] },
+            Section {
+                title: |words| words.forms.basics,
+                fields: &["name", "isDefault", "brandingId"],
+            },
             Section {
                 title: |words| words.portals.contact,
                 fields: &[
@@ -67,7 +76,13 @@ static PORTAL: Resource = Resource {
             },
             Section {
                 title: |words| words.portals.offer,
-                fields: &["isSpecialOfferActive", "specialOfferTitle", "specialOfferType", "specialOfferCtaText", "specialOfferUrl"],
+                fields: &[
+                    "isSpecialOfferActive",
+                    "specialOfferTitle",
+                    "specialOfferType",
+                    "specialOfferCtaText",
+                    "specialOfferUrl",
+                ],
             },
             Section {
                 title: |words| words.portals.during,
@@ -87,7 +102,7 @@ static PORTAL: Resource = Resource {
     },
 };
 
-/// A portal as the list has it.
+/// A portal, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
@@ -99,7 +114,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What it is called: old ones may have no name.
+    /// Returns its name, or its id: an old portal may have no name.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
     }
@@ -119,10 +134,20 @@ fn list(visit: &Visit) -> Answering<'_> {
         let mut rows: Vec<Row> = visit.get("listPortals", json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
         let paging = Paging::of(visit, "/portals", rows.len());
-        let rows =
-            paging.cut(rows).into_iter().map(|row| (visit.address(&format!("/portals/{}", row.id)), row)).map(|(way, row)| (row, way));
-        let new = visit.may(PORTAL.create).then(|| visit.address("/portals/new"));
-        let page = List { frame: Frame::new(visit, visit.words.portals.portals), rows: rows.collect(), paging, new };
+        let rows = paging
+            .cut(rows)
+            .into_iter()
+            .map(|row| (visit.address(&format!("/portals/{}", row.id)), row))
+            .map(|(way, row)| (row, way));
+        let new = visit
+            .may(PORTAL.create)
+            .then(|| visit.address("/portals/new"));
+        let page = List {
+            frame: Frame::new(visit, visit.words.portals.portals),
+            rows: rows.collect(),
+            paging,
+            new,
+        };
         Ok(reply::of(visit, 200, &page))
     })
 }
@@ -135,6 +160,7 @@ struct Shown<'v> {
     preview: Option<Preview>,
     used: Option<Use>,
     changed: Option<Changed>,
+    placeholders: Placeholders,
 }
 
 async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) -> Response {
@@ -146,7 +172,18 @@ async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) ->
         used = Use::of(visit, Entity::Portal, id).await;
         changed = Changed::of(visit, id).await;
     }
-    reply::of(visit, status, &Shown { frame, form, preview, used, changed })
+    reply::of(
+        visit,
+        status,
+        &Shown {
+            frame,
+            form,
+            preview,
+            used,
+            changed,
+            placeholders: Placeholders::of(visit).await,
+        },
+    )
 }
 
 fn new(visit: &Visit) -> Answering<'_> {
@@ -159,18 +196,33 @@ fn new(visit: &Visit) -> Answering<'_> {
 fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         match created(visit, &PORTAL, visit.address("/portals/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(visit, &format!("/portals/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
-            Outcome::Again(form) => Ok(page(visit, None, visit.words.portals.new.to_owned(), *form).await),
+            Outcome::Done(made) => Ok(reply::done(
+                visit,
+                &format!("/portals/{}", made["id"].as_str().unwrap_or_default()),
+                Done::Created,
+            )),
+            Outcome::Again(form) => {
+                Ok(page(visit, None, visit.words.portals.new.to_owned(), *form).await)
+            }
         }
     })
 }
 
 fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
-    Box::pin(async move { visit.get::<Value>("getPortal", json!({ "id": id })).await.map(|value| Stored::of(id, value)) })
+    Box::pin(async move {
+        visit
+            .get::<Value>("getPortal", json!({ "id": id }))
+            .await
+            .map(|value| Stored::of(id, value))
+    })
 }
 
 fn title(stored: &Stored) -> String {
-    stored.value.get("name").and_then(Value::as_str).map_or_else(|| stored.id.to_string(), str::to_owned)
+    stored
+        .value
+        .get("name")
+        .and_then(Value::as_str)
+        .map_or_else(|| stored.id.to_string(), str::to_owned)
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
@@ -186,7 +238,15 @@ fn save(visit: &Visit) -> Answering<'_> {
         let id = visit.named("id")?;
         let before = stored(visit, id).await?;
         match saved(visit, &PORTAL, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
+            Outcome::Done(is_changed) => Ok(reply::done(
+                visit,
+                &visit.path,
+                if is_changed {
+                    Done::Saved
+                } else {
+                    Done::Unchanged
+                },
+            )),
             Outcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
         }
     })

@@ -1,5 +1,6 @@
-//! The guest's page beside a form, as it would be with what is typed there: asked for by a form of its own into a frame, which writes
-//! nothing. In a tab of its own it is a preview, which has a link.
+//! A preview of the guest's page beside a form, with the typed values. A separate form loads the
+//! preview into an iframe and stores nothing. Its other button stores a preview and opens the link
+//! in a new tab.
 
 use askama::Template;
 use axum::response::Response;
@@ -15,18 +16,18 @@ use crate::page::look;
 use crate::people;
 use crate::words::own_name;
 
-/// What asks for a preview.
+/// The form that requests a preview.
 pub struct Preview {
-    /// Where it is asked for.
+    /// The address that the request is sent to.
     pub action: String,
     pub form: String,
-    /// The languages of the organization, and what they call themselves.
+    /// The languages of the organization, with their own names.
     pub languages: Vec<(String, String)>,
     pub words: &'static Words,
 }
 
 impl Preview {
-    /// That of a path, beside a form; nothing for whoever may ask for none.
+    /// Returns the form for a path. Returns `None` if the member may not create previews.
     pub fn of(visit: &Visit, path: &str) -> Option<Self> {
         let languages = &visit.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
@@ -39,7 +40,7 @@ impl Preview {
     }
 }
 
-/// What cannot be shown yet, in the frame for it.
+/// The page in the iframe if the typed values are not valid.
 #[derive(Template)]
 #[template(path = "console/unseen.html")]
 struct Unseen {
@@ -47,8 +48,12 @@ struct Unseen {
     said: Vec<String>,
 }
 
-/// What a guest of a portal would see, with what is typed of the portal or of its branding.
-pub async fn open(visit: &Visit, portal: Uuid, typed: (&str, Map<String, Value>)) -> Result<Response, Refusal> {
+/// Shows the guest's page of a portal, with the typed values of the portal or of its branding.
+pub async fn open(
+    visit: &Visit,
+    portal: Uuid,
+    typed: (&str, Map<String, Value>),
+) -> Result<Response, Refusal> {
     let language = visit.sent("language").filter(|tag| !tag.is_empty());
     let is_all = visit.sent("includeInactive").is_some();
     let mut arguments = json!({ "id": portal, "language": language, "includeInactive": is_all });
@@ -58,27 +63,37 @@ pub async fn open(visit: &Visit, portal: Uuid, typed: (&str, Map<String, Value>)
     show(visit, arguments).await
 }
 
-/// What a guest would see, or on to a preview of it.
+/// With the form field `look`: renders the guest's page for the iframe beside the form. Without it:
+/// creates a preview link and redirects to it.
 pub async fn show(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
     if visit.sent("look").is_none() {
         return go_on(visit, arguments).await;
     }
     match visit.get::<Value>("previewGuestView", arguments).await {
-        Ok(view) => look(view, visit.service.clock.now()).map_err(|error| Refusal::said(&error, visit.language)),
+        Ok(view) => look(view, visit.service.clock.now())
+            .map_err(|error| Refusal::said(&error, visit.language)),
         Err(refusal) if refusal.status == 400 => {
             let frame = Bare::new(visit.language, visit.words.portals.preview_wrong);
-            let page = Unseen { frame, said: refusal.sentences(visit) };
-            Ok(reply::in_our_frames(reply::of(visit, 400, &page)))
+            let page = Unseen {
+                frame,
+                said: refusal.sentences(visit),
+            };
+            Ok(reply::framed(visit, 400, &page))
         }
         Err(refusal) => Err(refusal),
     }
 }
 
-/// On to the page that a preview of these arguments shows.
+/// Creates a preview and redirects to its page.
 async fn go_on(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
-    let link: Value = visit.create("createPortalPreview", arguments, &visit.new_key()).await?;
+    let link: Value = visit
+        .create("createPortalPreview", arguments, &visit.new_key())
+        .await?;
     let url = link["url"].as_str().unwrap_or_default();
-    // On the host that the browser has asked, whatever it is called outside.
-    let path = url.find("/stay/").map(|place| &url[place..]).ok_or_else(Refusal::broken)?;
+    // The redirect stays on the host that the browser used. The public host name can differ.
+    let path = url
+        .find("/stay/")
+        .map(|place| &url[place..])
+        .ok_or_else(Refusal::broken)?;
     Ok(people::redirect(&people::address(&visit.service, path)))
 }

@@ -1,4 +1,4 @@
-//! What an operation refuses, as far as the console makes use of it: its own words, beside the fields they are about.
+//! A refusal of an operation, with its messages for the form as a whole and for each field.
 
 use engine::error::{Error, Kind, PathSegment, Reason};
 
@@ -6,36 +6,34 @@ use super::visit::Visit;
 use super::{labels, words};
 use crate::words::fill;
 
-/// A refusal.
 #[derive(Debug, Clone, Default)]
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What is said of it as a whole.
+    /// The message about the request as a whole.
     pub message: String,
-    /// What is wrong, field by field.
+    /// The issues of single fields.
     pub issues: Vec<Issue>,
-    /// How many issues there are besides.
+    /// The number of further issues.
     pub more: usize,
     /// Whole seconds to wait before trying again.
     pub retry_after: Option<u64>,
-    /// Whether the same form is being dealt with at this moment.
+    /// Whether another request with the same idempotency key is in flight.
     pub is_in_flight: bool,
-    /// Whether it is of a form that is none of the session's.
+    /// Whether the form does not belong to the session.
     pub is_of_foreign_form: bool,
 }
 
-/// What is wrong with a field.
+/// An issue of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// From the root of the body.
+    /// The path from the root of the body.
     pub path: Vec<String>,
-    /// In which words.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal in the language of the page: by what it is, and in the interface's words where there are no others.
+    /// Makes a refusal in the language of the page. Messages without a translation are in English.
     pub fn said(error: &Error, language: &str) -> Self {
         let (issues, more) = error.failing();
         let (all, is_english) = (words::of(language), language == "en");
@@ -47,17 +45,25 @@ impl Refusal {
         let issue = |issue: &engine::error::Issue| Issue {
             path: issue.path.iter().map(segment).collect(),
             message: Some(&issue.reason)
-                // A pattern is for programs.
+                // A message about a pattern is for programs, so it is replaced in English too.
                 .filter(|reason| !is_english || matches!(reason, Reason::Pattern(_)))
                 .and_then(|reason| words.reason(reason))
                 .unwrap_or_else(|| issue.reason.to_string()),
         };
         let (kind, english) = (words.kind(error.kind()), error.message().to_string());
         let message = match error.message() {
-            Reason::Permission(name) => fill(words.permission, &[("wanted", all.access.permission(name))]),
+            Reason::Permission(name) => {
+                fill(words.permission, &[("wanted", all.access.permission(name))])
+            }
             Reason::Said(_) if is_english => english,
-            Reason::Said(_) if error.kind() == Kind::NotFound || english == error.kind().row().3 => kind.to_owned(),
-            reason => words.reason(reason).unwrap_or_else(|| fill(words.in_its_words, &[("said", kind), ("english", &english)])),
+            Reason::Said(_)
+                if error.kind() == Kind::NotFound || english == error.kind().row().3 =>
+            {
+                kind.to_owned()
+            }
+            reason => words.reason(reason).unwrap_or_else(|| {
+                fill(words.in_its_words, &[("said", kind), ("english", &english)])
+            }),
         };
         Self {
             status: error.kind().status(),
@@ -70,33 +76,54 @@ impl Refusal {
         }
     }
 
-    /// That there is no such thing.
+    /// Returns the refusal for a member who lacks a permission.
+    pub fn forbidden() -> Self {
+        Self::from(&Error::from(Kind::Authorization))
+    }
+
+    /// Returns the refusal for a page that does not exist.
     pub fn missing() -> Self {
         Self::from(&Error::not_found("Page"))
     }
 
-    /// That something of ours is wrong.
+    /// Returns the refusal for an internal error.
     pub fn broken() -> Self {
         Self::from(&Error::from(Kind::Internal))
     }
 
-    /// That a form is none of the session's.
+    /// Returns the refusal for a form that does not belong to the session.
     pub fn foreign_form() -> Self {
-        Self { status: 403, is_of_foreign_form: true, ..Self::default() }
+        Self {
+            status: 403,
+            is_of_foreign_form: true,
+            ..Self::default()
+        }
     }
 
-    /// Everything that is said of it, sentence by sentence: where fields are at fault, what is wrong with each.
+    /// Returns its messages: those of the fields with their labels, or else the general message.
     pub fn sentences(&self, visit: &Visit) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
-            let field = issue.path.iter().rev().find(|step| step.parse::<usize>().is_err());
+            let field = issue
+                .path
+                .iter()
+                .rev()
+                .find(|step| step.parse::<usize>().is_err());
             let label = field.map(|name| labels::label(visit.language, name));
-            label.map_or_else(|| issue.message.clone(), |label| visit.words.frame.labelled(&label, &issue.message))
+            label.map_or_else(
+                || issue.message.clone(),
+                |label| visit.words.frame.labelled(&label, &issue.message),
+            )
         });
-        let general = if self.issues.is_empty() { Some(self.message.clone()) } else { None };
+        let general = if self.issues.is_empty() {
+            Some(self.message.clone())
+        } else {
+            None
+        };
         general.into_iter().chain(issues).collect()
     }
 
-    /// Whether what was sent is at fault, so that its form is shown again with what is wrong.
+    /// Returns whether the sent values caused the refusal. The form is then shown again with the
+    /// messages.
     pub const fn is_about_what_was_sent(&self) -> bool {
         matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
@@ -119,23 +146,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_said_with_its_issues() {
-        let path: Vec<PathSegment> = vec!["data".into(), "questions".into(), 0_usize.into(), "kind".into()];
+    fn a_refusal_shows_its_issues_in_the_page_language() {
+        let path: Vec<PathSegment> = vec![
+            "data".into(),
+            "questions".into(),
+            0_usize.into(),
+            "kind".into(),
+        ];
         let error = Error::issues_and(vec![engine::error::Issue::at(path, Reason::Required)], 3);
         let refusal = Refusal::said(&error, "en");
-        let named = ["data", "questions", "0", "kind"].map(str::to_owned).to_vec();
-        assert_eq!(refusal.issues, [Issue { path: named, message: "is required".into() }]);
-        assert_eq!((refusal.message.as_str(), refusal.more, refusal.is_in_flight), ("The request is not valid.", 3, false));
+        let named = ["data", "questions", "0", "kind"]
+            .map(str::to_owned)
+            .to_vec();
+        assert_eq!(
+            refusal.issues,
+            [Issue {
+                path: named,
+                message: "is required".into()
+            }]
+        );
+        assert_eq!(
+            (refusal.message.as_str(), refusal.more, refusal.is_in_flight),
+            ("The request is not valid.", 3, false)
+        );
         let refusal = Refusal::said(&error, "es");
-        assert_eq!((refusal.message.as_str(), refusal.issues[0].message.as_str()), ("La petición no es válida.", "es obligatorio"));
+        assert_eq!(
+            (refusal.message.as_str(), refusal.issues[0].message.as_str()),
+            ("La petición no es válida.", "es obligatorio")
+        );
         let refusal = Refusal::said(&Error::in_flight(), "fr");
-        assert_eq!((refusal.is_in_flight, refusal.message), (true, words::of("fr").refused.m_in_flight.to_owned()));
+        assert_eq!(
+            (refusal.is_in_flight, refusal.message),
+            (true, words::of("fr").refused.m_in_flight.to_owned())
+        );
         let said = |error, language| Refusal::said(&error, language).message;
-        assert_eq!(said(Error::not_found("Portal"), "es"), "Algo de lo que se nombra aquí no existe.");
+        assert_eq!(
+            said(Error::not_found("Portal"), "es"),
+            "Algo de lo que se nombra aquí no existe."
+        );
         assert_eq!(said(Error::not_found("Portal"), "en"), "Portal not found.");
         let lacking = || Error::forbidden(Reason::Permission("view_tasks"));
         assert_eq!(said(lacking(), "en"), "You lack a permission: see tasks.");
         assert_eq!(said(lacking(), "es"), "Le falta un permiso: ver tareas.");
-        assert_eq!(said(Error::conflict(format!("{} of them", 3)), "es"), "Esto choca con lo que ya hay. La interfaz dice: 3 of them");
+        assert_eq!(
+            said(Error::conflict(format!("{} of them", 3)), "es"),
+            "Esto choca con lo que ya hay. La interfaz dice: 3 of them"
+        );
     }
 }

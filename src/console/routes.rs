@@ -1,20 +1,24 @@
-//! Who gets into the console, and what becomes of a form that is sent.
+//! The routes of the console: authentication, and the handling of forms.
 //!
-//! A page is for whoever is signed in; everybody else signs in first and comes back. A form carries the token of its session. One that was
-//! typed into while the session ended is not lost ([`kept`]): it comes back filled in, and changes nothing until it is sent again. Nor is
-//! one lost that cannot be dealt with at the moment.
+//! Pages require a session. Everybody else signs in first and is then sent back. A form contains
+//! the token of its session. If the session ends before the form is sent, the form is not lost
+//! ([`kept`]). It is shown again, filled in, and changes nothing until it is sent again. A form
+//! that cannot be handled at the moment is not lost either.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, any, on};
-use engine::access::Credential;
-use engine::pipeline::{Requester, Service};
-use engine::surface::{PathParams, note, query, readable, request_id};
+use engine::access::{Credential, Owner};
+use engine::error::Kind;
+use engine::pipeline::{PeerLimits, RateLimits, Receiving, Requester, Service, counted_for};
+use engine::surface::{PathParams, Peer, not_found, note, query, readable, request_id};
 use http::Method;
+use http::header::ACCEPT;
 
 use super::refusal::Refusal;
 use super::screens::{Page, SCREENS, Screen};
@@ -22,75 +26,237 @@ use super::visit::{BASE, Fields, Parts, Visit, first};
 use super::{frame, kept, reply};
 use crate::people::{self, Bounds};
 
-/// The greatest form: a long text, each character of it three bytes. What is larger is refused whole.
-const BOUNDS: Bounds = Bounds { bytes: 1 << 20, fields: 5_000 };
+/// Limits of a member's form. The longest text fits, with three bytes for each character. A larger
+/// form is refused as a whole.
+const BOUNDS: Bounds = Bounds {
+    bytes: 1 << 20,
+    fields: 5_000,
+};
+
+/// Limits of a member's form with a file: that of the operation, and its text in a form once more.
+const WITH_FILE: Bounds = Bounds {
+    bytes: 48 << 20,
+    fields: 200,
+};
+
+/// Limits of a form without a session. The page that returns the form is at least as large, because
+/// its characters are escaped.
+const STRANGERS: Bounds = Bounds {
+    bytes: 64 << 10,
+    fields: 5_000,
+};
+
+/// Maximum number of forms without a session that are read per minute and address.
+const STRANGERS_A_MINUTE: u32 = 200;
+
+/// Rate limits for forms without a session, by address.
+pub struct Strangers(PeerLimits);
+
+impl Default for Strangers {
+    fn default() -> Self {
+        Self(PeerLimits::new(STRANGERS_A_MINUTE, Duration::from_mins(1)))
+    }
+}
+
+/// Returns whether a form without a session is read.
+fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
+    let limits = service.kit.part::<Strangers>();
+    let peer = parts.extensions.get::<Peer>();
+    match (limits, peer) {
+        (Some(Strangers(limits)), Some(Peer(address))) => {
+            limits.take(*address, service.clock.elapsed()).is_ok()
+        }
+        _ => true,
+    }
+}
+
+/// Rate limits for pages, by member.
+pub struct PageLimits(RateLimits);
+
+impl PageLimits {
+    /// Creates limits with these numbers of pages; 0 disables a window.
+    #[must_use]
+    pub fn new(per_minute: u32, per_second: u32) -> Self {
+        Self(RateLimits::new(per_minute, per_second))
+    }
+}
+
+/// Counts a page of a member, or refuses it (rules: limits#rate-limits).
+fn counted(visit: &Visit) -> Result<(), Refusal> {
+    let service = &visit.service;
+    let Some(PageLimits(limits)) = service.kit.part() else {
+        return Ok(());
+    };
+    let owner = Owner {
+        organization: visit.signed_in.organization.id,
+        credential: Credential::Member(visit.signed_in.member_id),
+    };
+    let quota = limits.take(owner, service.clock.elapsed(), service.clock.now());
+    match quota.and_then(|quota| quota.retry_after) {
+        Some(seconds) => Err(Refusal {
+            retry_after: Some(seconds),
+            ..Refusal::said(&Kind::RateLimit.into(), visit.language)
+        }),
+        None => Ok(()),
+    }
+}
 
 type Server = State<Arc<Service>>;
 
-/// The routes of the chapter.
+/// Returns the routes of the console.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     let mut by_path: BTreeMap<&str, MethodRouter<Arc<Service>>> = BTreeMap::new();
     for screen in SCREENS {
         for page in screen.pages {
             let filter = MethodFilter::try_from(page.method.clone()).unwrap_or(MethodFilter::GET);
-            let answer = move |state: Server, params: PathParams, request: HttpRequest| enter(screen, page, state, params, request);
+            let answer = move |state: Server, params: PathParams, request: HttpRequest| {
+                enter(screen, page, state, params, request)
+            };
             let known = by_path.remove(page.path).unwrap_or_default();
             by_path.insert(page.path, known.merge(on(filter, answer)));
         }
     }
-    let routes = by_path.into_iter().fold(Router::new(), |routes, (path, methods)| {
-        // What is sent by another method is not there.
-        routes.route(&format!("{BASE}{path}"), methods.fallback(lost))
-    });
-    routes.route(&format!("{BASE}/"), any(lost)).route(&format!("{BASE}/{{*rest}}"), any(lost)).with_state(service.clone())
+    let routes = by_path
+        .into_iter()
+        .fold(Router::new(), |routes, (path, methods)| {
+            // Any other method gets the page for a missing resource.
+            routes.route(&format!("{BASE}{path}"), methods.fallback(lost))
+        });
+    routes
+        .route("/", on(MethodFilter::GET, root))
+        .route(&format!("{BASE}/"), any(lost))
+        .route(&format!("{BASE}/{{*rest}}"), any(lost))
+        .with_state(service.clone())
 }
 
-async fn enter(screen: &'static Screen, page: &'static Page, State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+async fn enter(
+    screen: &'static Screen,
+    page: &'static Page,
+    State(service): Server,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
-    let fields = if page.method == Method::POST { people::read_form_within(BOUNDS, &parts.headers, body).await } else { None };
-    let is_form = page.method != Method::POST || fields.is_some();
-    let fields: Fields = fields.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect();
-    let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let is_typed = page.method == Method::POST && is_form && kept::is_from_here(&service, &parts.headers);
-    let signed_in = match people::signed_in(&service, &parts.headers, id).await {
+    let asked_for = parts
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let signed_in = people::signed_in(&service, &parts.headers, id).await;
+    let is_post = page.method == Method::POST;
+    // A form without a session is read only to return it, so its size and rate are limited.
+    let body = match &signed_in {
+        Ok(Some(signed_in)) => {
+            if let Some(receiving) = parts.extensions.get::<Receiving>() {
+                receiving.release();
+            }
+            let organization = signed_in.organization.id;
+            let bounds = if page.takes_file { WITH_FILE } else { BOUNDS };
+            Some((bounds, counted_for(&service, organization, body)))
+        }
+        _ if is_post && is_let_in(&service, &parts) => Some((STRANGERS, body)),
+        _ => None,
+    };
+    let fields = match body {
+        Some((bounds, body)) if is_post && page.takes_file => {
+            people::read_form_with_files(bounds, &parts.headers, body).await
+        }
+        Some((bounds, body)) if is_post => {
+            people::read_form_within(bounds, &parts.headers, body).await
+        }
+        _ => None,
+    };
+    let is_form = !is_post || fields.is_some();
+    let fields: Fields = fields
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, value)| (name, plain(&value)))
+        .collect();
+    let is_typed = is_post && is_form && kept::is_from_here(&service, &parts.headers);
+    let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
         Err(error) if is_typed => {
             let refusal = Refusal::said(&error, people::language(&service, &parts.headers));
-            return noted(kept::again(&service, &parts.headers, &asked_for, &fields, &refusal), page.name, None);
+            return noted(
+                kept::again(&service, &parts.headers, &asked_for, &fields, &refusal),
+                page.name,
+                None,
+            );
         }
         Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
     };
     let Some(signed_in) = signed_in else {
-        let response =
-            if is_typed { kept::page(&service, &parts.headers, &asked_for, &fields) } else { people::sign_in_first(&service, &asked_for) };
+        let response = if is_typed {
+            kept::page(&service, &parts.headers, &asked_for, &fields)
+        } else {
+            people::sign_in_first(&service, &asked_for)
+        };
         return noted(response, page.name, None);
     };
     let is_own = first(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));
     let is_kept = !is_own && kept::is_kept(&fields) && kept::is_from_here(&service, &parts.headers);
     let params = readable(params);
     let is_there = params.is_some();
-    let params = params.iter().flat_map(|params| params.iter()).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default().to_owned();
-    let requester = Requester { organization: Some(signed_in.organization.id), credential: Credential::Member(signed_in.member_id) };
+    let params = params
+        .iter()
+        .flat_map(|params| params.iter())
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let path = parts
+        .uri
+        .path()
+        .strip_prefix(BASE)
+        .unwrap_or_default()
+        .to_owned();
+    let requester = Requester {
+        organization: Some(signed_in.organization.id),
+        credential: Credential::Member(signed_in.member_id),
+    };
     let query = query(&parts);
-    let visit =
-        Visit::new(Parts { service, id, signed_in, screen, path, headers: parts.headers, fields, query, params, may_write: is_own });
-    let answer = if !is_there {
+    let visit = Visit::new(Parts {
+        service,
+        id,
+        signed_in,
+        screen,
+        path,
+        headers: parts.headers,
+        fields,
+        query,
+        params,
+        may_write: is_own,
+    });
+    let answer = if let Err(refusal) = counted(&visit) {
+        Err(refusal)
+    } else if !is_there {
         Err(Refusal::missing())
     } else if page.method == Method::POST && !is_form {
-        Err(Refusal { status: 400, message: visit.words.frame.too_large.to_owned(), ..Refusal::default() })
+        Err(Refusal {
+            status: 400,
+            message: visit.words.frame.too_large.to_owned(),
+            ..Refusal::default()
+        })
     } else if page.method == Method::POST && !is_own && !is_kept {
         Err(Refusal::foreign_form())
     } else {
         answered(&visit, page).await
     };
-    noted(answer.unwrap_or_else(|refusal| refused(&visit, page, &asked_for, &refusal)), page.name, Some(requester))
+    noted(
+        answer.unwrap_or_else(|refusal| refused(&visit, page, &asked_for, &refusal)),
+        page.name,
+        Some(requester),
+    )
 }
 
-/// The page that says why nothing came of a request; of a form that may be sent again it has what was typed.
+/// Returns the page for a refusal. If the form can be sent again, the page contains the typed
+/// values.
 fn refused(visit: &Visit, page: &Page, asked_for: &str, refusal: &Refusal) -> Response {
-    let Visit { service, headers, fields, .. } = visit;
+    let Visit {
+        service,
+        headers,
+        fields,
+        ..
+    } = visit;
     if page.method == Method::POST && kept::is_for_a_moment(refusal) {
         return kept::again(service, headers, asked_for, fields, refusal);
     }
@@ -100,30 +266,67 @@ fn refused(visit: &Visit, page: &Page, asked_for: &str, refusal: &Refusal) -> Re
     frame::refusal(visit, refusal)
 }
 
-/// What a page answers whoever may ask for what it needs. A form is refused by its operation, and comes back with what was typed.
+/// Runs a page if the member may call the operations that it needs. A form is checked by its
+/// operation instead, so that a refusal keeps the typed values.
 async fn answered(visit: &Visit, page: &Page) -> Result<Response, Refusal> {
     if page.method == Method::GET {
-        visit.screen.needs.iter().chain(page.needs).try_for_each(|operation| visit.require(operation))?;
+        visit
+            .screen
+            .needs
+            .iter()
+            .chain(page.needs)
+            .try_for_each(|operation| visit.require(operation))?;
     }
     (page.run)(visit).await
 }
 
-/// What was typed: a browser ends lines with CR LF, which is the form's doing.
+/// Leads a browser to the console. Other clients get 404, as for any path without a route.
+async fn root(State(service): Server, request: HttpRequest) -> Response {
+    let is_browser = request.headers().get_all(ACCEPT).iter().any(|kinds| {
+        kinds
+            .to_str()
+            .is_ok_and(|kinds| kinds.contains("text/html"))
+    });
+    if is_browser {
+        noted(
+            people::redirect(&people::address(&service, BASE)),
+            "getRootPage",
+            None,
+        )
+    } else {
+        not_found(request).await
+    }
+}
+
+/// Replaces the line ends of a browser's form (CR LF) by LF.
 fn plain(value: &str) -> String {
     value.replace("\r\n", "\n")
 }
 
-/// Whatever else is asked for, in whatever way.
+/// Answers every other path and method.
 async fn lost(State(service): Server, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);
-    let asked_for = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let asked_for = parts
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let signed_in = match people::signed_in(&service, &parts.headers, id).await {
         Ok(Some(signed_in)) => signed_in,
-        Ok(None) => return noted(people::sign_in_first(&service, &asked_for), "getConsolePage", None),
+        Ok(None) => {
+            return noted(
+                people::sign_in_first(&service, &asked_for),
+                "getConsolePage",
+                None,
+            );
+        }
         Err(error) => return reply::unavailable(&service, &parts.headers, id, &error),
     };
-    let requester = Requester { organization: Some(signed_in.organization.id), credential: Credential::Member(signed_in.member_id) };
+    let requester = Requester {
+        organization: Some(signed_in.organization.id),
+        credential: Credential::Member(signed_in.member_id),
+    };
     let visit = Visit::new(Parts {
         service,
         id,
@@ -136,7 +339,11 @@ async fn lost(State(service): Server, request: HttpRequest) -> Response {
         params: Fields::new(),
         may_write: false,
     });
-    noted(frame::refusal(&visit, &Refusal::missing()), "getConsolePage", Some(requester))
+    noted(
+        frame::refusal(&visit, &Refusal::missing()),
+        "getConsolePage",
+        Some(requester),
+    )
 }
 
 fn noted(mut response: Response, name: &'static str, requester: Option<Requester>) -> Response {

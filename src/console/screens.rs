@@ -1,4 +1,4 @@
-//! What there is in the console: one list, in the order of the navigation. A screen that is new is a line of it.
+//! The list of all screens, in the order of the navigation. A new screen needs one line here.
 
 use axum::response::Response;
 use futures_util::future::BoxFuture;
@@ -8,20 +8,23 @@ use super::refusal::Refusal;
 use super::visit::{BASE, Visit};
 use super::words::Words;
 use super::{
-    access, assign, audit, brandings, categories, frame, home, manuals, portals, search, stays, steps, submissions, translations, webhooks,
+    access, assign, audit, brandings, calendars, categories, frame, home, manuals, portals,
+    records, search, stays, steps, submissions, translations, webhooks,
 };
 
-/// Every screen, in the order in which the navigation has them.
+/// All screens, in the order of the navigation.
 pub static SCREENS: &[&Screen] = &[
     &home::SCREEN,
     &submissions::SCREEN,
     &stays::SCREEN,
+    &records::SCREEN,
     &portals::SCREEN,
     &brandings::SCREEN,
     &steps::SCREEN,
     &manuals::SCREEN,
     &categories::SCREEN,
     &translations::SCREEN,
+    &calendars::SCREEN,
     &webhooks::SCREEN,
     &access::SCREEN,
     &audit::SCREEN,
@@ -30,65 +33,95 @@ pub static SCREENS: &[&Screen] = &[
     &frame::SCREEN,
 ];
 
-/// What is shown of one subject: some pages, and a place in the navigation.
+/// A subject of the console: its pages, and its place in the navigation.
 pub struct Screen {
-    /// Where it begins, below the console; empty for the first page.
+    /// The path of its first page, below the console. Empty for the home page.
     pub path: &'static str,
-    /// Its icon, by its name.
+    /// The name of its icon.
     pub icon: &'static str,
-    /// What the navigation calls it.
+    /// Its label in the navigation.
     pub title: fn(&Words) -> &'static str,
-    /// Under which heading it stands there.
+    /// Its group in the navigation.
     pub group: Group,
-    /// The operation without which there is nothing to see: whoever may not ask for it is not shown the way. Everybody is where there is
-    /// none.
+    /// The operation that the screen needs. The navigation hides the screen from members who may
+    /// not call it. `None` shows the screen to everybody.
     pub needs: Option<&'static str>,
-    /// Its pages.
     pub pages: &'static [Page],
 }
 
-/// The headings of the navigation.
+/// The groups of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Nowhere: there is another way to it.
+    /// Not in the navigation: other pages link to it.
     Hidden,
-    /// What is to be done.
+    /// Daily work.
     Today,
-    /// What guests get.
+    /// The settings of the guests' pages.
     Setup,
-    /// What goes out and who comes in.
+    /// Webhooks, access and the audit log.
     Organization,
 }
 
-/// How a page answers.
+/// The answer of a page.
 pub type Answering<'v> = BoxFuture<'v, Result<Response, Refusal>>;
 
-/// A page: an address, and what is answered there.
+/// A page: its method and path, and the function that answers.
 pub struct Page {
-    /// By what the log names it.
+    /// Its name in the log.
     pub name: &'static str,
-    /// GET, or POST for what a form is sent to.
+    /// GET, or POST for a form.
     pub method: Method,
-    /// Below the console, with `{id}` for what the path names.
+    /// The path below the console, with `{id}` for an id.
     pub path: &'static str,
-    /// The operations without which nothing is done; to see something, besides that of its screen.
+    /// The operations that the page needs. A GET page also needs the operation of its screen.
     pub needs: &'static [&'static str],
-    /// What is answered.
+    /// Whether its form has a file.
+    pub takes_file: bool,
+    /// The function that answers.
     pub run: for<'v> fn(&'v Visit) -> Answering<'v>,
 }
 
 impl Page {
-    /// A page to look at.
-    pub const fn get(name: &'static str, path: &'static str, run: for<'v> fn(&'v Visit) -> Answering<'v>) -> Self {
-        Self { name, method: Method::GET, path, needs: &[], run }
+    /// Makes a page that shows something.
+    pub const fn get(
+        name: &'static str,
+        path: &'static str,
+        run: for<'v> fn(&'v Visit) -> Answering<'v>,
+    ) -> Self {
+        Self {
+            name,
+            method: Method::GET,
+            path,
+            needs: &[],
+            takes_file: false,
+            run,
+        }
     }
 
-    /// Where a form is sent.
-    pub const fn post(name: &'static str, path: &'static str, run: for<'v> fn(&'v Visit) -> Answering<'v>) -> Self {
-        Self { name, method: Method::POST, path, needs: &[], run }
+    /// Makes a page that receives a form.
+    pub const fn post(
+        name: &'static str,
+        path: &'static str,
+        run: for<'v> fn(&'v Visit) -> Answering<'v>,
+    ) -> Self {
+        Self {
+            name,
+            method: Method::POST,
+            path,
+            needs: &[],
+            takes_file: false,
+            run,
+        }
     }
 
-    /// With operations that it cannot do without.
+    /// Adds a file to the form.
+    #[must_use]
+    pub const fn taking_file(mut self) -> Self {
+        self.takes_file = true;
+        self
+    }
+
+    /// Sets the operations that the page needs.
     #[must_use]
     pub const fn needing(mut self, needs: &'static [&'static str]) -> Self {
         self.needs = needs;
@@ -96,39 +129,59 @@ impl Page {
     }
 }
 
-/// A page of the console, for whoever goes through all of them.
+/// A page of the console, for code that visits all pages.
 #[derive(Debug, Clone)]
 pub struct Address {
-    /// By what the log names it.
+    /// Its name in the log.
     pub name: &'static str,
-    /// GET, or POST for what a form is sent to.
+    /// GET, or POST for a form.
     pub method: Method,
-    /// From the root, with `{id}` for what the path names.
+    /// The path from the root, with `{id}` for an id.
     pub path: String,
-    /// The operations that it cannot do without.
+    /// The operations that the page needs.
     pub needs: Vec<&'static str>,
-    /// Whether the navigation leads there.
+    /// Whether the navigation links to it.
     pub is_in_navigation: bool,
 }
 
-/// Every page that there is.
+/// Returns all pages.
 pub fn addresses() -> impl Iterator<Item = Address> {
     let of = |screen: &'static Screen, page: &'static Page| Address {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
-        // A form says itself what it takes: whoever may not read a list may well add to it.
-        needs: screen.needs.iter().filter(|_| page.method == Method::GET).chain(page.needs).copied().collect(),
-        is_in_navigation: screen.group != Group::Hidden && page.method == Method::GET && page.path == screen.path,
+        // A form lists its own needs: a member without access to a list may still be allowed to add
+        // to it.
+        needs: screen
+            .needs
+            .iter()
+            .filter(|_| page.method == Method::GET)
+            .chain(page.needs)
+            .copied()
+            .collect(),
+        is_in_navigation: screen.group != Group::Hidden
+            && page.method == Method::GET
+            && page.path == screen.path,
     };
-    SCREENS.iter().flat_map(move |screen| screen.pages.iter().map(move |page| of(screen, page)))
+    SCREENS
+        .iter()
+        .flat_map(move |screen| screen.pages.iter().map(move |page| of(screen, page)))
 }
 
-/// The address of a thing on the page of this path; none where there is no such page, or none for the member.
+/// Returns the address of a resource on the page with this path. Returns `None` if there is no such
+/// page, or if the member may not open it.
 pub fn way(visit: &Visit, path: &str, id: &str) -> Option<String> {
-    let pages = SCREENS.iter().flat_map(|screen| screen.pages.iter().map(move |page| (screen, page)));
-    let (screen, page) = pages.into_iter().find(|(_, page)| page.method == Method::GET && page.path == path)?;
-    let is_for_them = screen.needs.iter().chain(page.needs).all(|needs| visit.may(needs));
+    let pages = SCREENS
+        .iter()
+        .flat_map(|screen| screen.pages.iter().map(move |page| (screen, page)));
+    let (screen, page) = pages
+        .into_iter()
+        .find(|(_, page)| page.method == Method::GET && page.path == path)?;
+    let is_for_them = screen
+        .needs
+        .iter()
+        .chain(page.needs)
+        .all(|needs| visit.may(needs));
     is_for_them.then(|| visit.address(&path.replace("{id}", id)))
 }
 
@@ -142,32 +195,51 @@ mod tests {
     use crate::app::app;
 
     #[test]
-    fn addresses_and_names_are_told_apart() {
+    fn addresses_and_names_of_pages_are_unique() {
         let pages = || SCREENS.iter().flat_map(|screen| screen.pages);
-        let addresses: BTreeSet<_> = pages().map(|page| (page.method.as_str(), page.path)).collect();
+        let addresses: BTreeSet<_> = pages()
+            .map(|page| (page.method.as_str(), page.path))
+            .collect();
         let names: BTreeSet<_> = pages().map(|page| page.name).collect();
-        assert_eq!((addresses.len(), names.len()), (pages().count(), pages().count()));
+        assert_eq!(
+            (addresses.len(), names.len()),
+            (pages().count(), pages().count())
+        );
     }
 
     #[test]
-    fn what_a_screen_needs_is_an_operation() {
+    fn every_operation_that_a_screen_needs_exists() {
         for operation in addresses().flat_map(|address| address.needs) {
             assert!(app().operation(operation).is_some(), "{operation}");
         }
     }
 
-    /// So that the matrix of permissions knows who is refused; what is sent to the others changes nothing for anybody.
+    /// The permission tests use these names to know who is refused. The two forms without a write
+    /// change nothing for anybody.
     #[test]
-    fn what_a_form_writes_is_named() {
-        let writes = |id: &str| app().operation(id).is_some_and(|operation| operation.effect == Effect::Write);
-        let silent = addresses().filter(|address| address.method == Method::POST && !address.needs.iter().any(|id| writes(id)));
-        assert_eq!(silent.map(|address| address.name).collect::<Vec<_>>(), ["renderOnScreen", "chooseConsoleLanguage"]);
+    fn every_form_except_two_names_a_write_operation() {
+        let writes = |id: &str| {
+            app()
+                .operation(id)
+                .is_some_and(|operation| operation.effect == Effect::Write)
+        };
+        let silent = addresses().filter(|address| {
+            address.method == Method::POST && !address.needs.iter().any(|id| writes(id))
+        });
+        assert_eq!(
+            silent.map(|address| address.name).collect::<Vec<_>>(),
+            ["renderOnScreen", "chooseConsoleLanguage"]
+        );
     }
 
     #[test]
     fn every_screen_has_an_icon() {
         for screen in SCREENS {
-            assert!(!crate::page::icon(screen.icon).is_empty(), "{}", screen.icon);
+            assert!(
+                !crate::page::icon(screen.icon).is_empty(),
+                "{}",
+                screen.icon
+            );
         }
     }
 }

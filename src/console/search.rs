@@ -1,4 +1,4 @@
-//! What is found by its name, sorted by what it is, each with the way to its screen.
+//! Search results by name, grouped by type, each with a link to its page.
 
 use askama::Template;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use super::when;
 use super::words::Words;
 use crate::words::fill;
 
-/// The screen; the box above every screen leads to it.
+/// The search screen. The search field of every page leads to it.
 pub static SCREEN: Screen = Screen {
     path: "/search",
     icon: "search",
@@ -23,21 +23,42 @@ pub static SCREEN: Screen = Screen {
     pages: &[Page::get("getSearchScreen", "/search", show)],
 };
 
-/// What stands between the guest, the flat and the day in the name of a stay.
+/// The separator between guest, flat and day in the name of a stay.
 const BETWEEN: &str = " · ";
-/// Results of one search.
+/// Maximum number of results.
 const MOST: usize = 50;
 
-/// What can be found: its type, what several are called, and the page of one, where it has one.
-type Kind = (&'static str, fn(&Words) -> &'static str, Option<&'static str>);
+/// A type of result: its name in the interface, the title of its group, and the page of one result
+/// if the type has one.
+type Kind = (
+    &'static str,
+    fn(&Words) -> &'static str,
+    Option<&'static str>,
+);
 
 const KINDS: [Kind; 9] = [
-    ("reservation", |words| words.search.reservation, Some("/stays/{id}")),
-    ("precheck_step", |words| words.search.precheck_step, Some("/steps/{id}")),
+    (
+        "reservation",
+        |words| words.search.reservation,
+        Some("/stays/{id}"),
+    ),
+    (
+        "precheck_step",
+        |words| words.search.precheck_step,
+        Some("/steps/{id}"),
+    ),
     ("manual", |words| words.search.manual, Some("/manuals/{id}")),
-    ("manual_category", |words| words.search.manual_category, Some("/categories/{id}")),
+    (
+        "manual_category",
+        |words| words.search.manual_category,
+        Some("/categories/{id}"),
+    ),
     ("portal", |words| words.search.portal, Some("/portals/{id}")),
-    ("portal_branding", |words| words.search.portal_branding, Some("/brandings/{id}")),
+    (
+        "portal_branding",
+        |words| words.search.portal_branding,
+        Some("/brandings/{id}"),
+    ),
     ("property", |words| words.search.property, None),
     ("property_group", |words| words.search.property_group, None),
     ("tag", |words| words.search.tag, None),
@@ -51,7 +72,7 @@ struct Found {
     name: String,
 }
 
-/// What was found of a sort: its name, and where it is.
+/// A group of results of one type: name and address of each.
 struct Sort {
     title: &'static str,
     found: Vec<(String, Option<String>)>,
@@ -67,9 +88,14 @@ struct Shown<'v> {
     is_cut: bool,
 }
 
-/// What something is called; a stay has the day of its arrival at the end.
+/// Returns the name of a result. The name of a stay ends with the day of its arrival, which is
+/// formatted.
 fn called(visit: &Visit, found: &Found) -> String {
-    match found.name.rsplit_once(BETWEEN).filter(|_| found.kind == "reservation") {
+    match found
+        .name
+        .rsplit_once(BETWEEN)
+        .filter(|_| found.kind == "reservation")
+    {
         Some((name, day)) => format!("{name}{BETWEEN}{}", when::day(visit, day)),
         None => found.name.clone(),
     }
@@ -77,9 +103,14 @@ fn called(visit: &Visit, found: &Found) -> String {
 
 fn place(visit: &Visit, page: Option<&str>, found: &Found) -> Option<String> {
     if found.kind == "property" {
-        // A flat has no screen of its own; its stays have.
-        let query = [("flat", found.name.as_str()), ("propertyId", found.id.as_str())];
-        return visit.may(stays::LIST).then(|| visit.address_with(stays::SCREEN.path, &query));
+        // A flat has no page, so the link leads to its stays.
+        let query = [
+            ("flat", found.name.as_str()),
+            ("propertyId", found.id.as_str()),
+        ];
+        return visit
+            .may(stays::LIST)
+            .then(|| visit.address_with(stays::SCREEN.path, &query));
     }
     way(visit, page?, &found.id)
 }
@@ -88,16 +119,40 @@ fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.search;
         let query = visit.asks("query").unwrap_or_default().trim().to_owned();
-        let found: Vec<Found> =
-            if query.is_empty() { Vec::new() } else { visit.get("search", json!({ "query": query, "limit": MOST })).await? };
+        let found: Vec<Found> = if query.is_empty() {
+            Vec::new()
+        } else {
+            visit
+                .get("search", json!({ "query": query, "limit": MOST }))
+                .await?
+        };
         let sort = |(kind, title, page): Kind| {
             let of_kind = found.iter().filter(|found| found.kind == kind);
-            Sort { title: title(visit.words), found: of_kind.map(|found| (called(visit, found), place(visit, page, found))).collect() }
+            Sort {
+                title: title(visit.words),
+                found: of_kind
+                    .map(|found| (called(visit, found), place(visit, page, found)))
+                    .collect(),
+            }
         };
-        let sorts: Vec<Sort> = KINDS.map(sort).into_iter().filter(|sort| !sort.found.is_empty()).collect();
-        let title = if query.is_empty() { words.search.to_owned() } else { fill(words.for_what, &[("query", &query)]) };
+        let sorts: Vec<Sort> = KINDS
+            .map(sort)
+            .into_iter()
+            .filter(|sort| !sort.found.is_empty())
+            .collect();
+        let title = if query.is_empty() {
+            words.search.to_owned()
+        } else {
+            fill(words.for_what, &[("query", &query)])
+        };
         let is_cut = found.len() == MOST;
-        let page = Shown { frame: Frame::new(visit, title), path: visit.address(SCREEN.path), query, sorts, is_cut };
+        let page = Shown {
+            frame: Frame::new(visit, title),
+            path: visit.address(SCREEN.path),
+            query,
+            sorts,
+            is_cut,
+        };
         Ok(reply::of(visit, 200, &page))
     })
 }

@@ -1,26 +1,30 @@
-//! What guests hand in: the list, one of them with its answers and files, and what staff decide of it.
+//! The pre-check-in submissions of guests: the list, a single one with its answers and files, and
+//! the decision of the staff.
 
 use std::collections::{BTreeSet, HashMap};
 
 use askama::Template;
 use axum::response::Response;
+use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::answers::{self, Given};
 use super::audit::Changed;
-use super::flats::Wanted;
+use super::charges::StayCharges;
+use super::flats::{self, Wanted};
 use super::frame::{Done, Frame};
+use super::labels;
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
 use super::when::{self, When};
-use crate::words::fill;
+use crate::words::{fill, own_name};
 
-/// The screen.
+/// The screen of the submissions.
 pub static SCREEN: Screen = Screen {
     path: "/submissions",
     icon: "clipboard-check",
@@ -29,11 +33,20 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getSubmissionsScreen", "/submissions", list),
-        Page::get("getSubmissionScreen", "/submissions/{id}", show).needing(&["getPrecheckinSubmission"]),
-        Page::post("approveSubmissionOnScreen", "/submissions/{id}/approve", approve)
-            .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
-        Page::post("requestChangesOnScreen", "/submissions/{id}/changes", request_changes)
-            .needing(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
+        Page::get("getSubmissionScreen", "/submissions/{id}", show)
+            .needing(&["getPrecheckinSubmission"]),
+        Page::post(
+            "approveSubmissionOnScreen",
+            "/submissions/{id}/approve",
+            approve,
+        )
+        .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
+        Page::post(
+            "requestChangesOnScreen",
+            "/submissions/{id}/changes",
+            request_changes,
+        )
+        .needing(&["getPrecheckinSubmission", "requestPrecheckinChanges"]),
     ],
 };
 
@@ -42,10 +55,13 @@ const READ: &str = "getPrecheckinSubmission";
 const APPROVE: &str = "approvePrecheckin";
 const REQUEST: &str = "requestPrecheckinChanges";
 
-/// What a list is kept to, in the order of the tabs; everything has no name.
+/// The sentence of the interface on a background check that failed.
+const FAILED: &str = "The background check failed.";
+
+/// The filters of the list by status, in the order of the tabs.
 const STATUSES: [&str; 4] = ["in_review", "changes_requested", "approved", "all"];
 
-/// What a guest handed in, as it is answered.
+/// A submission, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Submission {
@@ -60,10 +76,36 @@ pub struct Submission {
     decided_by: Option<String>,
     message: Option<String>,
     #[serde(default)]
+    open_steps: Vec<Uuid>,
+    #[serde(default)]
     steps: Vec<Step>,
+    #[serde(default)]
+    flags: Vec<Flag>,
 }
 
-/// A step, and what was given.
+/// A reason to look at a submission.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Flag {
+    step_id: Uuid,
+    kind: String,
+    key: Option<String>,
+    message: String,
+}
+
+/// The proof of an accepted agreement.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Acceptance {
+    accepted_at: String,
+    text_sha256: Option<String>,
+    language: Option<String>,
+    signed_name: Option<String>,
+    text: Option<String>,
+    is_current: bool,
+}
+
+/// A step, and the answers of the guest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Step {
@@ -71,17 +113,20 @@ struct Step {
     step_type: String,
     title: String,
     is_shown: bool,
+    state: String,
     is_complete: bool,
     is_open: bool,
     #[serde(default)]
     answers: Value,
+    #[serde(default)]
+    acceptance: Option<Acceptance>,
     #[serde(default)]
     files: Option<Vec<File>>,
     #[serde(default)]
     progress: Option<Progress>,
 }
 
-/// How a step stands that another system carries out.
+/// The progress of a step that another system carries out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Progress {
@@ -91,7 +136,7 @@ struct Progress {
     currency: Option<String>,
 }
 
-/// A file that was handed in.
+/// A file that the guest uploaded.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct File {
@@ -103,15 +148,31 @@ struct File {
 }
 
 impl Submission {
-    /// What is known of a stay's.
+    /// Reads the submission of a stay.
     pub async fn read(visit: &Visit, reservation: Uuid) -> Result<Self, Refusal> {
-        visit.get(READ, json!({ "id": reservation, "language": visit.language })).await
+        visit
+            .get(
+                READ,
+                json!({ "id": reservation, "language": visit.language }),
+            )
+            .await
     }
 
-    /// How many of the steps that are asked are complete, and how many are asked.
+    /// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
+    pub fn opened(&self, visit: &Visit) -> Option<String> {
+        let count = self.open_steps.len();
+        let words = &visit.words.submissions;
+        (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
+    }
+
+    /// Returns the number of complete steps and the number of all steps, among those that are shown
+    /// to the guest.
     pub fn progress(&self) -> (usize, usize) {
         let asked = || self.steps.iter().filter(|step| step.is_shown);
-        (asked().filter(|step| step.is_complete).count(), asked().count())
+        (
+            asked().filter(|step| step.is_complete).count(),
+            asked().count(),
+        )
     }
 }
 
@@ -120,6 +181,8 @@ pub struct Row {
     pub guest: String,
     pub about: String,
     pub since: Option<When>,
+    /// A sentence on the steps that are open to the guest again.
+    pub opened: Option<String>,
     pub status: (&'static str, &'static str),
     pub way: String,
 }
@@ -127,11 +190,21 @@ pub struct Row {
 impl Row {
     pub fn of(visit: &Visit, one: &Submission) -> Self {
         let words = &visit.words.submissions;
-        let flat = one.property_name.clone().unwrap_or_else(|| words.no_flat.to_owned());
+        let flat = one
+            .property_name
+            .clone()
+            .unwrap_or_else(|| words.no_flat.to_owned());
         Self {
-            guest: one.guest_name.clone().unwrap_or_else(|| words.unknown_guest.to_owned()),
-            about: format!("{flat} · {}", fill(words.arrives, &[("day", &when::day(visit, &one.check_in))])),
+            guest: one
+                .guest_name
+                .clone()
+                .unwrap_or_else(|| words.unknown_guest.to_owned()),
+            about: format!(
+                "{flat} · {}",
+                fill(words.arrives, &[("day", &when::day(visit, &one.check_in))])
+            ),
             since: when::maybe(visit, one.submitted_at.as_deref()),
+            opened: one.opened(visit),
             status: words.status(&one.status),
             way: visit.address(&format!("/submissions/{}", one.reservation_id)),
         }
@@ -142,7 +215,7 @@ impl Row {
 #[template(path = "console/submissions.html")]
 struct List<'v> {
     frame: Frame<'v>,
-    /// What the list may be kept to: what it is called, where it is, whether it is shown.
+    /// The tabs: label, address, and whether the tab is selected.
     tabs: Vec<(&'static str, String, bool)>,
     path: String,
     status: &'static str,
@@ -155,9 +228,13 @@ fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.submissions;
         let asked = visit.asks("status").unwrap_or_default();
-        let status = STATUSES.into_iter().find(|status| *status == asked).unwrap_or(STATUSES[0]);
+        let status = STATUSES
+            .into_iter()
+            .find(|status| *status == asked)
+            .unwrap_or(STATUSES[0]);
         let flat = Wanted::of(visit, SCREEN.path).await?;
-        let mut arguments = json!({ "limit": ROWS, "offset": Paging::offset(visit), "propertyId": flat.id });
+        let mut arguments =
+            json!({ "limit": ROWS, "offset": Paging::offset(visit), "propertyId": flat.id });
         if status != "all" {
             arguments["status"] = status.into();
         }
@@ -169,10 +246,22 @@ fn list(visit: &Visit) -> Answering<'_> {
         };
         let tab = |known: &'static str| {
             let id = flat.id.map(|id| id.to_string()).unwrap_or_default();
-            let query: [(&str, &str); 3] = [("status", known), ("flat", &flat.text), ("propertyId", &id)];
-            let query: Vec<_> = query.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-            let called = if known == "all" { words.all } else { words.status(known).0 };
-            (called, visit.address_with(SCREEN.path, &query), known == status)
+            let query: [(&str, &str); 3] =
+                [("status", known), ("flat", &flat.text), ("propertyId", &id)];
+            let query: Vec<_> = query
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .collect();
+            let called = if known == "all" {
+                words.all
+            } else {
+                words.status(known).0
+            };
+            (
+                called,
+                visit.address_with(SCREEN.path, &query),
+                known == status,
+            )
         };
         let page = List {
             frame: Frame::new(visit, words.submissions),
@@ -194,14 +283,47 @@ struct ShownStep {
     state: (&'static str, &'static str),
     is_shown: bool,
     is_open: bool,
-    /// Whether another system carries it out, and has said nothing of it.
+    /// Whether another system carries out the step and has not reported any progress.
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
     given: Vec<Given>,
     is_cut: bool,
+    acceptance: Option<ShownAcceptance>,
     files: Vec<ShownFile>,
-    /// Whether it is ticked to be opened again.
+    /// Whether the member ticked it to be reopened.
     is_ticked: bool,
+}
+
+/// The recorded proof of an accepted agreement.
+struct ShownAcceptance {
+    when: When,
+    /// A line about the text.
+    about: Option<String>,
+    signed_name: Option<String>,
+    /// The accepted text.
+    text: Option<String>,
+    /// Whether today's text is another one.
+    is_outdated: bool,
+}
+
+/// A flag on the page: the title of its step, and the reason.
+struct ShownFlag {
+    step: Option<String>,
+    said: String,
+}
+
+fn shown_flag(visit: &Visit, flag: &Flag, steps: &[Step]) -> ShownFlag {
+    let words = &visit.words.submissions;
+    let step = steps.iter().find(|step| step.id == flag.step_id);
+    ShownFlag {
+        step: step.map(|step| step.title.clone()),
+        said: match (flag.kind.as_str(), &flag.key) {
+            ("step", _) => words.flag_step.to_owned(),
+            ("check", Some(check)) => labels::label(visit.language, check),
+            ("external", _) if flag.message == FAILED => words.flag_failed.to_owned(),
+            _ => flag.message.clone(),
+        },
+    }
 }
 
 struct ShownProgress {
@@ -222,60 +344,88 @@ struct Shown<'v> {
     frame: Frame<'v>,
     one: Submission,
     status: (&'static str, &'static str),
+    /// A sentence on the steps that are open to the guest again.
+    opened: Option<String>,
     arrival: String,
     submitted: Option<When>,
     decided: Option<When>,
     decided_by: Option<String>,
     stay: String,
     steps: Vec<ShownStep>,
-    /// Where it is decided, where the member may and there is something to decide.
-    decide: Option<(String, String)>,
+    flags: Vec<ShownFlag>,
+    /// The address of the approval. `None` if there is nothing to decide or the member may not
+    /// decide.
+    approve: Option<String>,
+    /// The address of a request for changes. It is possible for an approved submission too, until
+    /// the guest has arrived.
+    ask: Option<String>,
     message: String,
     problem: Option<Problem>,
     is_kept: bool,
     key: String,
+    charges: Option<StayCharges>,
     changed: Option<Changed>,
 }
 
-/// Why something was not done: in the words of the page, and in those of the interface.
+/// The reason of a failure: a sentence of the page, and the messages of the interface.
 struct Problem {
     text: &'static str,
     said: Vec<String>,
 }
 
 impl Problem {
-    fn of(visit: &Visit, refusal: &Refusal) -> Self {
+    fn of(visit: &Visit, refusal: &Refusal, status: &str) -> Self {
         let words = visit.words;
         let text = match refusal.status {
             400 => words.submissions.is_wrong,
             404 => words.submissions.step_gone,
+            409 if status == "approved" => words.submissions.has_arrived,
             409 => words.submissions.not_in_review,
             429 => words.frame.too_many_text,
             403 => words.frame.not_allowed_text,
             _ => words.frame.unavailable_text,
         };
-        Self { text, said: refusal.sentences(visit) }
+        Self {
+            text,
+            said: refusal.sentences(visit),
+        }
     }
 }
 
-/// Whether another system carries a step out.
+/// Returns whether another system carries out a type of step.
 fn is_elsewhere(step_type: &str) -> bool {
-    ["identity_check", "background_check", "authority_reporting", "mandatory_fee", "damage_deposit", "screen_and_protect"]
-        .contains(&step_type)
+    [
+        "identity_check",
+        "background_check",
+        "authority_reporting",
+        "mandatory_fee",
+        "damage_deposit",
+        "screen_and_protect",
+    ]
+    .contains(&step_type)
 }
 
-fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>, waivers: &HashMap<String, String>) -> ShownStep {
+fn shown_step(
+    visit: &Visit,
+    step: &Step,
+    ticked: &BTreeSet<&str>,
+    waivers: &HashMap<String, String>,
+) -> ShownStep {
     let words = &visit.words.submissions;
     let (given, is_cut) = answers::given(visit, &step.answers, waivers);
     let progress = |progress: &Progress| ShownProgress {
         standing: words.standing(&progress.status),
         message: progress.message.clone(),
-        amount: progress.amount_cents.map(|cents| visit.dates().money(cents, progress.currency.as_deref())),
+        amount: progress
+            .amount_cents
+            .map(|cents| visit.dates().money(cents, progress.currency.as_deref())),
     };
     let file = |file: &File| ShownFile {
         name: file.name.clone(),
         about: [
-            file.document_type.as_deref().map(|kind| answers::document(visit, kind)),
+            file.document_type
+                .as_deref()
+                .map(|kind| answers::document(visit, kind)),
             Some(file.content_type.clone()),
             Some(visit.dates().size(file.size)),
         ]
@@ -288,64 +438,126 @@ fn shown_step(visit: &Visit, step: &Step, ticked: &BTreeSet<&str>, waivers: &Has
     let id = step.id.to_string();
     ShownStep {
         title: step.title.clone(),
-        state: if step.is_complete { (words.complete, "on") } else { (words.incomplete, "") },
+        state: words.state(&step.state),
         is_shown: step.is_shown,
         is_open: step.is_open,
         is_elsewhere: is_elsewhere(&step.step_type) && step.progress.is_none(),
         progress: step.progress.as_ref().map(progress),
         given,
         is_cut,
+        acceptance: step.acceptance.as_ref().map(|accepted| {
+            let text = accepted
+                .language
+                .as_deref()
+                .zip(accepted.text_sha256.as_deref());
+            let about = text.map(|(language, hash)| {
+                let values = [("language", own_name(language)), ("hash", hash)];
+                fill(words.accepted_text, &values)
+            });
+            ShownAcceptance {
+                when: when::moment(visit, &accepted.accepted_at),
+                about,
+                signed_name: accepted.signed_name.clone(),
+                text: accepted.text.clone(),
+                is_outdated: !accepted.is_current,
+            }
+        }),
         files: step.files.iter().flatten().map(file).collect(),
         is_ticked: ticked.contains(id.as_str()),
         id,
     }
 }
 
-/// The page of a submission; with what was typed, and why it was refused.
+/// Shows a submission. After a refusal, the page contains the typed values and the reason.
 async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
     let words = &visit.words.submissions;
     let one = Submission::read(visit, visit.named("id")?).await?;
-    let ticked: BTreeSet<&str> = visit.fields.iter().filter(|(name, _)| name == "step").map(|(_, value)| value.as_str()).collect();
+    let ticked: BTreeSet<&str> = visit
+        .fields
+        .iter()
+        .filter(|(name, _)| name == "step")
+        .map(|(_, value)| value.as_str())
+        .collect();
     let waivers = answers::waivers(visit, one.steps.iter().map(|step| &step.answers)).await;
     let path = format!("/submissions/{}", one.reservation_id);
     let is_kept = !visit.fields.is_empty() && !visit.may_write();
-    // What was typed stays, whatever has become of the submission.
-    let may_decide = visit.may(APPROVE) && visit.may(REQUEST) && (one.status == "in_review" || refused.is_some() || is_kept);
-    let guest = one.guest_name.clone().unwrap_or_else(|| words.unknown_guest.to_owned());
+    // The typed decision stays, even if the status has changed.
+    let is_typed = refused.is_some() || is_kept;
+    let may_decide = visit.may(APPROVE) && visit.may(REQUEST);
+    let is_approved_ahead = one.status == "approved" && {
+        let zone = flats::zone(visit, one.property_id).await;
+        let today = visit.service.clock.now().to_zoned(zone).date();
+        one.check_in.parse().is_ok_and(|day: Date| day >= today)
+    };
+    let is_waiting = one.status == "in_review" || is_typed;
+    let guest = one
+        .guest_name
+        .clone()
+        .unwrap_or_else(|| words.unknown_guest.to_owned());
     let page = Shown {
         frame: Frame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
         status: words.status(&one.status),
+        opened: one.opened(visit),
         arrival: when::day(visit, &one.check_in),
         submitted: when::maybe(visit, one.submitted_at.as_deref()),
         decided: when::maybe(visit, one.decided_at.as_deref()),
-        decided_by: one.decided_by.as_ref().map(|name| fill(words.decided_by, &[("name", name)])),
+        decided_by: one
+            .decided_by
+            .as_ref()
+            .map(|name| fill(words.decided_by, &[("name", name)])),
         stay: visit.address(&format!("/stays/{}", one.reservation_id)),
-        steps: one.steps.iter().map(|step| shown_step(visit, step, &ticked, &waivers)).collect(),
-        decide: may_decide.then(|| (visit.address(&format!("{path}/approve")), visit.address(&format!("{path}/changes")))),
+        steps: one
+            .steps
+            .iter()
+            .map(|step| shown_step(visit, step, &ticked, &waivers))
+            .collect(),
+        flags: one
+            .flags
+            .iter()
+            .map(|flag| shown_flag(visit, flag, &one.steps))
+            .collect(),
+        approve: (may_decide && is_waiting && !is_approved_ahead)
+            .then(|| visit.address(&format!("{path}/approve"))),
+        ask: (may_decide && (is_waiting || is_approved_ahead))
+            .then(|| visit.address(&format!("{path}/changes"))),
         message: visit.sent("message").unwrap_or_default().to_owned(),
-        problem: refused.as_ref().map(|refusal| Problem::of(visit, refusal)),
+        problem: refused
+            .as_ref()
+            .map(|refusal| Problem::of(visit, refusal, &one.status)),
         is_kept,
         key: visit.new_key(),
+        charges: StayCharges::of(visit, one.reservation_id).await,
         changed: Changed::of(visit, one.reservation_id).await,
         one,
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(page(visit, None))
 }
 
-/// Sends a decision: on to the submission, or back to the form with what is wrong.
+/// Sends a decision. Afterwards the submission is shown, or the form again with the problem.
 async fn decide(visit: &Visit, operation: &str, arguments: Value) -> Result<Response, Refusal> {
     let id = visit.named("id")?;
     if !visit.may_write() {
         return page(visit, None).await;
     }
-    match visit.create::<Value>(operation, arguments, &visit.key(operation)).await {
-        Ok(_) => Ok(reply::done(visit, &format!("/submissions/{id}"), Done::Saved)),
+    match visit
+        .create::<Value>(operation, arguments, &visit.key(operation))
+        .await
+    {
+        Ok(_) => Ok(reply::done(
+            visit,
+            &format!("/submissions/{id}"),
+            Done::Saved,
+        )),
         Err(refusal) if refusal.status == 401 => Err(refusal),
-        // A submission that is not there is a page that is not there.
+        // If the submission does not exist, `page` answers 404.
         Err(refusal) => page(visit, Some(refusal)).await,
     }
 }
@@ -356,8 +568,18 @@ fn approve(visit: &Visit) -> Answering<'_> {
 
 fn request_changes(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let steps: Vec<&str> = visit.fields.iter().filter(|(name, _)| name == "step").map(|(_, value)| value.as_str()).collect();
+        let steps: Vec<&str> = visit
+            .fields
+            .iter()
+            .filter(|(name, _)| name == "step")
+            .map(|(_, value)| value.as_str())
+            .collect();
         let message = visit.sent("message").unwrap_or_default();
-        decide(visit, REQUEST, json!({ "id": visit.named("id")?, "stepIds": steps, "message": message })).await
+        decide(
+            visit,
+            REQUEST,
+            json!({ "id": visit.named("id")?, "stepIds": steps, "message": message }),
+        )
+        .await
     })
 }

@@ -1,4 +1,5 @@
-//! Texts in every language: those of each sort of thing, and one of them in all languages, edited where it stands.
+//! The texts in every language: a list for each kind of resource, and a page that edits one text in
+//! all languages.
 
 use std::collections::HashMap;
 
@@ -12,6 +13,7 @@ use super::frame::{Done, Frame};
 use super::labels;
 use super::meanwhile::{Fate, fate};
 use super::paging::{Paging, ROWS};
+use super::placeholders::{Placeholders, TextPreview};
 use super::refusal::Refusal;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
@@ -21,7 +23,7 @@ use super::words::Words;
 use crate::translations::ENGLISH;
 use crate::words::own_name;
 
-/// The screen.
+/// The screen of the translations.
 pub static SCREEN: Screen = Screen {
     path: "/translations",
     icon: "languages",
@@ -31,11 +33,16 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         Page::get("getTranslationsScreen", "/translations", list),
         Page::get("getTranslationScreen", "/translations/{id}", show),
-        Page::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&["listTranslationEntries", "setTranslationEntry"]),
+        Page::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&[
+            "listTranslationEntries",
+            "setTranslationEntry",
+            "deleteTranslationEntry",
+        ]),
     ],
 };
 
-/// Things that have texts: of which source table, what lists them, and what they are called by.
+/// A kind of resource that has texts: its source table, the operation that lists the resources, and
+/// the field with their name.
 struct Source {
     word: &'static str,
     table: &'static str,
@@ -45,7 +52,13 @@ struct Source {
 }
 
 static SOURCES: [Source; 6] = [
-    Source { word: "manuals", table: "manual", list: "listPortalManuals", called: "nickname", title: |words| words.manuals.manuals },
+    Source {
+        word: "manuals",
+        table: "manual",
+        list: "listPortalManuals",
+        called: "nickname",
+        title: |words| words.manuals.manuals,
+    },
     Source {
         word: "categories",
         table: "manual_category",
@@ -67,7 +80,13 @@ static SOURCES: [Source; 6] = [
         called: "nickname",
         title: |words| words.steps.questions,
     },
-    Source { word: "portals", table: "portal_settings", list: "listPortals", called: "name", title: |words| words.portals.portals },
+    Source {
+        word: "portals",
+        table: "portal_settings",
+        list: "listPortals",
+        called: "name",
+        title: |words| words.portals.portals,
+    },
     Source {
         word: "brandings",
         table: "portal_branding",
@@ -77,10 +96,10 @@ static SOURCES: [Source; 6] = [
     },
 ];
 
-/// Characters of a text that are shown in the list.
+/// Maximum length of a text in the list, in characters.
 const SHOWN: usize = 160;
 
-/// A text that guests read, as it is answered.
+/// A text that guests read, as `listShownTexts` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Text {
@@ -90,9 +109,10 @@ struct Text {
     language: String,
     text: String,
     is_machine_translated: bool,
+    is_outdated: bool,
 }
 
-/// A text in the list.
+/// A text, as the page of the list shows it.
 struct Line {
     way: String,
     thing: String,
@@ -101,9 +121,10 @@ struct Line {
     text: String,
     is_missing: bool,
     is_machine: bool,
+    is_outdated: bool,
 }
 
-/// A choice: its value, what it is called, whether it is chosen.
+/// An option: value, label, and whether it is chosen.
 type Choice = (String, String, bool);
 
 #[derive(Template)]
@@ -114,25 +135,44 @@ struct List<'v> {
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
     languages: Vec<Choice>,
-    /// Whether only what is to be translated is shown.
+    /// Whether only unfinished texts are shown.
     is_todo: bool,
     lines: Vec<Line>,
     paging: Paging,
 }
 
-/// What the things of a source are called.
+/// Returns the names of the resources of a source, by their id.
 async fn names(visit: &Visit, source: &Source) -> Result<HashMap<String, String>, Refusal> {
     let rows: Vec<Value> = visit.get(source.list, json!({})).await?;
-    Ok(rows.iter().filter_map(|row| Some((row["id"].as_str()?.to_owned(), row[source.called].as_str()?.to_owned()))).collect())
+    Ok(rows
+        .iter()
+        .filter_map(|row| {
+            Some((
+                row["id"].as_str()?.to_owned(),
+                row[source.called].as_str()?.to_owned(),
+            ))
+        })
+        .collect())
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let sources: Vec<&Source> = SOURCES.iter().filter(|source| visit.may(source.list)).collect();
+        let sources: Vec<&Source> = SOURCES
+            .iter()
+            .filter(|source| visit.may(source.list))
+            .collect();
         let wanted = visit.asks("of").unwrap_or_default();
-        let source = *sources.iter().find(|source| source.word == wanted).or(sources.first()).ok_or_else(Refusal::missing)?;
+        let source = *sources
+            .iter()
+            .find(|source| source.word == wanted)
+            .or(sources.first())
+            .ok_or_else(Refusal::missing)?;
         let languages = &visit.signed_in.organization.settings.languages;
-        let language = visit.asks("language").filter(|tag| languages.iter().any(|known| known == tag)).unwrap_or(visit.language).to_owned();
+        let language = visit
+            .asks("language")
+            .filter(|tag| languages.iter().any(|known| known == tag))
+            .unwrap_or(visit.language)
+            .to_owned();
         let is_todo = visit.asks("todo").is_some();
         let arguments = json!({
             "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(visit),
@@ -141,24 +181,38 @@ fn list(visit: &Visit) -> Answering<'_> {
         let names = names(visit, source).await?;
         let line = |text: Text| Line {
             way: visit.address(&format!("/translations/{}", text.id)),
-            thing: names.get(&text.thing_id.to_string()).cloned().unwrap_or_default(),
+            thing: names
+                .get(&text.thing_id.to_string())
+                .cloned()
+                .unwrap_or_default(),
             field: labels::label(visit.language, &text.field),
             is_missing: !text.language.eq_ignore_ascii_case(&language),
             is_machine: text.is_machine_translated,
+            is_outdated: text.is_outdated,
             text: text.text.chars().take(SHOWN).collect(),
             language: text.language,
         };
         let todo = is_todo.then_some(("todo", "1"));
         let tab = |other: &&Source| {
-            let query: Vec<(&str, &str)> = [("of", other.word), ("language", &language)].into_iter().chain(todo).collect();
-            ((other.title)(visit.words), visit.address_with("/translations", &query), std::ptr::eq(*other, source))
+            let query: Vec<(&str, &str)> = [("of", other.word), ("language", &language)]
+                .into_iter()
+                .chain(todo)
+                .collect();
+            (
+                (other.title)(visit.words),
+                visit.address_with("/translations", &query),
+                std::ptr::eq(*other, source),
+            )
         };
         let page = List {
             frame: Frame::new(visit, visit.words.translations.translations),
             path: visit.address("/translations"),
             tabs: sources.iter().map(tab).collect(),
             of: source.word,
-            languages: languages.iter().map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language)).collect(),
+            languages: languages
+                .iter()
+                .map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language))
+                .collect(),
             is_todo,
             paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
             lines: texts.data.into_iter().map(line).collect(),
@@ -167,42 +221,82 @@ fn list(visit: &Visit) -> Answering<'_> {
     })
 }
 
-/// A version of a text.
+/// A version of a text, as `listTranslationEntries` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
     language: String,
     text: String,
     is_machine_translated: bool,
+    is_outdated: bool,
 }
 
-/// A language of a text as it is shown.
+/// A version of a text, as the page shows it.
 struct Version {
     language: String,
     name: String,
     text: String,
-    /// What the form is made of.
+    /// The text that the form was opened with.
     was: String,
     is_machine: bool,
     is_missing: bool,
+    /// Whether the English text has changed since this one was written.
+    is_outdated: bool,
+    /// Whether the member has ticked that the outdated text is still right.
+    is_confirmed: bool,
     errors: Vec<String>,
-    /// What somebody else has made of it meanwhile.
+    /// The version that another member has saved since then, if both sides changed it.
     theirs: Option<String>,
 }
 
 impl Version {
     fn of(language: String, text: &str, is_machine: bool, is_missing: bool) -> Self {
-        // As a browser sends it back.
+        // Line ends as in a submitted form.
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let (name, was, errors) = (own_name(&language).to_owned(), text.clone(), Vec::new());
-        Self { language, name, text, was, is_machine, is_missing, errors, theirs: None }
+        Self {
+            language,
+            name,
+            text,
+            was,
+            is_machine,
+            is_missing,
+            is_outdated: false,
+            is_confirmed: false,
+            errors,
+            theirs: None,
+        }
     }
 
-    /// Takes what was typed; what becomes of it. What nobody has touched is as it is stored.
+    fn stored(entry: Entry) -> Self {
+        Self {
+            is_outdated: entry.is_outdated,
+            ..Self::of(
+                entry.language,
+                &entry.text,
+                entry.is_machine_translated,
+                false,
+            )
+        }
+    }
+
+    /// Returns whether the member has emptied the text, which removes it. The English text cannot be
+    /// removed.
+    fn is_removed(&self) -> bool {
+        self.text.trim().is_empty() && !self.is_missing && self.language != ENGLISH
+    }
+
+    /// Merges the typed text and returns the result. An untouched text keeps its stored value.
     fn take(&mut self, fields: &Fields) -> Fate {
         let sent = |what: &str| first(fields, &format!("{what}.{}", self.language));
-        let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else { return Fate::Stored };
+        let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
+            return Fate::Stored;
+        };
+        self.is_confirmed = self.is_outdated && sent("confirm").is_some();
         let fate = fate(sent("was").unwrap_or_default(), &self.was, typed);
+        if fate == Fate::Stored && self.is_confirmed {
+            return Fate::Typed;
+        }
         if fate != Fate::Stored {
             typed.clone_into(&mut self.text);
         }
@@ -210,12 +304,12 @@ impl Version {
     }
 }
 
-/// What is said beside the form.
+/// Further content of the page, besides the form.
 #[derive(Default)]
 struct Said {
     status: u16,
     note: Option<&'static str>,
-    /// What was refused, and the language that it is about.
+    /// Error messages, each with the language that it concerns.
     problems: Vec<(String, String)>,
 }
 
@@ -229,40 +323,69 @@ struct Shown<'v> {
     problems: Vec<(String, String)>,
     is_asked: bool,
     may_change: bool,
+    placeholders: Placeholders,
+    text_preview: Option<TextPreview>,
 }
 
-/// The languages of a text: those it has, and those of the organization that it lacks.
+/// Returns the versions of a text, and an empty version for each language of the organization that
+/// the text lacks.
 async fn versions(visit: &Visit, id: Uuid) -> Result<Vec<Version>, Refusal> {
-    let entries: Vec<Entry> = visit.get("listTranslationEntries", json!({ "id": id })).await?;
-    let lacking = visit.signed_in.organization.settings.languages.iter().filter(|tag| !entries.iter().any(|entry| entry.language == **tag));
+    let entries: Vec<Entry> = visit
+        .get("listTranslationEntries", json!({ "id": id }))
+        .await?;
+    let lacking = visit
+        .signed_in
+        .organization
+        .settings
+        .languages
+        .iter()
+        .filter(|tag| !entries.iter().any(|entry| entry.language == **tag));
     let lacking: Vec<String> = lacking.cloned().collect();
-    let known = entries.into_iter().map(|entry| Version::of(entry.language, &entry.text, entry.is_machine_translated, false));
-    Ok(known.chain(lacking.into_iter().map(|tag| Version::of(tag, "", false, true))).collect())
+    let known = entries.into_iter().map(Version::stored);
+    Ok(known
+        .chain(
+            lacking
+                .into_iter()
+                .map(|tag| Version::of(tag, "", false, true)),
+        )
+        .collect())
 }
 
-fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, said: Said) -> Response {
+async fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, said: Said) -> Response {
     let words = visit.words;
-    let first = versions.iter().find(|version| !version.was.is_empty()).map(|version| version.was.chars().take(60).collect::<String>());
+    let first = versions
+        .iter()
+        .find(|version| !version.was.is_empty())
+        .map(|version| version.was.chars().take(60).collect::<String>());
     let page = Shown {
-        frame: Frame::new(visit, first.unwrap_or_else(|| words.translations.text.to_owned())).below(
+        frame: Frame::new(
             visit,
-            words.translations.translations,
-            "/translations",
-        ),
+            first.unwrap_or_else(|| words.translations.text.to_owned()),
+        )
+        .below(visit, words.translations.translations, "/translations"),
         action: visit.address(&format!("/translations/{id}")),
         is_asked: versions.iter().any(|version| version.theirs.is_some()),
         versions,
         note: said.note,
         problems: said.problems,
         may_change: visit.may("setTranslationEntry"),
+        placeholders: Placeholders::of(visit).await,
+        // The form matters more than the preview.
+        text_preview: TextPreview::of(visit, Some(id), &format!("/translations/{id}"))
+            .await
+            .unwrap_or_default(),
     };
-    reply::of(visit, if said.status == 0 { 200 } else { said.status }, &page)
+    reply::of(
+        visit,
+        if said.status == 0 { 200 } else { said.status },
+        &page,
+    )
 }
 
 fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
-        Ok(page(visit, id, versions(visit, id).await?, Said::default()))
+        Ok(page(visit, id, versions(visit, id).await?, Said::default()).await)
     })
 }
 
@@ -270,44 +393,103 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let mut versions = versions(visit, id).await?;
-        // English first: a new one has the others translated anew, and what is written by hand comes after that.
+        // English comes first. A new English text causes new machine translations, which the texts
+        // written by hand then replace.
         versions.sort_by_key(|version| version.language != ENGLISH);
-        let fates: Vec<Fate> = versions.iter_mut().map(|version| version.take(&visit.fields)).collect();
+        let fates: Vec<Fate> = versions
+            .iter_mut()
+            .map(|version| version.take(&visit.fields))
+            .collect();
         if !visit.may_write() {
-            // It goes on being what the form was opened with that a text is held against.
-            for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate != Fate::Stored) {
-                first(&visit.fields, &format!("was.{}", version.language)).unwrap_or_default().clone_into(&mut version.was);
+            // Nothing is saved here. `was` keeps the text that the form was opened with, so that
+            // the next save still detects changes by others.
+            for (version, _) in versions
+                .iter_mut()
+                .zip(&fates)
+                .filter(|(_, fate)| **fate != Fate::Stored)
+            {
+                first(&visit.fields, &format!("was.{}", version.language))
+                    .unwrap_or_default()
+                    .clone_into(&mut version.was);
             }
-            return Ok(page(visit, id, versions, Said { note: Some(visit.words.frame.is_kept), ..Said::default() }));
+            return Ok(page(
+                visit,
+                id,
+                versions,
+                Said {
+                    note: Some(visit.words.frame.is_kept),
+                    ..Said::default()
+                },
+            )
+            .await);
         }
         if fates.contains(&Fate::Asked) {
-            for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate == Fate::Asked) {
+            for (version, _) in versions
+                .iter_mut()
+                .zip(&fates)
+                .filter(|(_, fate)| **fate == Fate::Asked)
+            {
                 version.theirs = Some(version.was.clone());
             }
-            return Ok(page(visit, id, versions, Said { status: 409, ..Said::default() }));
+            return Ok(page(
+                visit,
+                id,
+                versions,
+                Said {
+                    status: 409,
+                    ..Said::default()
+                },
+            )
+            .await);
         }
         let (mut said, mut is_changed) = (Said::default(), false);
-        for (version, _) in versions.iter_mut().zip(&fates).filter(|(_, fate)| **fate == Fate::Typed) {
-            match texts::write(visit, &id.to_string(), &version.language, &version.text).await {
+        for (version, _) in versions
+            .iter_mut()
+            .zip(&fates)
+            .filter(|(_, fate)| **fate == Fate::Typed)
+        {
+            let written = if version.is_removed() {
+                texts::remove(visit, id, &version.language).await
+            } else {
+                texts::write(visit, &id.to_string(), &version.language, &version.text).await
+            };
+            match written {
                 Ok(()) => {
                     is_changed = true;
                     version.was.clone_from(&version.text);
                 }
                 Err(refusal) => {
                     said.status = refusal.status;
-                    version.errors = refusal.issues.iter().map(|issue| issue.message.clone()).collect();
+                    version.errors = refusal
+                        .issues
+                        .iter()
+                        .map(|issue| issue.message.clone())
+                        .collect();
                     if version.errors.is_empty() {
                         version.errors.push(refusal.message);
                     }
-                    let problem = |error: &String| (format!("{}: {error}", version.name), version.language.clone());
+                    let problem = |error: &String| {
+                        (
+                            format!("{}: {error}", version.name),
+                            version.language.clone(),
+                        )
+                    };
                     said.problems.extend(version.errors.iter().map(problem));
                 }
             }
         }
         if said.problems.is_empty() {
-            return Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged }));
+            return Ok(reply::done(
+                visit,
+                &visit.path,
+                if is_changed {
+                    Done::Saved
+                } else {
+                    Done::Unchanged
+                },
+            ));
         }
         said.note = is_changed.then_some(visit.words.forms.rest_saved);
-        Ok(page(visit, id, versions, said))
+        Ok(page(visit, id, versions, said).await)
     })
 }

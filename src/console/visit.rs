@@ -1,4 +1,5 @@
-//! A visit: who is signed in, what was asked for, what was typed; and how it asks operations.
+//! A request of a signed-in member: the member, the address and the submitted fields, and how it
+//! calls operations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,20 +23,22 @@ use super::words::{self, Words};
 use crate::page::{Dates, dates_in};
 use crate::people::{self, SignedIn};
 
-/// Below which path the console is.
+/// The path below which the console is served.
 pub const BASE: &str = "/console";
-/// How long a create waits for another with its key that is under way, and how often it is sent meanwhile at the most.
+/// `PATIENCE` is how long a create waits for another request with its idempotency key. `TRIES` is
+/// the maximum number of attempts in that time.
 const PATIENCE: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
-/// How often a change of a form waits for the limit of requests, and how many seconds each time at the most.
+/// `WAITS` is how often a change waits for the rate limit. `LONGEST_WAIT` is the maximum length of
+/// one wait, in seconds.
 const WAITS: u32 = 8;
 const LONGEST_WAIT: u64 = 2;
 
 /// Fields in the order in which they were sent.
 pub type Fields = Vec<(String, String)>;
 
-/// A request of somebody who is signed in, with its form read.
+/// A request of a signed-in member, with its form read.
 pub struct Visit {
     pub service: Arc<Service>,
     /// The id of the request.
@@ -43,24 +46,25 @@ pub struct Visit {
     pub signed_in: SignedIn,
     pub language: &'static str,
     pub words: &'static Words,
-    /// The screen that it is about.
+    /// The screen that the request belongs to.
     pub screen: &'static Screen,
-    /// The path that was asked for, below the base.
+    /// The path of the request, below the base.
     pub path: String,
-    /// What the browser sent besides.
+    /// The headers of the request.
     pub headers: HeaderMap,
-    /// What was typed, where a form was sent; ends of lines are LF.
+    /// The fields of the form that was sent. Line ends are LF.
     pub fields: Fields,
     pub query: Fields,
     params: Vec<(String, String)>,
-    /// Whether a form was sent that the session was given. What it was not given is shown again, and changes nothing.
+    /// Whether the request is a form that this session received. Any other form is shown again and
+    /// changes nothing.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
-    /// Whether something was written since it was found out who asks.
+    /// Whether something was written since the caller was last authenticated.
     is_stale: AtomicBool,
 }
 
-/// What a visit is made of.
+/// The parts of a visit.
 pub struct Parts {
     pub service: Arc<Service>,
     pub id: Uuid,
@@ -76,60 +80,99 @@ pub struct Parts {
 
 impl Visit {
     pub fn new(parts: Parts) -> Self {
-        let Parts { service, id, signed_in, screen, path, headers, fields, query, params, may_write } = parts;
+        let Parts {
+            service,
+            id,
+            signed_in,
+            screen,
+            path,
+            headers,
+            fields,
+            query,
+            params,
+            may_write,
+        } = parts;
         let language = people::language(&service, &headers);
         let caller = Mutex::new(Arc::new(signed_in.caller()));
         let is_stale = AtomicBool::new(false);
         let words = words::of(language);
-        Self { service, id, signed_in, language, words, screen, path, headers, fields, query, params, may_write, caller, is_stale }
+        Self {
+            service,
+            id,
+            signed_in,
+            language,
+            words,
+            screen,
+            path,
+            headers,
+            fields,
+            query,
+            params,
+            may_write,
+            caller,
+            is_stale,
+        }
     }
 
-    /// The id that the path names so; what cannot be one names nothing.
+    /// Returns the id in a parameter of the path. Text that is not a UUID is refused like an
+    /// unknown id.
     pub fn named(&self, name: &str) -> Result<Uuid, Refusal> {
         let text = self.param(name);
-        if format::is_uuid(text) { text.parse().map_err(|_| Refusal::missing()) } else { Err(Refusal::missing()) }
+        if format::is_uuid(text) {
+            text.parse().map_err(|_| Refusal::missing())
+        } else {
+            Err(Refusal::missing())
+        }
     }
 
-    /// A parameter of the path.
+    /// Returns a parameter of the path, or an empty text.
     pub fn param(&self, name: &str) -> &str {
-        self.params.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+        self.params
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+            .unwrap_or_default()
     }
 
-    /// The first value of a name in the query, where it says something.
+    /// Returns the first value of a query parameter, unless it is blank.
     pub fn asks(&self, name: &str) -> Option<&str> {
         first(&self.query, name).filter(|value| !value.trim().is_empty())
     }
 
-    /// The first value of a field of the form.
+    /// Returns the first value of a field of the form.
     pub fn sent(&self, name: &str) -> Option<&str> {
         first(&self.fields, name)
     }
 
-    /// Whether a form may change something.
+    /// Returns whether the request may change something.
     pub const fn may_write(&self) -> bool {
         self.may_write
     }
 
-    /// The address of a path below the console.
+    /// Returns the address of a path below the console.
     pub fn address(&self, path: &str) -> String {
         people::address(&self.service, &format!("{BASE}{path}"))
     }
 
-    /// The address of a path below the console with a query.
+    /// Returns the address of a path below the console, with a query.
     pub fn address_with(&self, path: &str, query: &[(&str, &str)]) -> String {
         let query = Serializer::new(String::new()).extend_pairs(query).finish();
         format!("{}?{query}", self.address(path))
     }
 
-    /// Whether the member may ask for an operation, as far as that hangs on them alone.
+    /// Returns whether the member may call an operation, as far as their permissions alone decide.
     pub fn may(&self, operation: &str) -> bool {
-        let Some(operation) = asking::operation(&self.service, operation) else { return false };
+        let Some(operation) = asking::operation(&self.service, operation) else {
+            return false;
+        };
         operation.needs.check_early(&self.caller().access).is_ok()
     }
 
-    /// Whether the member may ask for an operation that is sent this.
+    /// Returns whether the member may call an operation with this body.
     pub fn may_send(&self, operation: &str, body: &Value) -> bool {
-        let Some(operation) = asking::operation(&self.service, operation) else { return false };
+        let Some(operation) = asking::operation(&self.service, operation) else {
+            return false;
+        };
         let caller = self.caller();
         match operation.needs {
             Needs::ByBody(check) => check(body, &caller.access).is_ok(),
@@ -137,43 +180,72 @@ impl Visit {
         }
     }
 
-    /// 403 for a member who may not ask for an operation.
+    /// Refuses a member who may not call an operation with 403.
     pub fn require(&self, operation: &str) -> Result<(), Refusal> {
         let operation = asking::operation(&self.service, operation).ok_or_else(Refusal::broken)?;
-        operation.needs.check_early(&self.caller().access).map_err(|error| Refusal::said(&error, self.language))
+        operation
+            .needs
+            .check_early(&self.caller().access)
+            .map_err(|error| Refusal::said(&error, self.language))
     }
 
-    /// Whether the member holds a permission.
+    /// Returns whether the member holds a permission.
     pub fn holds(&self, permission: Permission) -> bool {
         self.caller().access.permissions.has(permission)
     }
 
-    /// Whether the member answers for the organization.
+    /// Returns whether the member may manage the organization and has access to all its flats.
     pub fn answers_for_organization(&self) -> bool {
         self.caller().access.answers_for_organization()
     }
 
-    /// How dates are written in the language of the page.
-    pub fn dates(&self) -> &'static Dates {
+    /// Returns the date formats of the language of the page.
+    pub fn dates(&self) -> Arc<Dates> {
         dates_in(self.language)
     }
 
-    /// What an operation answers the member.
-    pub async fn ask<T: DeserializeOwned>(&self, operation: &str, arguments: Value) -> Result<Answer<T>, Refusal> {
-        self.ask_once(operation, arguments, None).await?.understood()
+    /// Calls an operation as the member and returns its answer.
+    pub async fn ask<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        arguments: Value,
+    ) -> Result<Answer<T>, Refusal> {
+        self.ask_once(operation, arguments, None)
+            .await?
+            .understood()
     }
 
-    /// The data of an answer.
-    pub async fn get<T: DeserializeOwned>(&self, operation: &str, arguments: Value) -> Result<T, Refusal> {
-        self.ask(operation, arguments).await.map(|answer| answer.data)
+    /// Calls an operation and returns only the data of its answer.
+    pub async fn get<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        arguments: Value,
+    ) -> Result<T, Refusal> {
+        self.ask(operation, arguments)
+            .await
+            .map(|answer| answer.data)
     }
 
-    /// What an operation answers that creates something: once for a key, however often the form that has it is sent.
-    pub async fn create<T: DeserializeOwned>(&self, operation: &str, arguments: Value, key: &str) -> Result<T, Refusal> {
-        self.ask_to_create(operation, arguments, key).await?.understood().map(|answer| answer.data)
+    /// Calls an operation that creates something. With the same key it creates once, however often
+    /// the form is sent.
+    pub async fn create<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        arguments: Value,
+        key: &str,
+    ) -> Result<T, Refusal> {
+        self.ask_to_create(operation, arguments, key)
+            .await?
+            .understood()
+            .map(|answer| answer.data)
     }
 
-    async fn ask_to_create(&self, operation: &str, arguments: Value, key: &str) -> Result<Told, Refusal> {
+    async fn ask_to_create(
+        &self,
+        operation: &str,
+        arguments: Value,
+        key: &str,
+    ) -> Result<Told, Refusal> {
         let deadline = self.service.clock.elapsed() + PATIENCE;
         for _ in 1..TRIES {
             let answer = self.ask_patiently(operation, &arguments, Some(key)).await;
@@ -186,17 +258,31 @@ impl Visit {
         self.ask_patiently(operation, &arguments, Some(key)).await
     }
 
-    /// Changes one of several things by a form.
+    /// Calls an operation that changes something. It waits for the rate limit, because a form can
+    /// need several calls.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, Refusal> {
-        self.ask_patiently(operation, &arguments, None).await?.understood().map(|answer| answer.data)
+        self.ask_patiently(operation, &arguments, None)
+            .await?
+            .understood()
+            .map(|answer| answer.data)
     }
 
-    /// Waits where the limit of requests has a form that takes many of them wait a moment.
-    pub async fn ask_patiently(&self, operation: &str, arguments: &Value, key: Option<&str>) -> Result<Told, Refusal> {
+    /// Calls an operation, and waits and retries if the rate limit refuses it. A form with many
+    /// changes can exceed the limit.
+    pub async fn ask_patiently(
+        &self,
+        operation: &str,
+        arguments: &Value,
+        key: Option<&str>,
+    ) -> Result<Told, Refusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {
-                Err(Refusal { status: 429, retry_after, .. }) if waits < WAITS && retry_after.is_none_or(|wait| wait <= LONGEST_WAIT) => {
+                Err(Refusal {
+                    status: 429,
+                    retry_after,
+                    ..
+                }) if waits < WAITS && retry_after.is_none_or(|wait| wait <= LONGEST_WAIT) => {
                     waits += 1;
                     tokio::time::sleep(Duration::from_secs(retry_after.unwrap_or(1))).await;
                 }
@@ -205,49 +291,84 @@ impl Visit {
         }
     }
 
-    async fn ask_once(&self, id: &str, arguments: Value, key: Option<&str>) -> Result<Told, Refusal> {
+    async fn ask_once(
+        &self,
+        id: &str,
+        arguments: Value,
+        key: Option<&str>,
+    ) -> Result<Told, Refusal> {
         let Some(operation) = asking::operation(&self.service, id) else {
-            tracing::error!(operation = id, "the console asks for an operation that there is not");
+            tracing::error!(
+                operation = id,
+                "the console calls an operation that does not exist"
+            );
             return Err(Refusal::broken());
         };
         if operation.effect == Effect::Write && !self.may_write {
-            return Err(Refusal { message: self.words.frame.foreign_form_text.to_owned(), ..Refusal::foreign_form() });
+            return Err(Refusal {
+                message: self.words.frame.foreign_form_text.to_owned(),
+                ..Refusal::foreign_form()
+            });
         }
         if self.is_stale.swap(false, Ordering::Relaxed) {
             self.find_out_again().await?;
         }
-        let answer = asking::ask(&self.service, self.caller(), self.id, operation, arguments, key, self.language).await;
+        let answer = asking::ask(
+            &self.service,
+            self.caller(),
+            self.id,
+            operation,
+            arguments,
+            key,
+            self.language,
+        )
+        .await;
         if operation.effect == Effect::Write {
             self.is_stale.store(true, Ordering::Relaxed);
         }
         answer
     }
 
-    /// Who asks, in the state that what was written has led to.
+    /// Authenticates the member again, because a write can change the member's own access.
     async fn find_out_again(&self) -> Result<(), Refusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
-        let signed_in = signed_in.ok_or_else(|| Refusal::said(&Kind::Authentication.into(), self.language))?;
+        let signed_in =
+            signed_in.ok_or_else(|| Refusal::said(&Kind::Authentication.into(), self.language))?;
         *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(signed_in.caller());
         Ok(())
     }
 
     fn caller(&self) -> Arc<Identified> {
-        self.caller.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.caller
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
-    /// A key for a form, by which it creates what it creates once.
+    /// Returns a new idempotency key for a form, so that sending the form twice creates only once.
     pub fn new_key(&self) -> String {
-        self.service.kit.ids.uuid(self.service.clock.now()).to_string()
+        self.service
+            .kit
+            .ids
+            .uuid(self.service.clock.now())
+            .to_string()
     }
 
-    /// The key of the form that was sent, of which several are made by a name; a new one where it has none.
+    /// Returns the idempotency key of the form for one of the creates it makes, which `name`
+    /// distinguishes. A form without a key gets a new one.
     pub fn key(&self, name: &str) -> String {
-        let sent = self.sent("key").filter(|key| format::is_uuid(key)).map_or_else(|| self.new_key(), str::to_owned);
+        let sent = self
+            .sent("key")
+            .filter(|key| format::is_uuid(key))
+            .map_or_else(|| self.new_key(), str::to_owned);
         format!("console:{sent}:{name}")
     }
 }
 
-/// The first value of a name.
+/// Returns the first value of a name.
 pub fn first<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
-    fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    fields
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_str())
 }

@@ -1,4 +1,4 @@
-//! What the audit log tells of webhook subscriptions that the caller reaches.
+//! Describes the caller's webhook subscriptions for the audit log.
 
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
@@ -7,39 +7,50 @@ use engine::values;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::reached;
+use super::owned;
 use super::subscriptions::{Filters, Stored};
 
 store::statements! {
-    /// Those of a credential that post to a URL.
+    /// A credential's subscriptions that post to a URL.
     POSTING_TO = "select id from webhook_subscription
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
 }
 
-/// What the log calls them.
+/// The kind of a subscription in the audit log.
 const KIND: &str = "webhook_subscription";
 
-/// A subscription, or all of them that post to a URL.
+/// Describes one subscription, or all of the credential that post to a URL.
 pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     if let Some(id) = id(input, "id") {
-        let Some(row) = reached::find(context, id)? else { return Ok(None) };
+        let Some(row) = owned::find(context, id)? else {
+            return Ok(None);
+        };
         let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
         let store::Json(Stored { filters, secrets }): store::Json<Stored> = row.get(8)?;
-        let shown =
-            json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
+        let shown = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
         let thing = Thing::new(KIND, Some(id), Some(url)).showing(&shown)?;
-        return thing.withholding(&json!({ "signingSecret": secrets.reveal() })).map(Some);
+        return thing
+            .withholding(&json!({ "signingSecret": secrets.reveal() }))
+            .map(Some);
     }
     let key = context.access.credential.key();
-    let Some(url) = input["target_url"].as_str() else { return Ok(None) };
-    let ids = context.rows(&POSTING_TO, values![key, url])?.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?;
+    let Some(url) = input["target_url"].as_str() else {
+        return Ok(None);
+    };
+    let ids = context
+        .rows(&POSTING_TO, values![key, url])?
+        .iter()
+        .map(|row| row.get(0))
+        .collect::<store::Result<Vec<Uuid>>>()?;
     if ids.is_empty() {
         return Ok(None);
     }
-    Thing::new(KIND, None, Some(url.to_owned())).showing(&json!({ "ids": ids })).map(Some)
+    Thing::new(KIND, None, Some(url.to_owned()))
+        .showing(&json!({ "ids": ids }))
+        .map(Some)
 }
 
-/// What the subscription that an input names posts to.
+/// Describes the subscription that an input names, by its URL.
 pub(super) fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let found = subscriptions(context, input)?.map(|thing| thing.target);
     Ok(found.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))

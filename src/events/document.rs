@@ -1,4 +1,5 @@
-//! What the OpenAPI document says of events: the records they are about, and what is sent to a subscription's target.
+//! The part of the OpenAPI document about events: the records they are about, and the messages sent
+//! to a subscription's target.
 
 use engine::app::Named;
 use engine::operation::Surface;
@@ -10,28 +11,57 @@ use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
 use crate::records::Kind;
 
-/// The kinds of records, each under a name of its own: as they are read, those that events are about in any case; of the platform
-/// what it pushes.
+/// Returns the schema of each kind of record, under a name of its own. For the public interface
+/// they are views, and those of events are always included. For the platform interface they are the
+/// data that the platform sends.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
-    let told: Vec<Kind> = Event::VARIANTS.iter().copied().filter_map(subject).collect();
-    // Of several kinds nothing is known but a name.
-    let is_shared = |schema: &Value| Kind::VARIANTS.iter().filter(|kind| kind.schema() == *schema).count() > 1;
-    let pushed =
-        |kind: Kind, schema: &Value| if is_shared(schema) { "NamedData".to_owned() } else { format!("{}Data", pascal(kind.as_ref())) };
+    let told: Vec<Kind> = Event::VARIANTS
+        .iter()
+        .copied()
+        .filter_map(subject)
+        .collect();
     let named = |kind: Kind| match surface {
-        Surface::Platform => Named { name: pushed(kind, &kind.schema()), schema: kind.schema(), is_always: false },
-        _ => Named { name: record_name(kind), schema: kind.view_schema(), is_always: surface == Surface::Public && told.contains(&kind) },
+        Surface::Platform => Named {
+            name: data_name(kind),
+            schema: kind.schema(),
+            is_always: false,
+        },
+        _ => Named {
+            name: record_name(kind),
+            schema: kind.view_schema(),
+            is_always: surface == Surface::Public && told.contains(&kind),
+        },
     };
     let records = Kind::VARIANTS.iter().copied().map(named);
-    let sent = messages().into_iter().filter(|_| surface == Surface::Public);
-    let sent = sent.map(|(name, _, data)| Named { name: message_name(name), schema: message(name, &data), is_always: true });
+    let sent = messages()
+        .into_iter()
+        .filter(|_| surface == Surface::Public);
+    let sent = sent.map(|(name, _, data)| Named {
+        name: message_name(name),
+        schema: message(name, &data),
+        is_always: true,
+    });
     records.chain(sent).collect()
 }
 
-/// What is sent: the event's name, when it is, its data.
+/// Returns the name of the schema of the data that the platform sends for a kind. Several kinds
+/// have only a name and therefore share a schema.
+pub(crate) fn data_name(kind: Kind) -> String {
+    let schema = kind.schema();
+    let same = Kind::VARIANTS.iter().filter(|kind| kind.schema() == schema);
+    if same.count() > 1 {
+        "NamedData".to_owned()
+    } else {
+        format!("{}Data", pascal(kind.as_ref()))
+    }
+}
+
+/// Returns the messages: the event's name, its description, and the schema of its data.
 fn messages() -> Vec<(&'static str, String, Value)> {
     let of_event = |event: &Event| {
-        let data = subject(*event).map_or_else(step_run_schema, |kind| reference("schemas", &record_name(kind)));
+        let data = subject(*event).map_or_else(step_run_schema, |kind| {
+            reference("schemas", &record_name(kind))
+        });
         let description = format!(
             "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
             event.fires(),
@@ -39,21 +69,26 @@ fn messages() -> Vec<(&'static str, String, Value)> {
         );
         (event.into(), description, data)
     };
-    let ping = ("ping", "Sent when `pingWebhookSubscription` asks for it; tried once.".to_owned(), ping_schema());
+    let ping = (
+        "ping",
+        "Sent when `pingWebhookSubscription` asks for it; tried once.".to_owned(),
+        ping_schema(),
+    );
     Event::VARIANTS.iter().map(of_event).chain([ping]).collect()
 }
 
-/// `ReservationCreatedMessage` for `reservation.created`.
+/// Returns the schema name of an event's message: `ReservationCreatedMessage` for
+/// `reservation.created`.
 fn message_name(event: &str) -> String {
     format!("{}Message", pascal(&event.replace('.', "_")))
 }
 
-/// `TaskTemplateRecord`
+/// Returns the schema name of a kind's view, such as `TaskTemplateRecord`.
 fn record_name(kind: Kind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }
 
-/// The headers of what is sent.
+/// Returns the headers of a message.
 pub(crate) fn parameters() -> Value {
     json!({
         "WebhookId": {
@@ -88,17 +123,20 @@ pub(crate) fn parameters() -> Value {
     })
 }
 
-/// Every event, and the ping.
+/// Returns the messages as OpenAPI webhooks: every event, and the ping.
 pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
-    messages().into_iter().map(|(name, description, _)| (name.to_owned(), webhook(name, &description, schemas))).collect()
+    messages()
+        .into_iter()
+        .map(|(name, description, _)| (name.to_owned(), webhook(name, &description, schemas)))
+        .collect()
 }
 
-/// `onReservationCreated` for `reservation.created`.
+/// Returns an operation id: `onReservationCreated` for `reservation.created`.
 fn operation_id(name: &str) -> String {
     format!("on{}", pascal(&name.replace('.', "_")))
 }
 
-/// The body of what is sent for an event.
+/// Returns the schema of an event's message.
 fn message(name: &str, data: &Value) -> Value {
     json!({
         "type": "object",
@@ -115,7 +153,12 @@ fn message(name: &str, data: &Value) -> Value {
 fn webhook(name: &str, description: &str, schemas: &Map<String, Value>) -> Value {
     let schema = reference("schemas", &message_name(name));
     let example = example(&schema, schemas, Detail::Everything);
-    let headers = ["WebhookId", "WebhookTimestamp", "WebhookSignature", "WebhookUserAgent"];
+    let headers = [
+        "WebhookId",
+        "WebhookTimestamp",
+        "WebhookSignature",
+        "WebhookUserAgent",
+    ];
     json!({
         "post": {
             "operationId": operation_id(name),

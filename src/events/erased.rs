@@ -1,14 +1,16 @@
-//! How the rows of this chapter go with their organization.
+//! Statements that erase the rows of this chapter with their organization.
 
 use engine::some_of;
 
 store::statements! {
     /// Timers of devices.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
-    /// What was delivered, or was to be.
+    /// Notes of reviews that arrived.
+    ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
+    /// Deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
-    /// That something is to be delivered.
+    /// Notes that deliveries are due.
     DUE = some_of!("webhook_due", "organization_id");
-    /// Subscriptions.
+    /// Webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");
 }

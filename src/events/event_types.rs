@@ -1,9 +1,10 @@
-//! listWebhookEventTypes: what can be subscribed to, and the shape of what is told of it.
+//! listWebhookEventTypes: lists the events that can be subscribed to, and the schema of their data.
 //!
-//! The OpenAPI document describes its webhooks by the same shapes.
+//! The webhooks of the OpenAPI document use the same schemas.
 
 use engine::access::Permission;
 use engine::operation::{Needs, Nothing, Object, Operation};
+use engine::surface::openapi::publish;
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,20 +15,20 @@ use super::Event;
 use super::subscriptions::event_name;
 use crate::records::Kind;
 
-/// An event as it is listed.
+/// An event in the list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = event_type(Event::TaskCreated))]
 struct WebhookEventType {
     #[schemars(schema_with = "event_name")]
     event: Event,
-    /// What a credential must hold to hear of it.
+    /// Permission that a credential needs for it.
     permission: Permission,
     /// When it fires.
     description: &'static str,
     /// The JSON Schema of `data`.
     schema: Object,
-    /// A `data` that fits it.
+    /// An example of `data`.
     example: Object,
 }
 
@@ -47,27 +48,43 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn event_type(event: Event) -> WebhookEventType {
     let mut schema = object(data_schema(event));
-    // Every one of these schemas brings an example.
-    let example = schema.remove("examples").and_then(|examples| examples.get(0).cloned()).unwrap_or_default();
-    WebhookEventType { event, permission: event.permission(), description: event.fires(), schema, example: object(example) }
+    // Each of these schemas contains an example.
+    let example = schema
+        .remove("examples")
+        .and_then(|examples| examples.get(0).cloned())
+        .unwrap_or_default();
+    WebhookEventType {
+        event,
+        permission: event.permission(),
+        description: event.fires(),
+        schema,
+        example: object(example),
+    }
 }
 
 fn object(value: Value) -> Object {
-    if let Value::Object(fields) = value { fields } else { Object::new() }
+    if let Value::Object(fields) = value {
+        fields
+    } else {
+        Object::new()
+    }
 }
 
-/// The kind of record an event is about; `None` where its data is a shape of its own.
+/// Returns the kind of record that an event is about. Returns `None` if its data has a shape of its
+/// own.
 pub(crate) fn subject(event: Event) -> Option<Kind> {
     let kind = event.as_ref().split('.').next()?.parse::<Kind>().ok()?;
     (kind != Kind::Workflow).then_some(kind)
 }
 
-/// The JSON Schema of an event's `data`: of a record, as its read returns it.
+/// Returns the JSON Schema of an event's `data`. For a record, it is the schema of its view.
 fn data_schema(event: Event) -> Value {
-    subject(event).map_or_else(step_run_schema, Kind::view_schema)
+    let mut schema = subject(event).map_or_else(step_run_schema, Kind::view_schema);
+    publish(&mut schema);
+    schema
 }
 
-/// The JSON Schema of the `data` of `workflow.step`.
+/// Returns the JSON Schema of the `data` of `workflow.step`.
 pub(crate) fn step_run_schema() -> Value {
     let named = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
     json!({
@@ -98,7 +115,7 @@ pub(crate) fn step_run_schema() -> Value {
     })
 }
 
-/// The JSON Schema of the `data` of a ping.
+/// Returns the JSON Schema of the `data` of a ping.
 pub(crate) fn ping_schema() -> Value {
     json!({
         "type": "object",
@@ -117,13 +134,20 @@ mod tests {
             let told = event_type(event);
             assert!(!told.example.is_empty(), "{}", event.as_ref());
             let schema = jsonschema::draft202012::new(&Value::Object(told.schema)).unwrap();
-            assert!(schema.is_valid(&Value::Object(told.example)), "{}", event.as_ref());
+            assert!(
+                schema.is_valid(&Value::Object(told.example)),
+                "{}",
+                event.as_ref()
+            );
         }
     }
 
     #[test]
-    fn an_event_is_about_a_record_of_its_kind() {
-        assert_eq!(subject(Event::ReservationPrecheckinSubmitted), Some(Kind::Reservation));
+    fn events_name_the_kind_of_their_record() {
+        assert_eq!(
+            subject(Event::ReservationPrecheckinSubmitted),
+            Some(Kind::Reservation)
+        );
         assert_eq!(subject(Event::DeviceOffline), Some(Kind::Device));
         assert_eq!(subject(Event::WorkflowStep), None);
     }

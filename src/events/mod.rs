@@ -1,12 +1,15 @@
-//! What happened, as other systems are told (spec: Events).
+//! Events for other systems (rules: sync#events).
 //!
-//! A change of a record leads to events at once, and for a device that comes back to a timer: a row, written with the change,
-//! that the timekeeper turns into the event once the device has stayed.
+//! A change of a record fires events at once. A device that comes back online starts a timer
+//! instead: a row, written with the change. The timekeeper fires the event after the device has
+//! stayed online.
 //!
-//! An event becomes rows of the outbox in the transaction that caused it, one for each subscription that wants it. The crate
-//! `delivery` sends them, and asks the payload for what the receiver may see at that moment. Whether the credential may still
-//! hear of its event is asked at every delivery and once a minute (standing).
+//! Firing an event writes rows to the outbox in the transaction that caused it, one for each
+//! subscription that wants it. The crate `delivery` sends them, and asks the payload for the data
+//! that the receiver may see at that moment. The module `standing` checks at every delivery and
+//! once a minute whether the credential may still receive its event.
 
+mod arrivals;
 mod audited;
 mod derive;
 mod document;
@@ -14,8 +17,8 @@ mod erased;
 mod event_types;
 mod log;
 mod outbox;
+mod owned;
 mod payload;
-mod reached;
 mod standing;
 mod subscriptions;
 mod targets;
@@ -34,34 +37,41 @@ use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use crate::records::Kind;
+pub(crate) use arrivals::{arrived_reviews, note_arrived_reviews};
 pub use derive::{Change, Derived, Timer, check_out, derive, has_timers};
-pub(crate) use document::{parameters, schemas, webhooks};
+pub(crate) use document::{data_name, parameters, schemas, webhooks};
 pub use outbox::{Happening, enqueue};
 pub use payload::Payloads;
 pub use standing::disable_lapsed;
 pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
 pub use timekeeper::{ReconnectDelay, Timekeeper};
-pub(crate) use timer::set_all as set_timers;
+pub(crate) use timer::{bring_forward as bring_timers_forward, set_all as set_timers};
 
-/// Rings when there is something to deliver.
+/// Wakes the dispatcher when there is something to deliver.
 pub const DELIVERIES: Bell = Bell("deliveries");
-/// Rings when a subscription was deleted.
+/// Wakes the sweep when a subscription was deleted.
 pub const DELETIONS: Bell = Bell("deletions");
 
-/// Events and the subscriptions to them.
+/// The chapter of the events and the subscriptions to them.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        [subscriptions::operations(), reached::operations(), log::operations(), event_types::operations(), workflow::operations()]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            subscriptions::operations(),
+            log::operations(),
+            event_types::operations(),
+            workflow::operations(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     },
     statements: || {
         [
+            arrivals::STATEMENTS,
             audited::STATEMENTS,
             log::STATEMENTS,
             outbox::STATEMENTS,
-            reached::STATEMENTS,
+            owned::STATEMENTS,
             standing::STATEMENTS,
             subscriptions::STATEMENTS,
             timer::STATEMENTS,
@@ -74,9 +84,18 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         lists.add(targets::BACKLOG);
     },
     subjects: &[
-        ("webhook-subscriptions", "Where events are sent, what was sent, and how it went."),
-        ("webhook-event-types", "The events there are, with what each of them carries."),
-        ("workflow-zapier-steps", "Steps of workflows that can be subscribed to."),
+        (
+            "webhook-subscriptions",
+            "Where events are sent, what was sent, and how it went.",
+        ),
+        (
+            "webhook-event-types",
+            "The events there are, with what each of them carries.",
+        ),
+        (
+            "workflow-zapier-steps",
+            "Steps of workflows that can be subscribed to.",
+        ),
     ],
     ..Chapter::new("events")
 };
@@ -84,7 +103,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
 macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
         /// An event that can be subscribed to.
-        // In the spec's order.
+        // In the order of the reference (docs/reference/webhooks.md).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[derive(AsRefStr, EnumString, IntoStaticStr, VariantArray)]
         #[schemars(inline)]
@@ -93,13 +112,13 @@ macro_rules! events {
         }
 
         impl Event {
-            /// What a credential must hold to hear of it.
+            /// Returns the permission that a credential needs for the event.
             #[must_use]
             pub const fn permission(self) -> Permission {
                 match self { $(Self::$variant => Permission::$permission,)* }
             }
 
-            /// When it fires.
+            /// Returns when the event fires.
             #[must_use]
             pub const fn fires(self) -> &'static str {
                 match self { $(Self::$variant => $fires,)* }
@@ -112,7 +131,8 @@ events! {
     ReservationCreated = "reservation.created", ViewReservations,
         "A confirmed reservation with a current or upcoming stay arrived, was linked to a property, or became confirmed.";
     ReservationCancelled = "reservation.cancelled", ViewReservations, "A reservation was cancelled.";
-    ReservationDatesChanged = "reservation.dates_changed", ViewReservations, "Check-in or check-out changed.";
+    ReservationDatesChanged = "reservation.dates_changed", ViewReservations,
+        "Check-in or check-out of a reservation that is not cancelled changed.";
     ReservationPrecheckinSubmitted = "reservation.precheckin_submitted", ViewReservations, "The guest submitted pre-check-in.";
     TaskCreated = "task.created", ViewTasks, "A task was created.";
     TaskAssigned = "task.assigned", ViewTasks, "A task got a new assignee.";
@@ -125,12 +145,26 @@ events! {
     WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a workflow ran.";
 }
 
-/// Puts an event into the outbox, in the transaction of what caused it.
-pub(crate) fn fire(context: &mut Context<'_, '_>, event: Event, kind: Kind, record: Uuid, property: Option<Uuid>) -> Result<()> {
-    fire_all(context, &[Happening { event, kind, record_id: record, property_id: property }])
+/// Writes an event to the outbox, in the transaction of its cause.
+pub(crate) fn fire(
+    context: &mut Context<'_, '_>,
+    event: Event,
+    kind: Kind,
+    record: Uuid,
+    property: Option<Uuid>,
+) -> Result<()> {
+    fire_all(
+        context,
+        &[Happening {
+            event,
+            kind,
+            record_id: record,
+            property_id: property,
+        }],
+    )
 }
 
-/// The same for what happened to many records.
+/// Does the same as [`fire`] for many events.
 pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
     enqueue(context, happenings)
 }
@@ -140,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_its_event_find_each_other() {
+    fn every_event_parses_from_its_name() {
         assert_eq!(Event::VARIANTS.len(), 13);
         for event in Event::VARIANTS {
             assert_eq!(event.as_ref().parse(), Ok(*event));

@@ -1,4 +1,4 @@
-//! From an event to its deliveries, in the transaction that caused it.
+//! Turns an event into deliveries, in the transaction of the change that caused the event.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,60 +17,90 @@ use super::subscriptions::{Filters, Stored};
 use super::workflow;
 use crate::records::{Kind, WorkflowStepRun};
 
-/// Deliveries that are gathered before they are written: what an event becomes is bounded by nobody's memory.
+/// Number of deliveries that are collected before they are written. It bounds the memory for an
+/// event with many subscriptions.
 const BATCH: usize = 2_000;
 
 store::statements! {
-    /// The active subscriptions to some events. They are held: one that its receiver's 410 deleted meanwhile could not have a
-    /// delivery, and whatever fires the event would fail.
+    /// The active subscriptions to some events. Their rows are locked. Otherwise a receiver's 410
+    /// could delete a subscription before its delivery is inserted. That insert would fail, and
+    /// with it the change that caused the event.
     SUBSCRIBERS = "select id, doc, event from webhook_subscription
         where organization_id = ?1 and event = any(?2) and disabled_at is null order by created_at, id for key share";
-    /// A new delivery, due at once.
+    /// Inserts a delivery, due at once.
     INSERT_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, 'pending', ?4, ?4, ?5)";
 }
 
-/// What happened to a record.
+/// An event of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Happening {
-    /// What.
     pub event: Event,
-    /// To a record of which kind.
     pub kind: Kind,
-    /// To which record.
     pub record_id: Uuid,
-    /// The property it is of.
     pub property_id: Option<Uuid>,
 }
 
-/// Puts events into the outbox, in their order: one delivery of each for each subscription that wants it.
+/// Writes events to the outbox, in their order: one delivery for each subscription that wants the
+/// event.
 ///
-/// What the receiver may see of them is decided when they are sent.
+/// A delivery contains no data. When it is sent, the data that the receiver may see is read.
 pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
     let events: BTreeSet<Event> = happenings.iter().map(|happening| happening.event).collect();
     if events.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = events.iter().map(|event| event.as_ref().to_owned()).collect();
+    let names: Vec<_> = events
+        .iter()
+        .map(|event| event.as_ref().to_owned())
+        .collect();
     let mut subscribers: HashMap<String, Vec<(Uuid, Filters)>> = HashMap::new();
     for row in context.rows(&SUBSCRIBERS, values![names])? {
         let Json(Stored { filters, .. }) = row.get(1)?;
-        subscribers.entry(row.get(2)?).or_default().push((row.get(0)?, filters));
+        subscribers
+            .entry(row.get(2)?)
+            .or_default()
+            .push((row.get(0)?, filters));
     }
     if subscribers.is_empty() {
         return Ok(());
     }
     let is_run = |happening: &&Happening| happening.event == Event::WorkflowStep;
-    let runs = happenings.iter().filter(is_run).map(|happening| happening.record_id).collect::<Vec<_>>();
-    let runs = if runs.is_empty() { HashMap::new() } else { workflow::find_runs(context, runs)? };
+    let runs = happenings
+        .iter()
+        .filter(is_run)
+        .map(|happening| happening.record_id)
+        .collect::<Vec<_>>();
+    let runs = if runs.is_empty() {
+        HashMap::new()
+    } else {
+        workflow::find_runs(context, runs)?
+    };
     let (now, trace) = (context.now(), traces::current());
     let mut rows = Vec::new();
-    for Happening { event, kind, record_id, property_id } in happenings.iter().copied() {
-        let run = if event == Event::WorkflowStep { runs.get(&record_id) } else { None };
+    for Happening {
+        event,
+        kind,
+        record_id,
+        property_id,
+    } in happenings.iter().copied()
+    {
+        let run = if event == Event::WorkflowStep {
+            runs.get(&record_id)
+        } else {
+            None
+        };
         let step = run.and_then(WorkflowStepRun::step);
-        // A run says when it took place; everything else takes place when it becomes known.
+        // A workflow step run carries the time at which it happened. Any other event has the time
+        // at which the change became known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
-        let told = Told { event: event.as_ref().into(), subject: Some(Subject { kind: kind.as_ref().into(), record_id }) };
+        let told = Told {
+            event: event.as_ref().into(),
+            subject: Some(Subject {
+                kind: kind.as_ref().into(),
+                record_id,
+            }),
+        };
         let doc = store::Value::json(&Delivery::new(told, occurred_at).traced(trace.clone()))?;
         for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
@@ -92,7 +122,8 @@ fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result
     Ok(())
 }
 
-/// Has what is in the outbox sent: rings here, and where organizations are on several servers says to all nodes that this one has something.
+/// Wakes the dispatcher of this node. On a distributed database it also notes for all nodes that
+/// this organization has due deliveries.
 pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
     context.ring(DELIVERIES);
     if context.is_spread() {
@@ -101,8 +132,13 @@ pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Puts a delivery into the outbox, due at once; its id. The subscription is held.
-pub(super) fn put(context: &mut Context<'_, '_>, subscription: Uuid, doc: store::Value) -> Result<Uuid> {
+/// Writes a delivery to the outbox, due at once, and returns its id. The row of the subscription is
+/// locked already.
+pub(super) fn put(
+    context: &mut Context<'_, '_>,
+    subscription: Uuid,
+    doc: store::Value,
+) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
     insert(context, vec![values![id, subscription, now, doc]])?;
     Ok(id)

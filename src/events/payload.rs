@@ -1,4 +1,4 @@
-//! What a receiver is told, read at the moment it is sent (spec: Delivery, "data timing").
+//! Builds the data of a delivery, at the moment of sending (rules: webhooks#deliveries, 2).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use super::standing;
 use super::workflow;
 use crate::records::{Kind, Record, find_records};
 
-/// Tells what the credential of a subscription may see now.
+/// Builds the data that a subscription's credential may see now.
 pub struct Payloads(pub Arc<Service>);
 
-/// What is told of.
+/// The subject of a delivery.
 #[derive(Clone, Copy)]
 enum Subject {
-    /// A record, as its read returns it.
+    /// A record, in the form of its read.
     Record(Kind, Uuid),
     /// A run of a workflow step.
     Run(Uuid),
-    /// Nothing: it is a ping.
+    /// No subject, because it is a ping.
     Ping,
 }
 
@@ -36,11 +36,11 @@ enum Subject {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Ping {
-    /// What is tried out.
+    /// The subscription that is tested.
     subscription_id: Uuid,
 }
 
-/// The records that deliveries tell of, as far as they may be read.
+/// The records that deliveries are about, as far as the credential may read them.
 type Records = HashMap<(Kind, Uuid), Result<Record>>;
 
 impl Owner for Payloads {
@@ -52,8 +52,15 @@ impl Owner for Payloads {
         now: Timestamp,
         say: &mut dyn FnMut(Said),
     ) -> Result<Hearing> {
-        let Subscription { organization, id, credential, event } = subscription;
-        let event = event.parse::<Event>().map_err(|_| Error::internal(format!("a subscription to {event}, which is no event")))?;
+        let Subscription {
+            organization,
+            id,
+            credential,
+            event,
+        } = subscription;
+        let event = event.parse::<Event>().map_err(|_| {
+            Error::internal(format!("a subscription names the unknown event {event}"))
+        })?;
         let caller = standing::caller_of(tx, *organization, credential, now)?;
         let caller = match standing::hearing(caller.as_ref(), event) {
             Ok(caller) => caller,
@@ -74,16 +81,28 @@ impl Subject {
         if told.is_ping() {
             return Ok(Self::Ping);
         }
-        let unknown = || Error::internal(format!("a delivery of {} cannot be told", told.event));
+        let unknown = || {
+            Error::internal(format!(
+                "cannot make the payload of a delivery of {}",
+                told.event
+            ))
+        };
         let subject = told.subject.as_ref().ok_or_else(unknown)?;
         let event = told.event.parse::<Event>().map_err(|_| unknown())?;
         let kind = subject.kind.parse::<Kind>().map_err(|_| unknown())?;
-        Ok(if event == Event::WorkflowStep { Self::Run(subject.record_id) } else { Self::Record(kind, subject.record_id) })
+        Ok(if event == Event::WorkflowStep {
+            Self::Run(subject.record_id)
+        } else {
+            Self::Record(kind, subject.record_id)
+        })
     }
 }
 
-/// Reads the records that deliveries tell of, those of a kind together.
-fn read<'s>(context: &mut Context<'_, '_>, subjects: impl Iterator<Item = &'s Subject>) -> Result<Records> {
+/// Reads the records that deliveries are about, one query for each kind.
+fn read<'s>(
+    context: &mut Context<'_, '_>,
+    subjects: impl Iterator<Item = &'s Subject>,
+) -> Result<Records> {
     let mut told: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
     for subject in subjects {
         if let Subject::Record(kind, id) = *subject {
@@ -92,17 +111,36 @@ fn read<'s>(context: &mut Context<'_, '_>, subjects: impl Iterator<Item = &'s Su
     }
     let mut records = HashMap::new();
     for (kind, ids) in told {
-        records.extend(find_records(context, kind, ids)?.into_iter().map(|(id, record)| ((kind, id), record)));
+        records.extend(
+            find_records(context, kind, ids)?
+                .into_iter()
+                .map(|(id, record)| ((kind, id), record)),
+        );
     }
     Ok(records)
 }
 
-/// What there is to tell; `None` where the credential cannot read it, or it is gone.
-fn data(context: &mut Context<'_, '_>, records: &Records, subscription: Uuid, subject: Subject) -> Said {
+/// Returns the data of a delivery. Returns `None` if the credential cannot read the subject, or the
+/// subject was deleted.
+fn data(
+    context: &mut Context<'_, '_>,
+    records: &Records,
+    subscription: Uuid,
+    subject: Subject,
+) -> Said {
     match subject {
-        Subject::Record(kind, id) => records.get(&(kind, id)).map(|record| raw(record.as_ref().map_err(Clone::clone)?)).transpose(),
-        Subject::Run(id) => workflow::run_data(context, id)?.as_ref().map(raw).transpose(),
-        Subject::Ping => raw(&Ping { subscription_id: subscription }).map(Some),
+        Subject::Record(kind, id) => records
+            .get(&(kind, id))
+            .map(|record| raw(record.as_ref().map_err(Clone::clone)?))
+            .transpose(),
+        Subject::Run(id) => workflow::run_data(context, id)?
+            .as_ref()
+            .map(raw)
+            .transpose(),
+        Subject::Ping => raw(&Ping {
+            subscription_id: subscription,
+        })
+        .map(Some),
     }
 }
 

@@ -1,4 +1,5 @@
-//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription, rotateWebhookSecret.
+//! listWebhookSubscriptions, createWebhookSubscription, deleteWebhookSubscription,
+//! rotateWebhookSecret.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,15 +24,15 @@ use uuid::Uuid;
 use super::DELETIONS;
 use super::Event;
 use super::audited;
-use super::reached::{not_found, require};
+use super::owned::{not_found, require};
 use super::workflow::find_step;
 use crate::records::{Kind, exists};
 
-/// Active subscriptions that one credential may have (spec: Limits).
+/// Maximum number of active subscriptions of one credential (rules: limits#lengths).
 const MAX_ACTIVE: i64 = 100;
-/// Disabled ones that stay in its list.
+/// Maximum number of disabled subscriptions that stay in its list.
 const MAX_DISABLED: i64 = 1_000;
-/// A day: how long a secret that is replaced goes on signing, where the owner does not say.
+/// How long a replaced secret goes on signing, if the owner names no time: a day.
 const GRACE_SECONDS: u32 = 86_400;
 /// The path of the filter that most rules are about.
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
@@ -40,36 +41,43 @@ store::statements! {
     /// The subscriptions of a credential.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
-    /// Changes what of a subscription stands in no column of its own.
+    /// Changes the JSON document of a subscription.
     REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// How many active subscriptions a credential has.
+    /// The number of active subscriptions of a credential.
     COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
-    /// A new subscription.
+    /// Inserts a subscription.
     INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
-    /// Deletes a subscription: it is nobody's any more, and the sweep removes what there is of it. Its log may be longer than one
-    /// transaction can deal with.
+    /// Marks a subscription as deleted. The sweep removes its rows later, because its log may be
+    /// too long for one transaction.
     DELETE_ONE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// Deletes every subscription of a credential that posts to a URL.
     DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
-    /// Deletes the disabled subscriptions of a credential but for so many, the latest ones; at most as many at once.
+    /// Deletes the oldest disabled subscriptions of a credential and keeps this many. Deletes at
+    /// most as many at once.
     DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
         (select id from webhook_subscription where organization_id = ?1 and credential = ?2
             and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
     /// Disables every active subscription of a credential.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
-    /// Disables every active subscription of a credential in the other organizations.
-    DISABLE_ELSEWHERE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
-        where organization_id <> ?1 and credential = ?2 and disabled_at is null returning id, organization_id";
-    /// Disables the active subscriptions of a member to some events, whichever app made them.
+    /// The active subscriptions of a credential in the other organizations.
+    ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
+        where organization_id <> ?1 and credential = ?2 and disabled_at is null order by organization_id, id";
+    /// Disables a subscription of another organization, unless another transaction holds it.
+    DISABLE_ELSEWHERE = "with free as (select id from webhook_subscription
+            where organization_id <> ?1 and organization_id = ?2 and id = ?3 and disabled_at is null for no key update skip locked)
+        update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
+        where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
+    /// Disables the active subscriptions of a member to some events, for every app.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
 }
 
-/// An https URL that does not lead into a private network. The pipeline has the target guard judge it.
+/// An https URL that does not lead into a private network. The pipeline checks it by the guard of
+/// webhook targets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 struct TargetUrl(String);
@@ -88,12 +96,12 @@ impl JsonSchema for TargetUrl {
     }
 }
 
-/// An event by its name, as one list of names: a failing one is then told all of them.
+/// Returns the schema of an event's name. It is one list of names, so that an error lists them all.
 pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Event::VARIANTS })
 }
 
-/// What a subscription is limited to.
+/// The filters of a subscription.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
@@ -105,21 +113,27 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// Whether an event of a property, or of none, and of a workflow's step, or of none, is wanted.
+    /// Returns whether an event is wanted, by its property and its workflow step. Either may be
+    /// absent.
     pub(super) fn admit(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
-        let is_wanted_property = self.property_ids.is_empty() || property.is_some_and(|id| self.property_ids.contains(&id));
-        is_wanted_property && self.workflow_step.as_deref().is_none_or(|wanted| step == Some(wanted))
+        let is_wanted_property = self.property_ids.is_empty()
+            || property.is_some_and(|id| self.property_ids.contains(&id));
+        is_wanted_property
+            && self
+                .workflow_step
+                .as_deref()
+                .is_none_or(|wanted| step == Some(wanted))
     }
 }
 
-/// What of a subscription stands in no column of its own.
+/// The part of a subscription that is stored as a document.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Stored {
-    /// What it is limited to.
+    /// The filters.
     #[serde(default)]
     pub filters: Filters,
-    /// What its deliveries are signed with.
+    /// The secrets that sign its deliveries.
     #[serde(flatten)]
     pub secrets: Secrets,
 }
@@ -128,13 +142,14 @@ pub(super) struct Stored {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SentFilters {
-    /// Ids of the properties whose events are wanted, at most 100; one out of reach is a 404. Null, `[]` or left out: every property the
-    /// credential can see. Refused with `workflow.step`.
+    /// Ids of properties whose events are wanted, at most 100; an inaccessible one is a 404. Null,
+    /// `[]` or left out: every property the credential can see. Refused with `workflow.step`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     property_ids: Option<Vec<Uuid>>,
-    /// The step whose runs are wanted, as `<workflow id>:<node id>`, which `listWorkflowZapierSteps` gives. Required with `workflow.step`,
-    /// refused with any other event; an unknown one is a 404.
+    /// The step whose runs are wanted, as `<workflow id>:<node id>`, which
+    /// `listWorkflowZapierSteps` gives. Required with `workflow.step`, refused with any other
+    /// event; an unknown one is a 404.
     #[serde(default)]
     #[schemars(length(max = 1100))]
     workflow_step: Option<String>,
@@ -147,17 +162,20 @@ struct SentFilters {
     "filters": { "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }
 }))]
 struct CreateWebhookSubscription {
-    /// The one event to be told of. Each needs the permission to read what it is about; `workflow.step` needs an OAuth connection.
+    /// The event to subscribe to. Each needs the permission to read what it is about;
+    /// `workflow.step` needs an OAuth connection.
     #[schemars(schema_with = "event_name")]
     event: Event,
-    /// Where deliveries are posted: an https URL without a user name or password whose host is not private or loopback.
+    /// Where deliveries are posted: an https URL without a user name or password whose host is not
+    /// private or loopback.
     target_url: TargetUrl,
-    /// Which of the event's occurrences are wanted. Null or left out: all that the credential can see.
+    /// Which occurrences of the event are wanted. Null or left out: all that the credential can
+    /// see.
     #[serde(default)]
     filters: Option<SentFilters>,
 }
 
-/// What of a create has to go together.
+/// The fields of a create that depend on each other.
 #[derive(Deserialize)]
 struct EventAndFilters {
     #[serde(default)]
@@ -166,15 +184,15 @@ struct EventAndFilters {
     filters: Option<SentFilters>,
 }
 
-/// Which subscriptions to delete: exactly one of the two.
+/// The subscriptions to delete: exactly one of both.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteWebhookSubscriptions {
     /// Id of the one subscription to delete. Send exactly one of `id` and `target_url`.
     #[serde(default)]
     id: Option<Uuid>,
-    /// Delete every subscription of the credential that posts to exactly this URL, whatever its event. Send exactly one of `id` and
-    /// `target_url`.
+    /// Delete every subscription of the credential that posts to exactly this URL, for any event.
+    /// Send exactly one of `id` and `target_url`.
     #[serde(default)]
     #[schemars(length(max = 2048))]
     target_url: Option<String>,
@@ -186,24 +204,24 @@ struct DeleteWebhookSubscriptions {
 struct RotateWebhookSecret {
     /// Id of the subscription that gets a new signing secret.
     id: Uuid,
-    /// For how many seconds the secret there is goes on signing beside the new one, at most 604800 (7 days). Null or left out: 86400, a
-    /// day.
+    /// Number of seconds that the old secret goes on signing beside the new one, at most 604800 (7
+    /// days). Null or left out: 86400, a day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,
 }
 
-/// A subscription as it is answered.
+/// A subscription in an answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
-pub(super) struct WebhookSubscription {
+struct WebhookSubscription {
     id: Uuid,
     #[schemars(schema_with = "event_name")]
     event: Event,
     target_url: String,
     filters: Filters,
-    /// Deliveries that failed since the last one that did not.
+    /// Deliveries that failed since the last success.
     consecutive_failures: i64,
     /// When it was disabled, for good.
     disabled_at: Option<Moment>,
@@ -212,18 +230,18 @@ pub(super) struct WebhookSubscription {
     created_at: Moment,
 }
 
-/// A subscription with a secret that was just made.
+/// A subscription with its new secret.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = created_example())]
 struct CreatedWebhookSubscription {
     #[serde(flatten)]
     subscription: WebhookSubscription,
-    /// What deliveries are signed with (Standard Webhooks 1.0). Shown once.
+    /// Secret that signs deliveries (Standard Webhooks 1.0). Shown once.
     signing_secret: String,
 }
 
-/// How many subscriptions are gone.
+/// Number of deleted subscriptions.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "deleted": 1 }))]
 struct Deleted {
@@ -231,8 +249,8 @@ struct Deleted {
 }
 
 impl WebhookSubscription {
-    /// From the columns of [`LIST`].
-    pub(super) fn from_row(row: &Row) -> Result<Self> {
+    /// Reads a subscription from the columns of [`LIST`].
+    fn from_row(row: &Row) -> Result<Self> {
         let Json(Stored { filters, .. }) = row.get(8)?;
         let reason: Option<String> = row.get(5)?;
         Ok(Self {
@@ -249,14 +267,15 @@ impl WebhookSubscription {
     }
 }
 
-/// The event that a subscription's row has in a column.
+/// Reads the event of a subscription from a column of its row.
 pub(super) fn event_of(row: &Row, column: usize) -> Result<Event> {
     let name: String = row.get(column)?;
-    name.parse().map_err(|_| Error::internal(format!("a subscription to {name}, which is no event")))
+    name.parse()
+        .map_err(|_| Error::internal(format!("a subscription names the unknown event {name}")))
 }
 
-/// What is published as an example of one.
-pub(super) fn example() -> Value {
+/// Returns the published example of a subscription.
+fn example() -> Value {
     json!({
         "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
         "targetUrl": "https://client.example/hooks/reservations", "filters": { "propertyIds": [], "workflowStep": null },
@@ -298,56 +317,85 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// What the event that a body names asks of the caller.
+/// Checks the permission for the event that a body names.
 fn may_hear(body: &Value, access: &Access) -> Result<()> {
     if body.is_null() {
-        // Asked beforehand: whether there is any event for the caller.
-        let is_any = Event::VARIANTS.iter().any(|event| may_hear_of(*event, access).is_ok());
+        // Without a body, the question is whether the caller may subscribe to any event.
+        let is_any = Event::VARIANTS
+            .iter()
+            .any(|event| may_hear_of(*event, access).is_ok());
         return if is_any {
             Ok(())
         } else {
-            Err(Error::forbidden(Reason::rule("no_event", "Missing permission: there is no event for this caller.")))
+            Err(Error::forbidden(Reason::rule(
+                "no_event",
+                "Missing permission: this caller cannot subscribe to any event.",
+            )))
         };
     }
-    let event = body.get("event").and_then(Value::as_str).and_then(|name| name.parse::<Event>().ok());
+    let event = body
+        .get("event")
+        .and_then(Value::as_str)
+        .and_then(|name| name.parse::<Event>().ok());
     event.map_or(Ok(()), |event| may_hear_of(event, access))
 }
 
 fn may_hear_of(event: Event, access: &Access) -> Result<()> {
     access.require(event.permission())?;
     if event == Event::WorkflowStep && !matches!(access.credential, Credential::Connection { .. }) {
-        return Err(Error::forbidden(Reason::rule("event_of_apps", "The event workflow.step needs an OAuth connection.")));
+        return Err(Error::forbidden(Reason::rule(
+            "event_of_apps",
+            "Only an OAuth connection can subscribe to the event workflow.step.",
+        )));
     }
     Ok(())
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<WebhookSubscription>> {
     let credential = context.access.credential.key();
-    context.rows(&LIST, values![credential])?.iter().map(WebhookSubscription::from_row).collect()
+    context
+        .rows(&LIST, values![credential])?
+        .iter()
+        .map(WebhookSubscription::from_row)
+        .collect()
 }
 
-fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Result<CreatedWebhookSubscription> {
+fn create(
+    context: &mut Context<'_, '_>,
+    input: CreateWebhookSubscription,
+) -> Result<CreatedWebhookSubscription> {
     let (event, credential) = (input.event, context.access.credential);
     let mut filters = Filters::from(input.filters.unwrap_or_default());
     for id in &filters.property_ids {
         if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
-            return Err(Error::not_found("Property"));
+            return Err(Error::not_found("Property").of(*id));
         }
     }
     if let Some(step) = filters.workflow_step.take() {
-        filters.workflow_step = Some(find_step(context, &step)?.ok_or_else(|| Error::not_found("Workflow step"))?);
+        filters.workflow_step =
+            Some(find_step(context, &step)?.ok_or_else(|| Error::not_found("Workflow step"))?);
     }
     let key = credential.key();
-    let active: i64 = context.row(&COUNT_ACTIVE, values![&key])?.map_or(Ok(0), |row| row.get(0))?;
+    let active: i64 = context
+        .row(&COUNT_ACTIVE, values![&key])?
+        .map_or(Ok(0), |row| row.get(0))?;
     if active >= MAX_ACTIVE {
-        let message = format!("A credential can have {MAX_ACTIVE} active webhook subscriptions, and this one has.");
+        let message = format!(
+            "A credential can have at most {MAX_ACTIVE} active webhook subscriptions; delete one first."
+        );
         return Err(Error::conflict(Reason::rule("most_subscriptions", message)));
     }
     let (id, now) = (context.new_id(), context.now());
-    let stored = Stored { filters, secrets: Secrets::fresh(context.ids()) };
+    let stored = Stored {
+        filters,
+        secrets: Secrets::fresh(context.ids()),
+    };
     let doc = store::Value::json(&stored)?;
-    context.execute_along(&INSERT, values![id, &key, event.as_ref(), &input.target_url.0, now, doc])?;
-    // Each was active once, so there are never many more than stay.
+    context.execute_along(
+        &INSERT,
+        values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
+    )?;
+    // Each disabled subscription was active once, so there are never many more than this limit.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.ring(DELETIONS);
     }
@@ -368,33 +416,59 @@ fn create(context: &mut Context<'_, '_>, input: CreateWebhookSubscription) -> Re
 }
 
 impl From<SentFilters> for Filters {
-    /// Each property once.
+    /// Removes duplicate properties.
     fn from(sent: SentFilters) -> Self {
         let mut property_ids = sent.property_ids.unwrap_or_default();
         let mut seen = HashSet::new();
         property_ids.retain(|id| seen.insert(*id));
-        Self { property_ids, workflow_step: sent.workflow_step }
+        Self {
+            property_ids,
+            workflow_step: sent.workflow_step,
+        }
     }
 }
 
 impl EventAndFilters {
-    /// Where filters do not go with their event (spec: workflow.step).
+    /// Returns an issue for each filter that does not match the event (rules:
+    /// webhooks#workflow-steps).
     fn issues(&self) -> Vec<Issue> {
-        let Some(event) = self.event else { return Vec::new() };
+        let Some(event) = self.event else {
+            return Vec::new();
+        };
         let filters = self.filters.as_ref();
         let mut issues = Vec::new();
-        match (event, filters.and_then(|filters| filters.workflow_step.as_ref())) {
+        match (
+            event,
+            filters.and_then(|filters| filters.workflow_step.as_ref()),
+        ) {
             (Event::WorkflowStep, None) => {
-                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("needs_workflow_step", "is required for the event workflow.step")));
+                issues.push(Issue::new(
+                    &WORKFLOW_STEP,
+                    Reason::rule(
+                        "needs_workflow_step",
+                        "is required for the event workflow.step",
+                    ),
+                ));
             }
             (Event::WorkflowStep, Some(_)) | (_, None) => {}
             (_, Some(_)) => {
-                issues.push(Issue::new(&WORKFLOW_STEP, Reason::rule("no_workflow_step", "is only for the event workflow.step")));
+                issues.push(Issue::new(
+                    &WORKFLOW_STEP,
+                    Reason::rule(
+                        "no_workflow_step",
+                        "is allowed only for the event workflow.step",
+                    ),
+                ));
             }
         }
-        let property_ids = filters.and_then(|filters| filters.property_ids.as_deref()).unwrap_or_default();
+        let property_ids = filters
+            .and_then(|filters| filters.property_ids.as_deref())
+            .unwrap_or_default();
         if event == Event::WorkflowStep && !property_ids.is_empty() {
-            issues.push(Issue::new(&["filters", "propertyIds"], Reason::rule("no_flats", "is not for the event workflow.step")));
+            issues.push(Issue::new(
+                &["filters", "propertyIds"],
+                Reason::rule("no_flats", "is not allowed for the event workflow.step"),
+            ));
         }
         issues
     }
@@ -408,8 +482,18 @@ fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> R
             context.execute(&DELETE_ONE, values![id, now])?
         }
         (None, Some(url)) => context.execute(&DELETE_BY_TARGET, values![key, url, now])?,
-        (None, None) => return Err(Error::invalid(&["id"], "is required, or else target_url")),
-        (Some(_), Some(_)) => return Err(Error::invalid(&["target_url"], "cannot be given together with id")),
+        (None, None) => {
+            return Err(Error::invalid(
+                &["id"],
+                "is required unless target_url is sent",
+            ));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Error::invalid(
+                &["target_url"],
+                "must not be sent together with id",
+            ));
+        }
     };
     if deleted == 0 {
         return Err(not_found());
@@ -418,50 +502,91 @@ fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> R
     Ok(Deleted { deleted })
 }
 
-fn rotate(context: &mut Context<'_, '_>, input: RotateWebhookSecret) -> Result<CreatedWebhookSubscription> {
+fn rotate(
+    context: &mut Context<'_, '_>,
+    input: RotateWebhookSecret,
+) -> Result<CreatedWebhookSubscription> {
     let row = require(context, input.id)?;
     let Json(mut stored): Json<Stored> = row.get(8)?;
     let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
     stored.secrets.rotate(context.ids(), context.now(), grace);
     let doc = store::Value::json(&stored)?;
     if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
-        // Its receiver said 410 in between.
+        // The receiver has answered 410 since the subscription was read, which deleted it.
         return Err(not_found());
     }
     let subscription = WebhookSubscription::from_row(&row)?;
-    Ok(CreatedWebhookSubscription { subscription, signing_secret: stored.secrets.reveal().to_owned() })
+    Ok(CreatedWebhookSubscription {
+        subscription,
+        signing_secret: stored.secrets.reveal().to_owned(),
+    })
 }
 
-/// 409 for what only an active subscription can do.
+/// Returns the 409 for an operation that needs an active subscription.
 pub(super) fn disabled() -> Error {
-    Error::conflict(Reason::rule("subscription_disabled", "The webhook subscription is disabled: nothing is sent for it any more."))
+    Error::conflict(Reason::rule(
+        "subscription_disabled",
+        "The webhook subscription is disabled; nothing more is sent for it.",
+    ))
 }
 
 /// Disables every active subscription of a credential.
-pub fn disable_all_of(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+pub fn disable_all_of(
+    context: &mut Context<'_, '_>,
+    credential: Credential,
+    reason: DisabledReason,
+) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
     let disabled = context.rows(&DISABLE_ALL, values![key, now, reason.as_ref()])?;
     tell_all_disabled(context, &disabled, reason)
 }
 
-/// Disables every active subscription that a credential has in other organizations: its app now works for this one.
-pub fn disable_all_elsewhere(context: &mut Context<'_, '_>, credential: Credential, reason: DisabledReason) -> Result<()> {
+/// Disables every active subscription of a credential in other organizations, because its app now
+/// works for this one. If another transaction holds one of them, the answer is 503: waiting for a
+/// row of another organization could end in a deadlock.
+pub fn disable_all_elsewhere(
+    context: &mut Context<'_, '_>,
+    credential: Credential,
+    reason: DisabledReason,
+) -> Result<()> {
     let (key, now) = (credential.key(), context.now());
-    for row in context.rows(&DISABLE_ELSEWHERE, values![key, now, reason.as_ref()])? {
-        tell_disabled(row.get(1)?, row.get(0)?, reason);
+    for row in context.rows(&ACTIVE_ELSEWHERE, values![key])? {
+        let (organization, id): (Uuid, Uuid) = (row.get(0)?, row.get(1)?);
+        let one = values![organization, id, now, reason.as_ref()];
+        if context.execute(&DISABLE_ELSEWHERE, one)? == 0 {
+            return Err(Error::unavailable(
+                "a subscription is being changed in another organization",
+            ));
+        }
+        tell_disabled(organization, id, reason);
     }
     Ok(())
 }
 
-/// Disables the active subscriptions of a member to these events, whichever app made them.
-pub fn disable_events_of_member(context: &mut Context<'_, '_>, member: Uuid, events: &[Event], reason: DisabledReason) -> Result<()> {
+/// Disables the active subscriptions of a member to these events, for every app.
+pub fn disable_events_of_member(
+    context: &mut Context<'_, '_>,
+    member: Uuid,
+    events: &[Event],
+    reason: DisabledReason,
+) -> Result<()> {
     let now = context.now();
-    let events: Vec<String> = events.iter().map(|event| event.as_ref().to_owned()).collect();
-    let disabled = context.rows(&DISABLE_MEMBER, values![member.to_string(), now, reason.as_ref(), events])?;
+    let events: Vec<String> = events
+        .iter()
+        .map(|event| event.as_ref().to_owned())
+        .collect();
+    let disabled = context.rows(
+        &DISABLE_MEMBER,
+        values![member.to_string(), now, reason.as_ref(), events],
+    )?;
     tell_all_disabled(context, &disabled, reason)
 }
 
-fn tell_all_disabled(context: &Context<'_, '_>, disabled: &[Row], reason: DisabledReason) -> Result<()> {
+fn tell_all_disabled(
+    context: &Context<'_, '_>,
+    disabled: &[Row],
+    reason: DisabledReason,
+) -> Result<()> {
     for row in disabled {
         tell_disabled(context.organization.id, row.get(0)?, reason);
     }
@@ -478,57 +603,98 @@ mod tests {
     }
 
     #[test]
-    fn filters_have_to_go_with_the_event() {
-        let (one, step) = (json!(["filters", "propertyIds"]), json!(["filters", "workflowStep"]));
+    fn filters_must_fit_the_event() {
+        let (one, step) = (
+            json!(["filters", "propertyIds"]),
+            json!(["filters", "workflowStep"]),
+        );
         for (event, filters, expected) in [
             ("task.created", json!(null), vec![]),
             ("task.created", json!({ "propertyIds": [id(1)] }), vec![]),
-            ("task.created", json!({ "workflowStep": "a:b" }), vec![&step]),
-            ("workflow.step", json!({ "workflowStep": "a:b", "propertyIds": [] }), vec![]),
+            (
+                "task.created",
+                json!({ "workflowStep": "a:b" }),
+                vec![&step],
+            ),
+            (
+                "workflow.step",
+                json!({ "workflowStep": "a:b", "propertyIds": [] }),
+                vec![],
+            ),
             ("workflow.step", json!(null), vec![&step]),
-            ("workflow.step", json!({ "propertyIds": [id(1)] }), vec![&step, &one]),
+            (
+                "workflow.step",
+                json!({ "propertyIds": [id(1)] }),
+                vec![&step, &one],
+            ),
         ] {
             let mut sent = json!({ "event": event, "targetUrl": "https://client.example" });
             if !filters.is_null() {
                 sent["filters"] = filters;
             }
             let sent: EventAndFilters = serde_json::from_value(sent).unwrap();
-            let paths: Vec<Value> = sent.issues().iter().map(|issue| serde_json::to_value(&issue.path).unwrap()).collect();
+            let paths: Vec<Value> = sent
+                .issues()
+                .iter()
+                .map(|issue| serde_json::to_value(&issue.path).unwrap())
+                .collect();
             assert_eq!(paths.iter().collect::<Vec<_>>(), expected, "{event}");
         }
-        let twice = SentFilters { property_ids: Some(vec![id(1), id(2), id(1)]), workflow_step: None };
+        let twice = SentFilters {
+            property_ids: Some(vec![id(1), id(2), id(1)]),
+            workflow_step: None,
+        };
         assert_eq!(Filters::from(twice).property_ids, [id(1), id(2)]);
     }
 
     #[test]
-    fn a_filter_admits_what_it_names() {
+    fn a_filter_admits_only_its_properties_or_step() {
         let all = Filters::default();
-        assert!(all.admit(Some(id(1)), None) && all.admit(None, None) && all.admit(None, Some("a:b")));
-        let some = Filters { property_ids: vec![id(1), id(2)], workflow_step: None };
+        assert!(
+            all.admit(Some(id(1)), None) && all.admit(None, None) && all.admit(None, Some("a:b"))
+        );
+        let some = Filters {
+            property_ids: vec![id(1), id(2)],
+            workflow_step: None,
+        };
         assert!(some.admit(Some(id(2)), None));
         assert!(!some.admit(Some(id(3)), None) && !some.admit(None, None));
-        let step = Filters { property_ids: Vec::new(), workflow_step: Some("a:b".into()) };
+        let step = Filters {
+            property_ids: Vec::new(),
+            workflow_step: Some("a:b".into()),
+        };
         assert!(step.admit(None, Some("a:b")));
         assert!(!step.admit(None, Some("a:c")) && !step.admit(None, None));
     }
 
     #[test]
-    fn an_event_asks_for_its_permission_and_a_workflow_for_a_connection() {
+    fn subscribing_needs_the_event_permission_or_a_connection() {
         let with = |credential: Credential, permission: Permission| Access {
             credential,
             permissions: [permission].into_iter().collect(),
             ..Access::platform()
         };
         let key = Credential::ApiKey(id(1));
-        let connection = Credential::Connection { app: id(1), member: id(2) };
+        let connection = Credential::Connection {
+            app: id(1),
+            member: id(2),
+        };
         let offline = json!({ "event": "device.offline" });
         assert!(may_hear(&offline, &with(key, Permission::ViewDevices)).is_ok());
         assert!(may_hear(&offline, &with(key, Permission::ViewTasks)).is_err());
         let workflow = json!({ "event": "workflow.step" });
         assert!(may_hear(&workflow, &with(key, Permission::ViewWorkflows)).is_err());
         assert!(may_hear(&workflow, &with(connection, Permission::ViewWorkflows)).is_ok());
-        for body in [json!({}), json!({ "event": 1 }), json!({ "event": "nothing.happened" }), json!([])] {
-            assert!(may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(), "{body}");
+        for body in [
+            json!({}),
+            json!({ "event": 1 }),
+            json!({ "event": "nothing.happened" }),
+            json!([]),
+        ] {
+            assert!(
+                may_hear(&body, &with(key, Permission::ViewTasks)).is_ok(),
+                "{body}"
+            );
         }
     }
 }

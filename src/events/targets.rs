@@ -1,9 +1,11 @@
-//! What events have from the crate `delivery`: the guard of targets as a format, and the backlog as a measure.
+//! Connects events with the crate `delivery`: the check of targets as a schema format, and the
+//! backlog as a metric.
 
 use delivery::{Backlog, Targets, backlog};
 use engine::app::{Gauge, Gauges, NetworkFormat};
 
-/// A URL that deliveries may go to. Where nobody guards targets, nothing is delivered.
+/// The format of a URL that deliveries may go to. Without the guard nothing is delivered, so every
+/// URL passes.
 pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     name: "webhook-target",
     check: |kit, url| {
@@ -16,16 +18,26 @@ pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     },
 };
 
-/// What waits to be sent.
+/// The deliveries that wait to be sent.
 pub(super) const BACKLOG: Gauges = Gauges(|store, now| {
     Box::pin(async move {
-        let Ok(Backlog { pending, oldest_due }) = store.read(move |tx| backlog(tx, now)).await else { return Vec::new() };
+        let Ok(Backlog {
+            pending,
+            oldest_due,
+        }) = store.read(move |tx| backlog(tx, now)).await
+        else {
+            return Vec::new();
+        };
         let gauge = |name, help, value| Gauge { name, help, value };
         vec![
-            gauge("vestibule_webhook_deliveries_pending", "Deliveries to be sent, of all nodes, 100000 at the most.", pending.to_string()),
+            gauge(
+                "vestibule_webhook_deliveries_pending",
+                "Webhook deliveries that wait to be sent, of all nodes; counted up to 100000.",
+                pending.to_string(),
+            ),
             gauge(
                 "vestibule_webhook_oldest_due_seconds",
-                "How long the delivery that has waited longest has been due.",
+                "Time since the oldest waiting webhook delivery became due.",
                 oldest_due.as_secs_f64().to_string(),
             ),
         ]

@@ -1,10 +1,11 @@
-//! Timers of devices that are back, and what is due by them: the database side of the timekeeper.
+//! Timers of devices that are back online, in the database. The timekeeper reads them.
 //!
-//! A timer is a row: a device, and since when it has been back. It is written in the transaction of the change that began it,
-//! so it outlives the process. How long a device has to stay is no part of it; that is the timekeeper's to say.
+//! A timer is a row with a device and the moment at which it came back. It is written in the
+//! transaction of the change that started it, so it survives a restart. The row does not contain
+//! the delay, which is a setting of the timekeeper.
 //!
-//! Whoever begins, ends or fires a timer has locked the organization first. Firing takes the row in the transaction that
-//! fires, so that of several nodes one finds it.
+//! Starting, ending or firing a timer requires the lock on the organization. Firing deletes the row
+//! in the same transaction, so that only one of several nodes fires it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,6 +15,7 @@ use engine::error::Result;
 use engine::kit::Bell;
 use engine::operation::Touches;
 use engine::pipeline::Service;
+use engine::sweeping;
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
@@ -24,49 +26,81 @@ use super::{Event, fire_all};
 use crate::events::Happening;
 use crate::records::{Device, Kind, typed_among};
 
-/// Timers fired in one transaction at the most: an organization is locked as long as that takes.
+/// Maximum number of timers fired in one transaction. The organization is locked during the
+/// transaction.
 const BATCH: i64 = 100;
 
 store::statements! {
-    /// Begins a device's timer, anew where there is one.
+    /// Starts a device's timer, or restarts it.
     ARM = "insert into device_timer (organization_id, device_id, online_since) values (?1, ?2, ?3)
         on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
-    /// The organization of the device that has been back for longest, at least since then; some organizations are left out.
+    /// The organization of the device that came back first, at the given moment or before. Some
+    /// organizations are excluded.
     DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
-    /// Devices of an organization that have been back at least since then.
+    /// Devices of an organization that came back at the given moment or before.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
         order by online_since, device_id limit ?3";
-    /// Since when the device that has been back for longest has been.
+    /// The earliest moment at which a device with a timer came back.
     FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
+    /// Devices that came back after a moment, the latest first.
+    LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
+    /// Sets the time of some of these devices to that moment.
+    BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");
 }
 
-/// Does to devices' timers what a change of each device means for it.
+/// Restarts the timers that a clock started while it was ahead. Returns whether there may be more.
+pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
+    sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
+}
+
+/// Applies the effect of each device's change to its timer.
 pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Timer>) -> Result<()> {
-    let of = |wanted: Timer| timers.iter().filter(move |(_, timer)| **timer == wanted).map(|(device, _)| *device);
-    let (ended, begun): (Vec<Uuid>, Vec<Uuid>) = (of(Timer::Disarm).collect(), of(Timer::Arm).collect());
+    let of = |wanted: Timer| {
+        timers
+            .iter()
+            .filter(move |(_, timer)| **timer == wanted)
+            .map(|(device, _)| *device)
+    };
+    let (ended, begun): (Vec<Uuid>, Vec<Uuid>) =
+        (of(Timer::Disarm).collect(), of(Timer::Arm).collect());
     if !ended.is_empty() {
         disarm(context, ended)?;
     }
     let now = context.now();
-    context.execute_many(&ARM, begun.into_iter().map(|device| values![device, now]).collect()).map(drop)
+    context
+        .execute_many(
+            &ARM,
+            begun
+                .into_iter()
+                .map(|device| values![device, now])
+                .collect(),
+        )
+        .map(drop)
 }
 
-/// Ends devices' timers, where they have one.
+/// Ends devices' timers, if they have one.
 fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_along(&DISARM, values![devices])
 }
 
-/// An organization with a device that has been back at least since then, other than these.
-pub(super) fn due(tx: &mut Transaction<'_>, since: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>> {
-    Ok(tx.row(&DUE, &values![since, except])?.map(|row| row.get(0)).transpose()?)
+/// Returns an organization with a due timer, other than these.
+pub(super) fn due(
+    tx: &mut Transaction<'_>,
+    since: Timestamp,
+    except: Vec<Uuid>,
+) -> Result<Option<Uuid>> {
+    Ok(tx
+        .row(&DUE, &values![since, except])?
+        .map(|row| row.get(0))
+        .transpose()?)
 }
 
-/// Fires timers of an organization's devices that have been back at least since then; how many, and what that leaves to do.
+/// Fires the due timers of an organization. Returns their number, and the wake signals to send.
 pub(super) fn expire(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -75,21 +109,38 @@ pub(super) fn expire(
     now: Timestamp,
 ) -> Result<(usize, BTreeSet<Bell>)> {
     let access = Access::platform();
-    let mut context = Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream)?;
+    let mut context = Context::for_writing(
+        service.system(tx, now),
+        organization,
+        &access,
+        Touches::Stream,
+    )?;
     let rows = context.rows(&DUE_WITHIN, values![since, BATCH])?;
-    let ids = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<Vec<Uuid>>>()?;
+    let ids = rows
+        .iter()
+        .map(|row| Ok(row.get(0)?))
+        .collect::<Result<Vec<Uuid>>>()?;
     disarm(&mut context, ids.clone())?;
-    // What takes a device away has ended its timer; that it is there is what the event says, so it is looked at again.
+    // A deleted device has no timer any more. The state is checked again, because the event says
+    // that the device is online.
     let devices: HashMap<Uuid, Device> = typed_among(&mut context, Kind::Device, ids.clone())?;
     let (event, kind) = (Event::DeviceReconnected, Kind::Device);
-    let back = ids.into_iter().filter_map(|id| Some((id, devices.get(&id).filter(|device| is_back(device))?)));
-    let happenings: Vec<_> =
-        back.map(|(record_id, device)| Happening { event, kind, record_id, property_id: device.property_id }).collect();
+    let back = ids
+        .into_iter()
+        .filter_map(|id| Some((id, devices.get(&id).filter(|device| is_back(device))?)));
+    let happenings: Vec<_> = back
+        .map(|(record_id, device)| Happening {
+            event,
+            kind,
+            record_id,
+            property_id: device.property_id,
+        })
+        .collect();
     fire_all(&mut context, &happenings)?;
     Ok((rows.len(), context.rung()))
 }
 
-/// Since when the device whose timer is due first has been back.
+/// Returns the earliest moment at which a device with a timer came back.
 pub(super) fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
     Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
 }

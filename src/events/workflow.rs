@@ -1,5 +1,5 @@
-//! Workflows as far as webhooks concern them: their external-automation steps (listWorkflowZapierSteps), and the runs of
-//! those.
+//! The external-automation steps of workflows (listWorkflowZapierSteps) and their runs, for
+//! webhooks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,23 +14,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::records::{Kind, Record, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed, typed_among};
+use crate::records::{
+    Kind, Record, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed,
+    typed_among,
+};
 
-/// The type of a node that other systems may subscribe to.
+/// The type of nodes that other systems may subscribe to.
 const EXTERNAL_AUTOMATION: &str = "external_automation";
 
-/// The steps of it that other systems may subscribe to.
+/// Access to the steps that other systems may subscribe to.
 impl Workflow {
-    /// The external-automation step of this id; the live version's before the draft's.
+    /// Returns the external-automation step with this id. The live version takes precedence over
+    /// the draft.
     fn step(&self, id: &str) -> Option<&WorkflowNode> {
         let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
     }
 
-    /// Every external-automation step, once: the live version's in its order, then those that only the draft has.
+    /// Returns every external-automation step once: the live version's in their order, then those
+    /// only in the draft.
     fn steps(&self, id: Uuid) -> Vec<WorkflowStep> {
         let versions = [(&self.live_nodes, true), (&self.draft_nodes, false)];
-        let nodes = versions.into_iter().flat_map(|(nodes, is_live)| nodes.iter().flatten().map(move |node| (node, is_live)));
+        let nodes = versions
+            .into_iter()
+            .flat_map(|(nodes, is_live)| nodes.iter().flatten().map(move |node| (node, is_live)));
         let mut seen = HashSet::new();
         nodes
             .filter(|(node, _)| node.node_type == EXTERNAL_AUTOMATION && seen.insert(&node.id))
@@ -46,7 +53,7 @@ impl Workflow {
     }
 }
 
-/// A step as it is listed.
+/// A step in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -54,18 +61,18 @@ impl Workflow {
     "workflowId": "0192f0c1-2345-7abc-8def-0123456789ab", "nodeId": "node-1", "label": "Tell the concierge", "isLive": true
 }))]
 struct WorkflowStep {
-    /// What `filters.workflowStep` of a subscription takes: `<workflow id>:<node id>`.
+    /// Value of a subscription's `filters.workflowStep`: `<workflow id>:<node id>`.
     id: String,
     /// `<workflow name> → <step label>`
     name: String,
     workflow_id: Uuid,
     node_id: String,
     label: String,
-    /// Whether it is part of the live version; if not, of the draft only.
+    /// Whether it is in the live version; if not, in the draft only.
     is_live: bool,
 }
 
-/// A workflow as its read returns it.
+/// A workflow in the form of its read.
 #[derive(Debug, Deserialize)]
 struct Listed {
     id: Uuid,
@@ -86,7 +93,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// By the creation of the workflows, then as the steps stand in them.
+/// Lists the steps by the creation of their workflows, and then in their order in the workflow.
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
     for record in list_all(context, Kind::Workflow)? {
@@ -96,51 +103,69 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     let total = i64::try_from(steps.len()).unwrap_or(i64::MAX);
     let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
     let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    Ok(Listing { items: steps.into_iter().skip(offset).take(limit).collect(), total })
+    Ok(Listing {
+        items: steps.into_iter().skip(offset).take(limit).collect(),
+        total,
+    })
 }
 
 impl WorkflowStepRun {
-    /// The step that ran, as a filter names it.
+    /// Returns the id of the step that ran, in the form of a filter.
     pub(super) fn step(&self) -> Option<String> {
-        self.workflow_id.map(|workflow| step_id(workflow, &self.node_id))
+        self.workflow_id
+            .map(|workflow| step_id(workflow, &self.node_id))
     }
 }
 
-/// A step as a filter names it: `<workflow id>:<node id>`.
+/// Returns the id of a step in the form of a filter: `<workflow id>:<node id>`.
 fn step_id(workflow: Uuid, node: &str) -> String {
     format!("{workflow}:{node}")
 }
 
-/// The two parts of a step's id.
+/// Splits a step's id into its two parts.
 fn parts(id: &str) -> Option<(Uuid, &str)> {
     let (workflow, node) = id.split_once(':')?;
-    if format::is_uuid(workflow) { Some((workflow.parse().ok()?, node)) } else { None }
+    if format::is_uuid(workflow) {
+        Some((workflow.parse().ok()?, node))
+    } else {
+        None
+    }
 }
 
-/// A workflow that the caller sees.
+/// Reads a workflow that the caller may see.
 fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
     let found = find_record(context, Kind::Workflow, id)?;
     found.map(|record| record.read()).transpose()
 }
 
-/// The step of this id, with the id as runs have it; `None` where no workflow that the caller sees has such a step.
+/// Returns the id of this step in the form that runs use. Returns `None` if no workflow visible to
+/// the caller has the step.
 pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
-    let Some((workflow_id, node)) = parts(id) else { return Ok(None) };
+    let Some((workflow_id, node)) = parts(id) else {
+        return Ok(None);
+    };
     let workflow = find_workflow(context, workflow_id)?;
-    Ok(workflow.and_then(|workflow| workflow.step(node).map(|step| step_id(workflow_id, &step.id))))
+    Ok(workflow.and_then(|workflow| {
+        workflow
+            .step(node)
+            .map(|step| step_id(workflow_id, &step.id))
+    }))
 }
 
-/// The runs of these ids.
-pub(super) fn find_runs(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, WorkflowStepRun>> {
+/// Reads the runs with these ids.
+pub(super) fn find_runs(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, WorkflowStepRun>> {
     typed_among(context, Kind::WorkflowStepRun, ids)
 }
 
-/// A run of a step.
+/// Reads a run of a step.
 pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<WorkflowStepRun>> {
     typed(context, Kind::WorkflowStepRun, id)
 }
 
-/// `data` of `workflow.step`.
+/// The `data` of `workflow.step`.
 #[derive(Debug, Serialize)]
 pub(super) struct StepRunData {
     workflow: NamedWorkflow,
@@ -161,32 +186,48 @@ struct LabelledStep {
     label: String,
 }
 
-/// What is told of a run; `None` where the workflow is gone or not for the caller to see, or the caller cannot read the
-/// run's record.
+/// Returns the data of a run. Returns `None` if the workflow was deleted or is not visible to the
+/// caller, or if the caller cannot read the run's record.
 pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Option<StepRunData>> {
-    let Some(run) = find_run(context, run)? else { return Ok(None) };
-    let Some(workflow_id) = run.workflow_id else { return Ok(None) };
-    let Some(workflow) = find_workflow(context, workflow_id)? else { return Ok(None) };
+    let Some(run) = find_run(context, run)? else {
+        return Ok(None);
+    };
+    let Some(workflow_id) = run.workflow_id else {
+        return Ok(None);
+    };
+    let Some(workflow) = find_workflow(context, workflow_id)? else {
+        return Ok(None);
+    };
     let named = run.record_type.zip(run.record_id);
     let record = match named {
-        Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => match find_record(context, kind, id)? {
-            Some(record) => Some(record),
-            None => return Ok(None),
-        },
+        Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => {
+            match find_record(context, kind, id)? {
+                Some(record) => Some(record),
+                None => return Ok(None),
+            }
+        }
         Some(_) => return Ok(None),
         None => None,
     };
-    // It ran, whatever has become of it since: a step that is part of no version any more is called by its id.
-    let label = workflow.step(&run.node_id).map_or_else(|| run.node_id.clone(), |step| step.label.clone());
+    // The step may have been removed from all versions since it ran. Its id is then its label.
+    let label = workflow
+        .step(&run.node_id)
+        .map_or_else(|| run.node_id.clone(), |step| step.label.clone());
     Ok(Some(StepRunData {
-        workflow: NamedWorkflow { id: workflow_id, name: workflow.name },
-        step: LabelledStep { id: run.node_id, label },
+        workflow: NamedWorkflow {
+            id: workflow_id,
+            name: workflow.name,
+        },
+        step: LabelledStep {
+            id: run.node_id,
+            label,
+        },
         record_type: named.map(|(kind, _)| kind),
         data: record,
     }))
 }
 
-/// What the read of a record of this kind needs.
+/// Returns the permission that reading a record of this kind needs.
 const fn permission_to_read(kind: Kind) -> Permission {
     match kind {
         Kind::Reservation | Kind::Review => Permission::ViewReservations,
@@ -203,7 +244,7 @@ mod tests {
     const FLOW: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
 
     #[test]
-    fn a_step_is_found_in_either_version_the_live_one_first() {
+    fn a_step_is_found_in_the_live_version_before_the_draft() {
         let workflow: Workflow = serde_json::from_value(json!({
             "name": "Welcome",
             "draftNodes": [
@@ -219,12 +260,13 @@ mod tests {
         assert_eq!(label("b"), Some("Draft B"));
         assert_eq!(label("c"), None);
         assert_eq!(label("d"), None);
-        let bare: Workflow = serde_json::from_value(json!({ "name": "", "draftNodes": null })).unwrap();
+        let bare: Workflow =
+            serde_json::from_value(json!({ "name": "", "draftNodes": null })).unwrap();
         assert!(bare.step("a").is_none());
     }
 
     #[test]
-    fn each_step_is_listed_once_however_many_versions_have_it() {
+    fn a_step_in_both_versions_is_listed_once() {
         let node = |id: &str, node_type: &str, label: &str| json!({ "id": id, "nodeType": node_type, "label": label });
         let listed: Listed = serde_json::from_value(json!({
             "id": FLOW, "name": "Welcome", "createdAt": "2026-11-21T09:30:00.000Z",
@@ -238,26 +280,53 @@ mod tests {
         }))
         .unwrap();
         let steps = listed.workflow.steps(listed.id);
-        let told: Vec<_> = steps.iter().map(|step| (step.node_id.as_str(), step.label.as_str(), step.is_live)).collect();
-        assert_eq!(told, [("b", "Live B", true), ("d", "Draft D", false), ("a", "Draft A", false)]);
-        assert_eq!((steps[0].id.as_str(), steps[0].name.as_str()), (&*format!("{FLOW}:b"), "Welcome → Live B"));
+        let told: Vec<_> = steps
+            .iter()
+            .map(|step| (step.node_id.as_str(), step.label.as_str(), step.is_live))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("b", "Live B", true),
+                ("d", "Draft D", false),
+                ("a", "Draft A", false)
+            ]
+        );
+        assert_eq!(
+            (steps[0].id.as_str(), steps[0].name.as_str()),
+            (&*format!("{FLOW}:b"), "Welcome → Live B")
+        );
         for step in &steps {
-            assert_eq!(listed.workflow.step(&step.node_id).map(|node| &node.label), Some(&step.label), "the one a subscription is for");
+            assert_eq!(
+                listed.workflow.step(&step.node_id).map(|node| &node.label),
+                Some(&step.label),
+                "the one a subscription is for"
+            );
         }
     }
 
     #[test]
-    fn an_id_has_two_parts_and_the_second_may_hold_anything() {
+    fn a_step_id_is_a_workflow_id_and_a_node_id() {
         let flow: Uuid = FLOW.parse().unwrap();
         assert_eq!(parts(&format!("{FLOW}:a:b")), Some((flow, "a:b")));
-        assert_eq!(parts(&format!("{}:a", FLOW.to_uppercase())), Some((flow, "a")));
-        for id in ["", ":", "a:b", FLOW, "urn:uuid:0192f0c1-2345-7abc-8def-0123456789ab:a", "0192f0c123457abc8def0123456789ab:a"] {
+        assert_eq!(
+            parts(&format!("{}:a", FLOW.to_uppercase())),
+            Some((flow, "a"))
+        );
+        for id in [
+            "",
+            ":",
+            "a:b",
+            FLOW,
+            "urn:uuid:0192f0c1-2345-7abc-8def-0123456789ab:a",
+            "0192f0c123457abc8def0123456789ab:a",
+        ] {
             assert_eq!(parts(id), None, "{id}");
         }
     }
 
     #[test]
-    fn a_run_names_its_step_as_a_filter_does() {
+    fn a_run_names_its_step_in_the_format_of_filters() {
         let run = |workflow: serde_json::Value| -> WorkflowStepRun {
             let run = json!({ "workflowId": workflow, "nodeId": "a", "occurredAt": "2026-11-21T09:30:00Z", "recordType": "task" });
             serde_json::from_value(run).unwrap()

@@ -1,4 +1,5 @@
-//! What the audit log tells of submissions. Whose they are it does not say: it is kept for longer than what guests hand in.
+//! Submissions in the audit log. The entries do not name the guest, because they are kept longer
+//! than the guest's data.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -7,10 +8,16 @@ use serde_json::{Value, json};
 
 use super::precheckin;
 
-/// What has become of what the guest of a reservation handed in.
+/// Returns the status and the message of a reservation's submission, for the audit log.
 pub(super) fn submission(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(id) = id(input, "id") else { return Ok(None) };
-    let Some(submitted) = precheckin::submission(context, id)? else { return Ok(None) };
+    let Some(id) = id(input, "id") else {
+        return Ok(None);
+    };
+    let Some(submitted) = precheckin::submission(context, id)? else {
+        return Ok(None);
+    };
     let shown = json!({ "status": submitted.status, "message": submitted.decision.message });
-    Thing::new("reservation", Some(id), None).showing(&shown).map(Some)
+    Thing::new("reservation", Some(id), None)
+        .showing(&shown)
+        .map(Some)
 }

@@ -1,39 +1,144 @@
-//! How much a guest may write in one stay (contract: The guest's page).
+//! Limits on the data that a guest may store in one stay (rules: stays#messages;
+//! pre-check-in#saving).
 
-use engine::error::{Error, Issue};
+use engine::error::{Error, Issue, Result};
 
-/// Messages of a stay at the most.
+/// Maximum number of messages of a stay.
 pub(super) const MESSAGES: i64 = 200;
-/// Bytes of answers of a stay at the most, as JSON.
+/// Maximum number of issues of a stay.
+pub(super) const ISSUES: i64 = 20;
+/// Maximum number of bytes of the answers of a stay, as JSON.
 pub(super) const ANSWERS: u64 = 1 << 20;
 
-/// Files of a step at the most.
+/// Maximum number of files of a step.
 pub(super) const FILES: usize = 10;
 
 const MESSAGES_KEY: &str = "guest.messages_limit";
+const ISSUES_KEY: &str = "guest.issues_limit";
 const ANSWERS_KEY: &str = "guest.answers_limit";
 const FILES_KEY: &str = "guest.files_limit";
+const STAY_KEY: &str = "guest.stay_storage_limit";
+const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// The refusal of one message more than there may be.
+/// Bytes for the files of guests: the limits, or the bytes in use.
+#[derive(Debug, Clone, Copy)]
+pub struct UploadLimits {
+    /// The bytes for the files of one stay.
+    pub per_stay: u64,
+    /// The bytes for the files of an organization. As a limit, it holds where the organization's
+    /// settings name no other.
+    pub per_organization: u64,
+}
+
+/// Refuses a file of `size` bytes that would exceed the limit of its stay or of its organization.
+/// `used` holds the bytes that each uses already.
+pub(super) fn check_space(limits: UploadLimits, used: UploadLimits, size: u64) -> Result<()> {
+    for (whose, key, limit, used) in [
+        ("stay", STAY_KEY, limits.per_stay, used.per_stay),
+        (
+            "organization",
+            ORGANIZATION_KEY,
+            limits.per_organization,
+            used.per_organization,
+        ),
+    ] {
+        if used.saturating_add(size) > limit {
+            let (limit, used) = (megabytes(limit), megabytes(used));
+            let issue = Issue::new(
+                &["file"],
+                format!(
+                    "is too large for the space that is left: the files of the {whose} may use {limit} MiB, and {used} MiB are in use"
+                ),
+            );
+            return Err(Error::issues(vec![issue])
+                .with_message(format!(
+                    "There is no space left for this file: the files of the {whose} may use {limit} MiB."
+                ))
+                .with_key(key));
+        }
+    }
+    Ok(())
+}
+
+const fn megabytes(bytes: u64) -> u64 {
+    bytes >> 20
+}
+
+/// Returns the error for one issue too many.
+pub(super) fn too_many_issues() -> Error {
+    let issue = Issue::new(&["text"], format!("a stay has at most {ISSUES} issues"));
+    Error::issues(vec![issue])
+        .with_message(format!("A guest can report at most {ISSUES} issues."))
+        .with_key(ISSUES_KEY)
+}
+
+/// Returns the refusal of a message beyond the limit.
 pub(super) fn too_many_messages() -> Error {
-    let issue = Issue::new(&["text"], format!("a stay has at most {MESSAGES} messages"));
-    Error::issues(vec![issue]).with_message(format!("A guest can send at most {MESSAGES} messages.")).with_key(MESSAGES_KEY)
+    let issue = Issue::new(
+        &["text"],
+        format!("cannot be sent: a stay has at most {MESSAGES} messages"),
+    );
+    Error::issues(vec![issue])
+        .with_message(format!("A guest can send at most {MESSAGES} messages."))
+        .with_key(MESSAGES_KEY)
 }
 
-/// The refusal of more answers than there may be.
+/// Returns the refusal of answers beyond the limit.
 pub(super) fn too_long_answers() -> Error {
-    let issue = Issue::new(&["answers"], "a stay has at most 1 MiB of answers in all its steps");
-    Error::issues(vec![issue]).with_message("A guest can save at most 1 MiB of answers.").with_key(ANSWERS_KEY)
+    let issue = Issue::new(
+        &["answers"],
+        "must have at most 1 MiB together with the answers of the stay's other steps",
+    );
+    Error::issues(vec![issue])
+        .with_message("A guest can save at most 1 MiB of answers.")
+        .with_key(ANSWERS_KEY)
 }
 
-/// The refusal of one file more than a step may have.
+/// Returns the refusal of a file beyond the limit of a step.
 pub(super) fn too_many_files() -> Error {
-    let issue = Issue::new(&["file"], format!("a step has at most {FILES} files"));
-    Error::issues(vec![issue]).with_message(format!("A guest can hand in at most {FILES} files with a step.")).with_key(FILES_KEY)
+    let issue = Issue::new(
+        &["file"],
+        format!("cannot be added: a step has at most {FILES} files"),
+    );
+    Error::issues(vec![issue])
+        .with_message(format!(
+            "A guest can hand in at most {FILES} files with a step."
+        ))
+        .with_key(FILES_KEY)
 }
 
-/// Whether a refusal of this `details.key` says that a stay holds as much as it may.
+/// Returns whether a refusal with this `details.key` means that a stay or its organization holds as
+/// much as it may.
 #[must_use]
 pub fn is_reached(key: &str) -> bool {
-    [MESSAGES_KEY, ANSWERS_KEY, FILES_KEY].contains(&key)
+    [
+        MESSAGES_KEY,
+        ISSUES_KEY,
+        ANSWERS_KEY,
+        FILES_KEY,
+        STAY_KEY,
+        ORGANIZATION_KEY,
+    ]
+    .contains(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_may_fill_but_not_exceed_their_limits() {
+        let limits = UploadLimits {
+            per_stay: 10,
+            per_organization: 100,
+        };
+        let used = |per_stay, per_organization| UploadLimits {
+            per_stay,
+            per_organization,
+        };
+        assert!(check_space(limits, used(4, 94), 6).is_ok());
+        assert!(check_space(limits, used(5, 5), 6).is_err());
+        assert!(check_space(limits, used(0, 95), 6).is_err());
+        assert!(check_space(limits, used(u64::MAX, 0), 1).is_err());
+    }
 }

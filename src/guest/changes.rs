@@ -1,12 +1,15 @@
-//! What guests do, in order, for the platform to follow (contract: guest-changes).
+//! The changes that guests make, in order, for the platform to follow (rules:
+//! submissions#changes-of-guests).
 //!
-//! Each change has a cursor, the next number of its organization. A write begins by locking its organization and holds the lock
-//! until it is committed, whichever node it runs on. So whoever takes a number sees the one before it committed: numbers are
-//! committed in their order, none is missing and none is there twice. Who has read up to a number has seen every lower one, and
-//! nothing can still come in before it.
+//! Each change has a cursor, the next number of its organization. A write begins by locking its
+//! organization and holds the lock until its commit, on any node. So a write that takes a number
+//! sees the number before it committed. Numbers are committed in order, without gaps or duplicates.
+//! A reader that has read up to a number has seen every lower number, and no lower number can
+//! appear later.
 //!
-//! What is old goes from the front, so that a cursor tells by itself whether something behind it is gone: whatever is kept
-//! follows without a gap. A change outlives its reservation, for the same reason.
+//! Old changes are deleted from the front, so the kept changes have no gap. A cursor alone
+//! therefore tells whether changes after it are deleted. For the same reason, a change outlives its
+//! reservation.
 
 use std::time::Duration;
 
@@ -21,42 +24,59 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::{Row, Transaction};
+use store::{Json, Row, Transaction};
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
+use super::extras::CartItem;
+
 /// How long a change is kept.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Changes of a page where no limit is given.
+/// Changes on a page without a given limit.
 const PAGE: u32 = 100;
-/// Old changes removed in one transaction, so that a sweep holds up no one.
+/// Old changes deleted in one transaction, so that a sweep does not block other writes for long.
 const SWEEP_BATCH: i64 = 500;
-/// The lock by which one node at a time removes them: two that pass over each other's rows could leave a gap.
+/// The lock that lets one node at a time delete old changes. Two nodes that skip each other's rows
+/// could leave a gap.
 const SWEEP_LOCK: i64 = 0x6368_616e_6765;
 
 store::statements! {
-    /// Takes the next cursor of an organization, and a time no earlier than that of the one before.
+    /// Takes the next cursor of an organization, with a time no earlier than that of the cursor
+    /// before.
     NEXT = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, 1, ?2)
         on conflict (organization_id) do update set latest = guest_change_cursor.latest + 1,
         latest_at = case when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at else guest_change_cursor.latest_at end
         returning latest, latest_at";
-    /// A change.
-    INSERT_CHANGE = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// The last cursor that an organization has given.
+    /// Inserts a change.
+    INSERT_CHANGE = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    /// Selects the last cursor that an organization has given out.
     LATEST = "select latest from guest_change_cursor where organization_id = ?1";
-    /// The first one that is kept.
+    /// Selects the first cursor that is kept.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";
-    /// What follows a cursor.
-    BEHIND = "select cursor, kind, reservation_id, step_id, occurred_at from guest_change where organization_id = ?1 and cursor > ?2
+    /// Selects the changes after a cursor.
+    BEHIND = "select cursor, kind, reservation_id, step_id, occurred_at, details from guest_change where organization_id = ?1 and cursor > ?2
         order by cursor limit ?3";
-    /// What is old, the oldest first.
+    /// Selects old changes, the oldest first.
     OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
-    /// Removes what is old of an organization, up to a cursor: cursors are in the order of time.
+    /// Deletes the old changes of an organization up to a cursor. Cursors are in the order of time.
     REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
 }
 
-/// What a guest did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
+/// A guest's action.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum ChangeKind {
@@ -64,58 +84,99 @@ pub(crate) enum ChangeKind {
     AnswersSaved,
     /// Added a file to a step.
     FileAdded,
-    /// Removed one.
+    /// Removed a file from a step.
     FileRemoved,
     /// Submitted pre-check-in, for the first time or again.
     Submitted,
     /// Wrote to the host.
     Message,
+    /// A charge became due.
+    ChargeDue,
+    /// A paid deposit is to be released.
+    ChargeReleaseDue,
+    /// Reported an issue.
+    IssueReported,
+    /// Asked for the extras in the cart.
+    ExtrasRequested,
+    /// Selected extras and did not ask for them in time.
+    CartAbandoned,
+}
+
+/// Further fields of a change, which only some kinds have.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChangeDetails {
+    /// Id of the task that an issue became; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<Uuid>,
+    /// Id of the charge, for `charge_due` and `charge_release_due`; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge_id: Option<Uuid>,
+    /// The extras that the guest asked for; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<CartItem>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListGuestChanges {
-    /// Id of the organization whose guests are followed.
+    /// Id of the organization whose guests' changes are listed.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// The `next` of the page before: the list goes on behind it. One of more than 30 days ago is a 410. Left out: from the oldest that is kept.
+    /// The `next` of the previous page; the list starts after this cursor. A cursor older than 30
+    /// days is a 410. Left out: from the oldest kept change.
     #[serde(default)]
     #[schemars(regex(pattern = r"^(0|[1-9][0-9]{0,18})$"))]
     after: Option<String>,
-    /// How many changes at the most. Left out: 100.
+    /// Maximum number of changes. Left out: 100.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000))]
     limit: Option<u32>,
 }
 
-/// Changes in their order, and where the next ones follow.
+/// Changes in order, and the cursor for the next.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
 struct GuestChanges {
     items: Vec<GuestChange>,
-    /// What to send as `after` for what comes next; the same again where nothing has come.
+    /// The `after` for the next page; unchanged where there are no changes.
     next: i64,
 }
 
-/// Something that a guest did. What there is to know of it is read where it is: here is only that, and of which stay.
+/// An action of a guest. It names the stay and the step; other operations return the details.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GuestChange {
-    /// Its place in the order.
+    /// The cursor of this change. A later change has a greater cursor.
     cursor: i64,
     kind: ChangeKind,
-    /// Of which stay. The reservation may have been deleted since.
+    /// The stay's id. The reservation may have been deleted since.
     reservation_id: Uuid,
-    /// Of which step, where it is of one.
+    /// The step's id, if it has a step.
     step_id: Option<Uuid>,
     occurred_at: Moment,
+    #[serde(flatten)]
+    details: ChangeDetails,
 }
 
 impl GuestChange {
-    /// From the columns of [`BEHIND`].
+    /// Reads a row with the columns of [`BEHIND`].
     fn from_row(row: &Row) -> Result<Self> {
-        let kind = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a guest's change of an unknown kind"))?;
-        Ok(Self { cursor: row.get(0)?, kind, reservation_id: row.get(2)?, step_id: row.get(3)?, occurred_at: Moment(row.get(4)?) })
+        let kind = row
+            .get::<String>(1)?
+            .parse()
+            .map_err(|_| Error::internal("a change by a guest has an unknown kind"))?;
+        Ok(Self {
+            cursor: row.get(0)?,
+            kind,
+            reservation_id: row.get(2)?,
+            step_id: row.get(3)?,
+            occurred_at: Moment(row.get(4)?),
+            details: row
+                .get::<Option<Json<ChangeDetails>>>(5)?
+                .map(|Json(details)| details)
+                .unwrap_or_default(),
+        })
     }
 }
 
@@ -131,61 +192,137 @@ fn example() -> serde_json::Value {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("listGuestChanges", Method::GET, "/organizations/{organizationId}/guest-changes")
-            .summary("What guests did since, in order: saved steps, submitted, wrote to the host")
-            .run(list),
+        Operation::platform(
+            "listGuestChanges",
+            Method::GET,
+            "/organizations/{organizationId}/guest-changes",
+        )
+        .summary("What guests did since, in order: saved steps, submitted, wrote to the host")
+        .run(list),
     ]
 }
 
-/// Notes what a guest did, in the transaction that does it; `step` where it is of one.
-pub(crate) fn record(context: &mut Context<'_, '_>, kind: ChangeKind, reservation: Uuid, step: Option<Uuid>) -> Result<()> {
-    let row = context.row(&NEXT, values![context.now()])?.ok_or_else(|| Error::internal("a cursor without a row"))?;
+/// Records a guest's action in the transaction that does it, with the step if it has one.
+pub(crate) fn record(
+    context: &mut Context<'_, '_>,
+    kind: ChangeKind,
+    reservation: Uuid,
+    step: Option<Uuid>,
+) -> Result<()> {
+    insert(context, kind, reservation, step, store::Value::Null)
+}
+
+/// Records a guest's action with further fields.
+pub(super) fn record_with(
+    context: &mut Context<'_, '_>,
+    kind: ChangeKind,
+    reservation: Uuid,
+    step: Option<Uuid>,
+    details: &ChangeDetails,
+) -> Result<()> {
+    let details = store::Value::json(details)?;
+    insert(context, kind, reservation, step, details)
+}
+
+/// Records that the moment of a charge has come, in the transaction that notes it in the charge.
+pub(super) fn record_charge(
+    context: &mut Context<'_, '_>,
+    kind: ChangeKind,
+    reservation: Uuid,
+    step: Uuid,
+    charge: Uuid,
+) -> Result<()> {
+    let details = ChangeDetails {
+        charge_id: Some(charge),
+        ..ChangeDetails::default()
+    };
+    record_with(context, kind, reservation, Some(step), &details)
+}
+
+fn insert(
+    context: &mut Context<'_, '_>,
+    kind: ChangeKind,
+    reservation: Uuid,
+    step: Option<Uuid>,
+    details: store::Value,
+) -> Result<()> {
+    let row = context
+        .row(&NEXT, values![context.now()])?
+        .ok_or_else(|| Error::internal("the query for the cursor returned no row"))?;
     let (cursor, occurred_at): (i64, Timestamp) = (row.get(0)?, row.get(1)?);
-    context.execute_along(&INSERT_CHANGE, values![cursor, kind.as_ref(), reservation, step, occurred_at])
+    context.execute_along(
+        &INSERT_CHANGE,
+        values![
+            cursor,
+            kind.as_ref(),
+            reservation,
+            step,
+            occurred_at,
+            details
+        ],
+    )
 }
 
 fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestChanges> {
-    let latest = context.row(&LATEST, values![])?.map_or(Ok(0), |row| row.get(0))?;
-    let oldest = context.row(&OLDEST, values![])?.map_or(Ok(None), |row| row.get(0))?;
-    let kept = Kept { oldest: oldest.unwrap_or(latest + 1), latest };
+    let latest = context
+        .row(&LATEST, values![])?
+        .map_or(Ok(0), |row| row.get(0))?;
+    let oldest = context
+        .row(&OLDEST, values![])?
+        .map_or(Ok(None), |row| row.get(0))?;
+    let kept = Kept {
+        oldest: oldest.unwrap_or(latest + 1),
+        latest,
+    };
     let after = kept.place(input.after.as_deref())?;
     let rows = context.rows(&BEHIND, values![after, input.limit.unwrap_or(PAGE)])?;
-    let items = rows.iter().map(GuestChange::from_row).collect::<Result<Vec<_>>>()?;
+    let items = rows
+        .iter()
+        .map(GuestChange::from_row)
+        .collect::<Result<Vec<_>>>()?;
     let next = items.last().map_or(after, |last| last.cursor);
     Ok(GuestChanges { items, next })
 }
 
-/// Removes what is kept no longer; true when there may be more of it.
+/// Deletes changes after their retention. Returns true when more of them may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
-    let Ok(oldest) = now.checked_sub(KEPT) else { return Ok(false) };
+    let Ok(oldest) = now.checked_sub(KEPT) else {
+        return Ok(false);
+    };
     if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);
     }
     let rows = tx.rows(&OLD, &values![oldest, SWEEP_BATCH])?;
     for (organization, cursors) in sweeping::by_organization::<i64>(&rows)? {
-        tx.execute(&REMOVE, &values![organization, cursors.into_iter().max(), oldest])?;
+        tx.execute(
+            &REMOVE,
+            &values![organization, cursors.into_iter().max(), oldest],
+        )?;
     }
     Ok(i64::try_from(rows.len()).unwrap_or(0) >= SWEEP_BATCH)
 }
 
-/// The cursors whose changes are kept.
+/// The range of cursors whose changes are kept.
 #[derive(Debug, Clone, Copy)]
 struct Kept {
-    /// The first of them; the one to come where there are none.
+    /// The first kept cursor; the next cursor to be given out where no change is kept.
     oldest: i64,
-    /// The last one given.
+    /// The last cursor given out.
     latest: i64,
 }
 
 impl Kept {
-    /// The cursor behind which somebody reads on: 410 where something behind it is gone, 400 for one that was never given.
+    /// Returns the cursor after which a reader continues. Fails with 410 where changes after it are
+    /// deleted, and with 400 for a cursor that was never given out.
     fn place(self, after: Option<&str>) -> Result<i64> {
         let before_oldest = self.oldest - 1;
-        let Some(after) = after else { return Ok(before_oldest) };
+        let Some(after) = after else {
+            return Ok(before_oldest);
+        };
         match after.parse::<i64>() {
             Ok(after) if after > self.latest => Err(never_given()),
             Ok(after) if after < before_oldest => Err(Error::gone(
-                "Some of what follows this cursor is kept no longer: changes are kept for 30 days. Begin anew without `after`.",
+                "Some changes after this cursor are no longer kept, because changes are kept for 30 days. Start again without `after`.",
             )),
             Ok(after) => Ok(after),
             Err(_) => Err(never_given()),
@@ -194,7 +331,7 @@ impl Kept {
 }
 
 fn never_given() -> Error {
-    Error::invalid(&["after"], "is no cursor of this organization")
+    Error::invalid(&["after"], "is not a cursor of this organization")
 }
 
 #[cfg(test)]
@@ -204,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_its_kind_find_each_other() {
+    fn every_change_kind_parses_from_its_name() {
         for kind in ChangeKind::VARIANTS {
             assert_eq!(kind.as_ref().parse(), Ok(*kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_ref());
@@ -212,9 +349,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever is let in misses nothing: what follows their cursor is all kept, and was all given.
+        /// A reader whose cursor is accepted misses nothing: all changes after the cursor are kept
+        /// and were given out.
         #[test]
-        fn whoever_reads_on_misses_nothing(given in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
+        fn a_reader_with_a_valid_cursor_misses_no_change(given in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
             let swept = swept.min(given);
             let kept: Vec<i64> = (swept + 1..=given).collect();
             let place = Kept { oldest: swept + 1, latest: given }.place(after.map(|after| after.to_string()).as_deref());

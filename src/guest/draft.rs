@@ -1,4 +1,5 @@
-//! What a preview shows in the place of what is set up: settings of a portal and of its branding that nobody has saved.
+//! Unsaved settings of a portal and of its branding, which a preview shows instead of the saved
+//! ones.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -13,7 +14,7 @@ use uuid::Uuid;
 
 use crate::portals::{Branding, BrandingFields, Portal, PortalFields};
 
-/// Fields of a resource, kept as they were sent.
+/// Fields of a resource, stored as they were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Kept<T>(Value, #[serde(skip)] PhantomData<T>);
@@ -32,7 +33,7 @@ impl<T: JsonSchema> JsonSchema for Kept<T> {
     }
 }
 
-/// What may be sent of a resource, under a name of its own.
+/// The schema of a resource's fields, under a name of its own.
 struct Shape<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Shape<T> {
@@ -46,13 +47,14 @@ impl<T: JsonSchema> JsonSchema for Shape<T> {
 }
 
 impl<T: DeserializeOwned + Default> Kept<T> {
-    /// The fields; none where they are those of another version.
+    /// Parses the fields; returns the default where another version stored fields that do not
+    /// parse.
     fn fields(&self) -> T {
         T::deserialize(&self.0).unwrap_or_default()
     }
 }
 
-/// What is shown in the place of what is set up.
+/// The unsaved settings of a preview.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Draft {
@@ -62,14 +64,14 @@ pub(super) struct Draft {
     pub branding: Option<Kept<BrandingFields>>,
 }
 
-/// The texts that nobody has written yet, by ids that no translation has.
+/// Ids of the texts in a draft. No translation has these ids.
 const TITLE: Uuid = Uuid::from_u128(1);
 const TYPE: Uuid = Uuid::from_u128(2);
 const CALL: Uuid = Uuid::from_u128(3);
 const PROMPT: Uuid = Uuid::from_u128(4);
 const CALLOUT: Uuid = Uuid::from_u128(5);
 
-/// What is said of a text.
+/// The state of a text field in a draft.
 enum Said {
     Nothing,
     Null,
@@ -77,7 +79,7 @@ enum Said {
 }
 
 impl Said {
-    /// An empty text says nothing.
+    /// Reads a field. An empty text counts as a field that was not sent.
     fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
         match field.sent() {
             None => Self::Nothing,
@@ -87,7 +89,8 @@ impl Said {
         }
     }
 
-    /// Links the text where there is one, by its id.
+    /// Links the text by its id; null removes the link, and a field that was not sent changes
+    /// nothing.
     fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
         match self {
             Self::Nothing => {}
@@ -97,7 +100,11 @@ impl Said {
     }
 
     fn text(self) -> Option<String> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 }
 
@@ -106,32 +113,35 @@ impl Draft {
         self.portal.is_none() && self.branding.is_none()
     }
 
-    /// The branding that the portal is to have.
+    /// Returns the branding that the draft selects for the portal.
     pub fn branding_id(&self) -> Option<Uuid> {
         self.portal.as_ref()?.fields().branding_id.into_sent()?
     }
 
-    /// Gives a portal its settings, and links its texts.
+    /// Applies the draft's settings to a portal, and links its texts.
     pub fn set_up(&self, portal: &mut Portal) {
         let Some(kept) = &self.portal else { return };
         let fields = kept.fields();
         Said::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
         Said::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
         Said::of(&fields.special_offer_cta_text).link(&mut portal.special_offer_cta_text_id, CALL);
-        Said::of(&fields.precheckin_prompt_message).link(&mut portal.precheckin_prompt_message_id, PROMPT);
+        Said::of(&fields.precheckin_prompt_message)
+            .link(&mut portal.precheckin_prompt_message_id, PROMPT);
         fields.apply(portal);
     }
 
-    /// Gives a branding its looks, and links its text.
+    /// Applies the draft's settings to a branding, and links its text.
     pub fn dress(&self, branding: Option<&mut Branding>) {
-        let (Some(kept), Some(branding)) = (&self.branding, branding) else { return };
+        let (Some(kept), Some(branding)) = (&self.branding, branding) else {
+            return;
+        };
         let fields = kept.fields();
         let callout = Said::of(&fields.callout_message);
         fields.apply(branding);
         callout.link(&mut branding.callout_message_id, CALLOUT);
     }
 
-    /// The texts, by the ids that link them.
+    /// Lists the texts of the draft with the ids that link them.
     pub fn texts(&self) -> impl Iterator<Item = (Uuid, String)> {
         let portal = self.portal.as_ref().map(Kept::fields).unwrap_or_default();
         let branding = self.branding.as_ref().map(Kept::fields).unwrap_or_default();
@@ -142,6 +152,7 @@ impl Draft {
             (PROMPT, Said::of(&portal.precheckin_prompt_message)),
             (CALLOUT, Said::of(&branding.callout_message)),
         ];
-        all.into_iter().filter_map(|(id, said)| Some((id, said.text()?)))
+        all.into_iter()
+            .filter_map(|(id, said)| Some((id, said.text()?)))
     }
 }

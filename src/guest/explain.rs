@@ -1,6 +1,7 @@
-//! explainGuestView: for the portal and for every step, whether this guest gets it, and the one rule that decided.
+//! Operation explainGuestView: shows the portal of a stay, and whether its guest gets each step and
+//! each manual. Names the one rule that decided each time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use engine::context::Context;
 use engine::error::Result;
@@ -11,37 +12,79 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::about::is_over;
+use super::hours::Hours;
+use super::phase::Phase;
+use super::placeholders::{self, CustomValues, Missing, Place, Values};
 use super::precheckin;
 use super::stay::{Flat, Stay};
-use crate::manuals::{self, Visibility};
+use super::view::language_of;
+use crate::manuals::{self, DisplayMode, ManualView, Visibility};
+use crate::portals;
 use crate::precheck::{self, StayFacts, Step, StepType, Targeting, Verdict};
 use crate::records::typed;
 use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
+use crate::translations::{self, Texts};
 
-/// What things on the way to the flat are called.
+/// Names of the objects that can stand on the path to the flat.
 type Names = HashMap<Target, String>;
 
-/// Why a guest sees what they see.
+/// Explanation of a guest's view.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
 pub(super) struct Explanation {
     /// The portal that serves the stay.
     portal: ExplainedPortal,
-    /// Every step of the organization that the caller may know of, in guest order.
+    /// Every step that the caller may see, in guest order.
     steps: Vec<ExplainedStep>,
-    /// Every manual of the organization that the caller may know of, by nickname.
+    /// Every manual that the caller may see, by nickname.
     manuals: Vec<ExplainedItem>,
+    /// The values that the guest does not get, because the booking is not confirmed yet.
+    withheld: Vec<Withheld>,
 }
 
-/// The portal, and why it is the one.
+/// A value that the service itself shows to other guests of the flat.
 #[derive(Debug, Serialize, JsonSchema)]
+struct Withheld {
+    value: WithheldValue,
+    reason: Reason,
+}
+
+/// A value that is withheld from a guest.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WithheldValue {
+    /// The flat's wireless network and its password.
+    Wifi,
+    /// The codes of the flat's locks.
+    DoorCodes,
+    /// The wallet pass.
+    WalletPass,
+}
+
+/// The portal and the deciding rule.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct ExplainedPortal {
     id: Option<Uuid>,
     name: Option<String>,
     reason: Reason,
+    /// Texts of the portal that the guest does not get, because a placeholder has no value.
+    hidden_texts: Vec<HiddenText>,
 }
 
-/// A step or a manual, and why the guest gets it or not.
+/// A text that the guest does not get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+struct HiddenText {
+    /// Field that links the text.
+    field: &'static str,
+    /// Placeholder without a value, as the text writes its name.
+    placeholder: String,
+    /// For people.
+    message: String,
+}
+
+/// A step or manual, and why it is shown or not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ExplainedItem {
@@ -49,11 +92,16 @@ struct ExplainedItem {
     nickname: String,
     is_shown: bool,
     reason: Reason,
-    /// From what it is assigned to, to the property; empty where nothing reaches it.
+    /// Path from the assignment to the property; empty where there is none.
     path: Vec<Hop>,
+    /// Texts of a step that is shown, which the guest does not get, because a placeholder has no
+    /// value.
+    hidden_texts: Vec<HiddenText>,
+    /// Languages in which a text of it is older than its English text.
+    outdated_languages: Vec<String>,
 }
 
-/// A step, what it asks, and why the guest gets it or not.
+/// A step, its type, and why it is shown or not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ExplainedStep {
@@ -62,19 +110,19 @@ struct ExplainedStep {
     step_type: StepType,
 }
 
-/// The one rule that decided.
+/// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct Reason {
     /// For programs.
     key: &'static str,
     /// For people.
     message: String,
-    /// What of the stay and of the rule decided; absent where the key says it all.
+    /// Deciding values of the stay and the rule; absent where the key is enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<Facts>,
 }
 
-/// What decided, as far as it is a number, a name or a moment.
+/// Deciding values: numbers, a name or a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 struct Facts {
     /// Nights of the stay.
@@ -83,18 +131,18 @@ struct Facts {
     /// Days from booking to check-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     days: Option<i64>,
-    /// How many of them the rule asks for.
+    /// Nights or days that the rule sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
     /// The channel, the verification status, the group or the tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// From when on, or until when, in the property's time.
+    /// Start or end time, in the property's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
 }
 
-/// A thing on the way from an assignment to the property.
+/// An object on the path to the property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct Hop {
     #[serde(rename = "type")]
@@ -105,17 +153,29 @@ struct Hop {
 
 impl Reason {
     fn new(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key, message: message.into(), facts: None }
+        Self {
+            key,
+            message: message.into(),
+            facts: None,
+        }
     }
 
     fn with(self, facts: Facts) -> Self {
-        Self { facts: Some(facts), ..self }
+        Self {
+            facts: Some(facts),
+            ..self
+        }
     }
 }
 
-/// Explains what the guest of a reservation sees at a moment; of one step alone where one is named, which the caller must
-/// be able to see (404).
-pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid, at: Timestamp, only: Option<Uuid>) -> Result<Explanation> {
+/// Explains what the guest of a reservation sees at a moment. If `only` names a step, that step
+/// alone is explained; 404 if the caller may not see it.
+pub(super) fn explain(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    at: Timestamp,
+    only: Option<Uuid>,
+) -> Result<Explanation> {
     let stay = Stay::load(context, reservation)?;
     let names = names(context, &stay)?;
     let steps = match only {
@@ -126,92 +186,366 @@ pub(super) fn explain(context: &mut Context<'_, '_>, reservation: Uuid, at: Time
         }
     };
     let steps = explained_steps(context, steps, &stay, &names)?;
-    let manuals = if only.is_none() { manuals(context, &stay, &names, at)? } else { Vec::new() };
-    Ok(Explanation { portal: portal(&stay, &names), steps, manuals })
+    let manuals = if only.is_none() {
+        manuals(context, &stay, &names, at)?
+    } else {
+        Vec::new()
+    };
+    let mut portal = portal(&stay, &names);
+    portal.hidden_texts = hidden_texts_of_portal(context, &stay)?;
+    Ok(Explanation {
+        portal,
+        steps,
+        manuals,
+        withheld: withheld(&stay),
+    })
 }
 
-fn explained_steps(context: &mut Context<'_, '_>, mut steps: Vec<Step>, stay: &Stay, names: &Names) -> Result<Vec<ExplainedStep>> {
+/// Returns the values that are withheld from the guest of a stay.
+fn withheld(stay: &Stay) -> Vec<Withheld> {
+    if !stay.is_tentative() {
+        return Vec::new();
+    }
+    let of = |value, words: &str| Withheld {
+        value,
+        reason: Reason::new(
+            "tentative",
+            format!("The booking is not confirmed yet, so the guest does not get {words}."),
+        ),
+    };
+    vec![
+        of(WithheldValue::Wifi, "the flat's wireless network"),
+        of(WithheldValue::DoorCodes, "the flat's door codes"),
+        of(WithheldValue::WalletPass, "a wallet pass"),
+    ]
+}
+
+fn explained_steps(
+    context: &mut Context<'_, '_>,
+    mut steps: Vec<Step>,
+    stay: &Stay,
+    names: &Names,
+) -> Result<Vec<ExplainedStep>> {
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
     precheckin::sort(&mut steps, stay.portal());
     let assigned = closest(context, EntityType::PrecheckStep, stay)?;
     let facts = stay.facts();
+    let linked = steps.iter().flat_map(precheckin::linked_texts).collect();
+    let contracts = steps
+        .iter()
+        .filter_map(|step| step.write_only.contract_template_text.as_deref());
+    let written = Written::load(context, stay, linked, contracts)?;
+    let values = written.values(stay);
+    let texts = |step: &Step| precheckin::linked_texts(step).collect::<Vec<_>>();
+    let outdated = translations::outdated(context, steps.iter().flat_map(texts).collect())?;
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();
-        let (is_shown, reason) = judge(&step, target.is_some(), stay, &facts);
-        let item = ExplainedItem { is_shown, reason, path: path(target, stay, names), id: step.id, nickname: step.nickname };
-        ExplainedStep { item, step_type: step.step_type }
+        let (mut is_shown, mut reason) = judge(&step, target.is_some(), stay, &facts);
+        let missing = placeholders::missing_of_step(&step, &written.texts, &values);
+        if let Some(missing) = missing.filter(|_| is_shown) {
+            (is_shown, reason) = (false, value_missing(&missing));
+        }
+        let own = [
+            ("displayTitleMlTextId", step.display_title_ml_text_id),
+            (
+                "guestDescriptionMlTextId",
+                step.write_only.guest_description_ml_text_id,
+            ),
+        ];
+        let hidden_texts = if is_shown {
+            written.hidden(&values, own)
+        } else {
+            Vec::new()
+        };
+        let item = ExplainedItem {
+            hidden_texts,
+            is_shown,
+            reason,
+            path: path(target, stay, names),
+            outdated_languages: languages(&outdated, texts(&step)),
+            id: step.id,
+            nickname: step.nickname,
+        };
+        ExplainedStep {
+            item,
+            step_type: step.step_type,
+        }
     });
     Ok(explained.collect())
 }
 
-fn manuals(context: &mut Context<'_, '_>, stay: &Stay, names: &Names, at: Timestamp) -> Result<Vec<ExplainedItem>> {
+fn manuals(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    names: &Names,
+    at: Timestamp,
+) -> Result<Vec<ExplainedItem>> {
     let all = manuals::all(context)?;
-    let visible = manuals::visible_ids(context, all.iter().map(|covered| covered.manual.answered.id))?;
+    let visible = manuals::visible_ids(
+        context,
+        all.iter().map(|covered| covered.manual.answered.id),
+    )?;
     let assigned = closest(context, EntityType::Manual, stay)?;
     let facts = super::manuals::facts(stay);
-    let explained = all.into_iter().map(|covered| covered.manual.answered).filter(|manual| visible.contains(&manual.id)).map(|manual| {
-        let target = assigned.get(&manual.id).copied();
-        let visibility = facts.as_ref().and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
-        let (is_shown, reason) = match (of_stay(stay), visibility) {
-            (Some(reason), _) => (false, reason),
-            _ if target.is_none() => {
-                (false, Reason::new("not_assigned", "The manual is not assigned to the property, its group or its tags."))
+    let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
+    let shown: Vec<ManualView> = all
+        .into_iter()
+        .map(|covered| covered.manual.answered)
+        .filter(|manual| visible.contains(&manual.id))
+        .collect();
+    let linked = shown.iter().flat_map(|manual| texts_of(manual).into_iter());
+    let linked = linked.filter_map(|(_, id)| id).collect();
+    let written = Written::load(context, stay, linked, std::iter::empty())?;
+    let values = written.values(stay);
+    let texts = |manual: &ManualView| {
+        [manual.title_id, manual.description_id]
+            .into_iter()
+            .flatten()
+    };
+    let outdated = translations::outdated(context, shown.iter().flat_map(texts).collect())?;
+    let explained = shown
+        .into_iter()
+        .map(|manual| {
+            let target = assigned.get(&manual.id).copied();
+            let visibility = facts
+                .as_ref()
+                .and_then(|facts| super::manuals::judge(&manual.visibility_rules, facts, at));
+            let (is_shown, reason) = match (of_stay(stay), visibility) {
+                (Some(reason), _) => (false, reason),
+                _ if target.is_none() => (
+                    false,
+                    Reason::new(
+                        "not_assigned",
+                        "The manual is not assigned to the property, its group or its tags.",
+                    ),
+                ),
+                _ if !manual.is_active => {
+                    (false, Reason::new("inactive", "The manual is not active."))
+                }
+                _ if is_over(manual.icon_name.as_deref(), &manual.visibility_rules, phase) => (
+                    false,
+                    Reason::new(
+                        "stay_over",
+                        "The stay is over, and the manual is about the door or the network. A relative_date rule with an end \
+                         decides otherwise.",
+                    ),
+                ),
+                (None, None) => (
+                    true,
+                    Reason::new(
+                        "always_visible",
+                        "The manual is assigned and active, and has no visibility rules.",
+                    ),
+                ),
+                (None, Some(visibility)) => (visibility.is_shown(), of_visibility(&visibility)),
+            };
+            let missing = texts_of(&manual).into_iter().find_map(|(place, id)| {
+                let text = written.texts.written(id)?;
+                values.plain(text, place).err()
+            });
+            let (is_shown, reason) = match missing {
+                Some(missing) if is_shown => (false, value_missing(&missing)),
+                _ => (is_shown, reason),
+            };
+            ExplainedItem {
+                hidden_texts: Vec::new(),
+                is_shown,
+                reason,
+                path: path(target, stay, names),
+                outdated_languages: languages(&outdated, texts(&manual)),
+                id: manual.id,
+                nickname: manual.nickname,
             }
-            _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
-            (None, None) => (true, Reason::new("always_visible", "The manual is assigned and active, and has no visibility rules.")),
-            (None, Some(visibility)) => (visibility.is_shown(), of_visibility(&visibility)),
-        };
-        ExplainedItem { is_shown, reason, path: path(target, stay, names), id: manual.id, nickname: manual.nickname }
-    });
+        });
     Ok(explained.collect())
 }
 
-/// What visibility rules come to, in words.
+/// Some texts in the language of the guest, and the values that they may name.
+struct Written {
+    texts: Texts,
+    custom: CustomValues,
+    language: String,
+}
+
+impl Written {
+    /// Reads the linked texts. `others` are further texts that may name custom fields.
+    fn load<'t>(
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        linked: Vec<Uuid>,
+        others: impl Iterator<Item = &'t str>,
+    ) -> Result<Self> {
+        let language = language_of(None, &stay.reservation.guest);
+        let texts = translations::texts(context, linked, &language)?;
+        let flat = placeholders::flat_id(stay.flat.as_deref());
+        let mut custom = placeholders::custom_values(context, flat, texts.all())?;
+        custom.extend(placeholders::custom_values(context, flat, others)?);
+        Ok(Self {
+            texts,
+            custom,
+            language,
+        })
+    }
+
+    fn values<'s>(&'s self, stay: &'s Stay) -> Values<'s> {
+        Values::of(stay, &self.custom, &self.language, false)
+    }
+
+    /// Returns the texts among some fields that the guest does not get.
+    fn hidden<const N: usize>(
+        &self,
+        values: &Values<'_>,
+        fields: [(&'static str, Option<Uuid>); N],
+    ) -> Vec<HiddenText> {
+        let hidden = |(field, id)| {
+            let missing = values
+                .plain(self.texts.written(id)?, Place::Elsewhere)
+                .err()?;
+            Some(HiddenText {
+                field,
+                message: missing.message(),
+                placeholder: missing.name,
+            })
+        };
+        fields.into_iter().filter_map(hidden).collect()
+    }
+}
+
+/// Returns the texts of a manual, each with its place. A manual that shows a custom field has no
+/// text for its description.
+fn texts_of(manual: &ManualView) -> [(Place, Option<Uuid>); 2] {
+    let is_text = manual.display_mode == DisplayMode::MultiLingualText;
+    [
+        (Place::Elsewhere, manual.title_id),
+        (
+            Place::of_icon(manual.icon_name.as_deref()),
+            manual.description_id.filter(|_| is_text),
+        ),
+    ]
+}
+
+/// Returns the texts of the portal and of its branding that the guest does not get.
+fn hidden_texts_of_portal(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Vec<HiddenText>> {
+    let Some(portal) = stay.portal() else {
+        return Ok(Vec::new());
+    };
+    let branding = match portal.branding_id {
+        Some(id) => portals::find_branding(context, id)?,
+        None => portals::default_branding(context)?,
+    };
+    let [title, kind, call, prompt] = portal.linked_texts();
+    let callout = branding.and_then(|branding| branding.callout_message_id);
+    let fields = [title, kind, call, prompt, ("calloutMessageId", callout)];
+    let linked = fields.iter().filter_map(|(_, id)| *id).collect();
+    let written = Written::load(context, stay, linked, std::iter::empty())?;
+    Ok(written.hidden(&written.values(stay), fields))
+}
+
+/// Returns the reason for a placeholder without a value.
+fn value_missing(missing: &Missing) -> Reason {
+    Reason::new("value_missing", missing.message()).with(Facts {
+        name: Some(format!("{{{{{}}}}}", missing.name)),
+        ..Facts::default()
+    })
+}
+
+/// Returns the languages of the outdated versions of some texts, each once.
+fn languages(
+    outdated: &HashMap<Uuid, Vec<String>>,
+    texts: impl IntoIterator<Item = Uuid>,
+) -> Vec<String> {
+    let languages = texts
+        .into_iter()
+        .filter_map(|id| outdated.get(&id))
+        .flatten();
+    let languages: BTreeSet<&String> = languages.collect();
+    languages.into_iter().cloned().collect()
+}
+
+/// Returns the reason for a result of the visibility rules.
 fn of_visibility(visibility: &Visibility) -> Reason {
     let facts = match visibility {
         Visibility::Visible | Visibility::OutOfSeason => None,
-        Visibility::TooEarly(at) | Visibility::TooLate(at) => Some(Facts { at: Some(format!("{at:.0}")), ..Facts::default() }),
-        Visibility::StayTooShort { nights, least: limit } | Visibility::StayTooLong { nights, most: limit } => {
-            Some(Facts { nights: Some(*nights), limit: Some(*limit), ..Facts::default() })
+        Visibility::TooEarly(at) | Visibility::TooLate(at) => Some(Facts {
+            at: Some(format!("{at:.0}")),
+            ..Facts::default()
+        }),
+        Visibility::StayTooShort {
+            nights,
+            least: limit,
         }
-        Visibility::BookingSource(channel) => Some(Facts { name: Some(channel.clone()), ..Facts::default() }),
-        Visibility::VerificationStatus(status) => Some(Facts { name: Some(status.as_ref().to_owned()), ..Facts::default() }),
+        | Visibility::StayTooLong {
+            nights,
+            most: limit,
+        } => Some(Facts {
+            nights: Some(*nights),
+            limit: Some(*limit),
+            ..Facts::default()
+        }),
+        Visibility::BookingSource(channel) => Some(Facts {
+            name: Some(channel.clone()),
+            ..Facts::default()
+        }),
+        Visibility::VerificationStatus(status) => Some(Facts {
+            name: Some(status.as_ref().to_owned()),
+            ..Facts::default()
+        }),
     };
-    Reason { facts, ..Reason::new(visibility.into(), visibility.message()) }
+    Reason {
+        facts,
+        ..Reason::new(visibility.into(), visibility.message())
+    }
 }
 
-/// What reaches the flat, each with its closest assignment: where several reach it, that one is named.
-fn closest(context: &mut Context<'_, '_>, entity_type: EntityType, stay: &Stay) -> Result<HashMap<Uuid, Target>> {
+/// Returns the ids of the entities that reach the flat, each with its closest assignment.
+fn closest(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    stay: &Stay,
+) -> Result<HashMap<Uuid, Target>> {
     let mut assigned = HashMap::<Uuid, Target>::new();
     for (entity, target) in scopes::reaching(context, entity_type, &stay.targets())? {
-        assigned.entry(entity).and_modify(|closest| *closest = target.min(*closest)).or_insert(target);
+        assigned
+            .entry(entity)
+            .and_modify(|closest| *closest = target.min(*closest))
+            .or_insert(target);
     }
     Ok(assigned)
 }
 
-/// Why a stay gets nothing at all.
+/// Returns the reason why a stay gets nothing at all, if there is such a reason.
 fn of_stay(stay: &Stay) -> Option<Reason> {
     if stay.is_cancelled() {
         return Some(Reason::new("cancelled", "The reservation is cancelled."));
     }
-    stay.flat.is_none().then(|| Reason::new("no_property", "The reservation has no property yet."))
+    stay.flat
+        .is_none()
+        .then(|| Reason::new("no_property", "The reservation has no property yet."))
 }
 
-/// Whether a guest gets a step, and the first rule that says so: the step's own before the portal's.
+/// Returns whether a guest gets a step, and the first rule that decides. The order is: the stay,
+/// the step's assignment and state, the portal, the step's targeting rules.
 fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &StayFacts) -> (bool, Reason) {
     let refusal = if let Some(reason) = of_stay(stay) {
         Some(reason)
     } else if !is_assigned {
-        Some(Reason::new("not_assigned", "The step is not assigned to the property, its group, its tags or its portal."))
+        Some(Reason::new(
+            "not_assigned",
+            "The step is not assigned to the property, its group, its tags or its portal.",
+        ))
     } else if !step.is_active {
         Some(Reason::new("inactive", "The step is not active."))
     } else {
         match stay.portal() {
-            None => Some(Reason::new("no_portal", "No portal serves the property, so nothing is asked.")),
-            Some(portal) if !portal.is_precheckin_enabled => {
-                Some(Reason::new("precheckin_disabled", "Pre-check-in is switched off on the portal."))
-            }
+            None => Some(Reason::new(
+                "no_portal",
+                "No portal serves the property, so nothing is asked.",
+            )),
+            Some(portal) if !portal.is_precheckin_enabled => Some(Reason::new(
+                "precheckin_disabled",
+                "Pre-check-in is switched off on the portal.",
+            )),
             Some(_) => None,
         }
     };
@@ -226,73 +560,137 @@ fn counted(number: i64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A verdict in words.
+/// Returns the reason for a verdict of the targeting rules.
 fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
-    let (nights, days) = (precheck::days(stay.check_in, stay.check_out), precheck::days(stay.booked_on, stay.check_in));
+    let (nights, days) = (
+        precheck::days(stay.check_in, stay.check_out),
+        precheck::days_ahead(stay),
+    );
     let (stays, lead) = (counted(nights, "night"), counted(days, "day"));
     let channel = &stay.channel;
-    let (least, most) = (rules.lead_time_min_days.unwrap_or_default(), rules.lead_time_max_days.unwrap_or_default());
-    let of_nights = |limit| Facts { nights: Some(nights), limit: Some(limit), ..Facts::default() };
-    let of_days = |limit| Facts { days: Some(days), limit: Some(limit), ..Facts::default() };
-    let of_channel = || Facts { name: Some(channel.clone()), ..Facts::default() };
+    let (least, most) = (
+        rules.lead_time_min_days.unwrap_or_default(),
+        rules.lead_time_max_days.unwrap_or_default(),
+    );
+    let of_nights = |limit| Facts {
+        nights: Some(nights),
+        limit: Some(limit),
+        ..Facts::default()
+    };
+    let of_days = |limit| Facts {
+        days: Some(days),
+        limit: Some(limit),
+        ..Facts::default()
+    };
+    let of_channel = || Facts {
+        name: Some(channel.clone()),
+        ..Facts::default()
+    };
     match verdict {
-        Verdict::AlwaysShown => Reason::new("always_shown", "The step is always shown; its other rules are ignored."),
-        Verdict::AllRulesPass => Reason::new("all_rules_pass", "The step is assigned and active, and every rule lets it through."),
-        Verdict::MinLos => {
-            Reason::new("min_los", format!("The stay ({stays}) is shorter than minLos ({}).", counted(rules.min_los.into(), "night")))
-                .with(of_nights(rules.min_los))
-        }
-        Verdict::MaxLos => {
-            Reason::new("max_los", format!("The stay ({stays}) is longer than maxLos ({}).", counted(rules.max_los.into(), "night")))
-                .with(of_nights(rules.max_los))
-        }
-        Verdict::LeadTimeMin => {
-            Reason::new("lead_time_min", format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."))
-                .with(of_days(least))
-        }
-        Verdict::LeadTimeMax => {
-            Reason::new("lead_time_max", format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."))
-                .with(of_days(most))
-        }
-        Verdict::ChannelExcluded => {
-            Reason::new("channel_excluded", format!("The channel {channel} is among excludedSources.")).with(of_channel())
-        }
-        Verdict::ChannelNotIncluded => {
-            Reason::new("channel_not_included", format!("The channel {channel} is not among includedSourcesReturning.")).with(of_channel())
-        }
-        Verdict::ReturningGuest => Reason::new("returning_guest", "The guest stayed before, and returning guests skip the step."),
+        Verdict::AlwaysShown => Reason::new(
+            "always_shown",
+            "The step is always shown; its other rules are ignored.",
+        ),
+        Verdict::AllRulesPass => Reason::new(
+            "all_rules_pass",
+            "The step is assigned and active, and every rule lets it through.",
+        ),
+        Verdict::MinLos => Reason::new(
+            "min_los",
+            format!(
+                "The stay ({stays}) is shorter than minLos ({}).",
+                counted(rules.min_los.into(), "night")
+            ),
+        )
+        .with(of_nights(rules.min_los)),
+        Verdict::MaxLos => Reason::new(
+            "max_los",
+            format!(
+                "The stay ({stays}) is longer than maxLos ({}).",
+                counted(rules.max_los.into(), "night")
+            ),
+        )
+        .with(of_nights(rules.max_los)),
+        Verdict::LeadTimeMin => Reason::new(
+            "lead_time_min",
+            format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."),
+        )
+        .with(of_days(least)),
+        Verdict::LeadTimeMax => Reason::new(
+            "lead_time_max",
+            format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."),
+        )
+        .with(of_days(most)),
+        Verdict::ChannelExcluded => Reason::new(
+            "channel_excluded",
+            format!("The channel {channel} is among excludedSources."),
+        )
+        .with(of_channel()),
+        Verdict::ChannelNotIncluded => Reason::new(
+            "channel_not_included",
+            format!("The channel {channel} is not among includedSourcesReturning."),
+        )
+        .with(of_channel()),
+        Verdict::ReturningGuest => Reason::new(
+            "returning_guest",
+            "The guest stayed before, and returning guests skip the step.",
+        ),
     }
 }
 
 fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
     let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
-    let Some((portal, Resolved { route, .. })) = stay.flat.as_ref().and_then(|flat| flat.portal.as_ref()) else {
+    let Some((portal, Resolved { route, .. })) =
+        stay.flat.as_ref().and_then(|flat| flat.portal.as_ref())
+    else {
         let reason = match stay.flat {
             None => Reason::new("no_property", "The reservation has no property yet."),
-            Some(_) => Reason::new("no_portal", "No portal is assigned to the property, its group or its tags, and there is no default."),
+            Some(_) => Reason::new(
+                "no_portal",
+                "No portal is assigned to the property, its group or its tags, and there is no default.",
+            ),
         };
-        return ExplainedPortal { id: None, name: None, reason };
+        return ExplainedPortal {
+            id: None,
+            name: None,
+            reason,
+            hidden_texts: Vec::new(),
+        };
     };
     let scoped_to = |key, kind: &str, name: String| {
-        Reason::new(key, format!("The portal is scoped to the {kind} {name}.")).with(Facts { name: Some(name), ..Facts::default() })
+        Reason::new(key, format!("The portal is scoped to the {kind} {name}.")).with(Facts {
+            name: Some(name),
+            ..Facts::default()
+        })
     };
     let reason = match route {
         Route::Direct => Reason::new("property", "The portal is assigned to the property."),
-        Route::Group(id) => scoped_to("property_group", "group", called(TargetKind::PropertyGroup, id)),
+        Route::Group(id) => scoped_to(
+            "property_group",
+            "group",
+            called(TargetKind::PropertyGroup, id),
+        ),
         Route::Tag(id) => scoped_to("tag", "tag", called(TargetKind::Tag, id)),
-        Route::Default => Reason::new("default", "No portal is assigned to the property, its group or its tags; this is the default."),
+        Route::Default => Reason::new(
+            "default",
+            "No portal is assigned to the property, its group or its tags; this is the default.",
+        ),
     };
-    ExplainedPortal { id: Some(portal.id), name: portal.name.clone(), reason }
+    ExplainedPortal {
+        id: Some(portal.id),
+        name: portal.name.clone(),
+        reason,
+        hidden_texts: Vec::new(),
+    }
 }
 
-/// The names of what can stand on a path to the property.
+/// Reads the names of all objects that can stand on a path to the property.
 fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Names> {
     let mut names = HashMap::new();
     for (kind, id) in stay.targets() {
         let name = match kind.record() {
-            Some(record) => {
-                typed::<Object>(context, record, id)?.and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned))
-            }
+            Some(record) => typed::<Object>(context, record, id)?
+                .and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned)),
             None => stay.portal().and_then(|portal| portal.name.clone()),
         };
         names.extend(name.map(|name| ((kind, id), name)));
@@ -300,18 +698,50 @@ fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Names> {
     Ok(names)
 }
 
-/// The way from an assignment to the property: through the portal, and through what the portal is assigned to.
+/// Returns the path from an assignment to the property: through the portal, and through the object
+/// that the portal is assigned to.
 fn path(target: Option<Target>, stay: &Stay, names: &Names) -> Vec<Hop> {
-    let (Some(target), Some(Flat { placement, portal, .. })) = (target, stay.flat.as_deref()) else { return Vec::new() };
+    let (
+        Some(target),
+        Some(Flat {
+            placement, portal, ..
+        }),
+    ) = (target, stay.flat.as_deref())
+    else {
+        return Vec::new();
+    };
     let through = match (portal, target.0) {
-        (Some((_, Resolved { route: Route::Group(id), .. })), TargetKind::Portal) => Some((TargetKind::PropertyGroup, *id)),
-        (Some((_, Resolved { route: Route::Tag(id), .. })), TargetKind::Portal) => Some((TargetKind::Tag, *id)),
+        (
+            Some((
+                _,
+                Resolved {
+                    route: Route::Group(id),
+                    ..
+                },
+            )),
+            TargetKind::Portal,
+        ) => Some((TargetKind::PropertyGroup, *id)),
+        (
+            Some((
+                _,
+                Resolved {
+                    route: Route::Tag(id),
+                    ..
+                },
+            )),
+            TargetKind::Portal,
+        ) => Some((TargetKind::Tag, *id)),
         _ => None,
     };
     let property = (TargetKind::Property, placement.property);
     let last = (target != property).then_some(property);
     let hops = [Some(target), through, last].into_iter().flatten();
-    hops.map(|(kind, id)| Hop { kind, id, name: names.get(&(kind, id)).cloned() }).collect()
+    hops.map(|(kind, id)| Hop {
+        kind,
+        id,
+        name: names.get(&(kind, id)).cloned(),
+    })
+    .collect()
 }
 
 fn example() -> Value {
@@ -319,6 +749,7 @@ fn example() -> Value {
         "portal": {
             "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul",
             "reason": { "key": "property", "message": "The portal is assigned to the property." },
+            "hiddenTexts": [],
         },
         "steps": [{
             "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isShown": false,
@@ -327,14 +758,19 @@ fn example() -> Value {
                 { "type": "tag", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Sea view" },
                 { "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" },
             ],
+            "hiddenTexts": [],
+            "outdatedLanguages": [],
         }],
         "manuals": [{
             "id": "0192f0c1-2345-7abc-8def-0123456789af", "nickname": "Door code", "isShown": false,
             "reason": {
-                "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00 on, in the property's time.",
+                "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00, in the property's time zone.",
                 "facts": { "at": "2026-12-11T13:00:00" },
             },
             "path": [{ "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" }],
+            "hiddenTexts": [],
+            "outdatedLanguages": ["es"],
         }],
+        "withheld": [],
     })
 }

@@ -1,4 +1,4 @@
-//! The links that open a stay, or a preview: who comes with their tokens.
+//! Finds the stay or the preview that the token in a link opens.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,39 +10,52 @@ use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
 store::statements! {
-    /// The organizations of stay tokens that do not name them.
+    /// Selects the organizations of stay tokens that do not name their organization.
     OWNERS_OF_STAYS = "select organization_id, token from guest_link where token = any(?1)";
-    /// The same of the tokens of previews, by their hashes.
+    /// Selects the organizations of preview tokens, by the hashes of the tokens.
     OWNERS_OF_PREVIEWS = "select organization_id, token_hash from portal_preview where token_hash = any(?1)";
-    /// The reservations that stay tokens open, their organizations, and the tokens.
+    /// Selects the reservations that stay tokens open, with their organizations and the tokens.
     STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
         join organization o on o.id = l.organization_id where l.organization_id = any(?1) and l.token = any(?2) and o.erased_at is null";
-    /// The previews that tokens open by their hashes, their organizations, the hashes, and when they end.
+    /// Selects the previews that tokens open, with their organizations, the hashes of the tokens,
+    /// and the ends of the previews.
     PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at from portal_preview p
         join organization o on o.id = p.organization_id where p.organization_id = any(?1) and p.token_hash = any(?2) and o.erased_at is null";
 }
 
-/// What the token of a preview begins with.
+/// The prefix of preview tokens.
 pub(super) const PREVIEW_PREFIX: &str = "pv_";
 
-/// The token in the path of the guest interface opens one reservation, or one preview.
+/// The credential of the guest interface: a token in the path that opens one reservation or one
+/// preview.
 pub(crate) const LINK: Link = Link { find, what: "Stay" };
 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
     let mut found = HashMap::new();
-    let (previews, stays): (Vec<_>, Vec<_>) = tokens.into_iter().partition(|token| named(PREVIEW_PREFIX, token).is_some());
+    let (previews, stays): (Vec<_>, Vec<_>) = tokens
+        .into_iter()
+        .partition(|token| named(PREVIEW_PREFIX, token).is_some());
     let mut others = Vec::new();
     if !stays.is_empty() {
         let (mut organizations, unnamed) = owners(&stays, "");
         if !unnamed.is_empty() {
-            // The token of a stay that names nobody may begin as it likes, also like that of a preview.
-            others.extend(unnamed.iter().filter(|token| token.starts_with(PREVIEW_PREFIX)).cloned());
+            // A stay token without an organization may begin with any characters, even with the
+            // prefix of preview tokens.
+            others.extend(
+                unnamed
+                    .iter()
+                    .filter(|token| token.starts_with(PREVIEW_PREFIX))
+                    .cloned(),
+            );
             for row in tx.rows(&OWNERS_OF_STAYS, &[unnamed.into()])? {
                 organizations.insert(row.get(0)?);
             }
         }
         if !organizations.is_empty() {
-            for row in tx.rows(&STAYS, &[Vec::from_iter(organizations).into(), stays.into()])? {
+            for row in tx.rows(
+                &STAYS,
+                &[Vec::from_iter(organizations).into(), stays.into()],
+            )? {
                 found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
             }
         }
@@ -50,32 +63,76 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
     let (mut organizations, _) = owners(&previews, PREVIEW_PREFIX);
     others.retain(|token| !found.contains_key(token));
     if !others.is_empty() {
-        for row in tx.rows(&OWNERS_OF_PREVIEWS, &[Value::ManyBytes(others.iter().map(|token| hash(token)).collect())])? {
+        for row in tx.rows(
+            &OWNERS_OF_PREVIEWS,
+            &[Value::ManyBytes(
+                others.iter().map(|token| hash(token)).collect(),
+            )],
+        )? {
             organizations.insert(row.get(0)?);
         }
     }
-    let previews: HashMap<Vec<u8>, String> = previews.into_iter().chain(others).map(|token| (hash(&token), token)).collect();
+    let previews: HashMap<Vec<u8>, String> = previews
+        .into_iter()
+        .chain(others)
+        .map(|token| (hash(&token), token))
+        .collect();
     if organizations.is_empty() {
         return Ok(found);
     }
-    for row in tx.rows(&PREVIEWS, &[Vec::from_iter(organizations).into(), Value::ManyBytes(previews.keys().cloned().collect())])? {
+    for row in tx.rows(
+        &PREVIEWS,
+        &[
+            Vec::from_iter(organizations).into(),
+            Value::ManyBytes(previews.keys().cloned().collect()),
+        ],
+    )? {
         if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
-            found.insert(token.clone(), identified(&row, Access::preview, Some(row.get(6)?))?);
+            found.insert(
+                token.clone(),
+                identified(&row, Access::preview, Some(row.get(6)?))?,
+            );
         }
     }
     Ok(found)
 }
 
-/// The organizations that tokens name, and those that name none.
+/// Returns the organizations that tokens name, and the tokens that name none.
 fn owners(tokens: &[String], prefix: &str) -> (BTreeSet<Uuid>, Vec<String>) {
-    let unnamed = tokens.iter().filter(|token| named(prefix, token).is_none()).cloned().collect();
-    (tokens.iter().filter_map(|token| named(prefix, token)).collect(), unnamed)
+    let unnamed = tokens
+        .iter()
+        .filter(|token| named(prefix, token).is_none())
+        .cloned()
+        .collect();
+    (
+        tokens
+            .iter()
+            .filter_map(|token| named(prefix, token))
+            .collect(),
+        unnamed,
+    )
 }
 
-/// From the columns of what is opened, and of its organization.
-fn identified(row: &Row, access: impl Fn(Uuid) -> Access, valid_until: Option<Timestamp>) -> Result<Identified> {
+/// Reads the columns of the opened object and of its organization.
+fn identified(
+    row: &Row,
+    access: impl Fn(Uuid) -> Access,
+    valid_until: Option<Timestamp>,
+) -> Result<Identified> {
     let Json(settings): Json<Settings> = row.get(2)?;
-    let organization = Organization { id: row.get(1)?, settings };
-    let revisions = Revisions { configuration: row.get(3)?, stream: row.get(4)? };
-    Ok(Identified { access: access(row.get(0)?), organization, revisions, valid_until, resource: None })
+    let organization = Organization {
+        id: row.get(1)?,
+        settings,
+    };
+    let revisions = Revisions {
+        configuration: row.get(3)?,
+        stream: row.get(4)?,
+    };
+    Ok(Identified {
+        access: access(row.get(0)?),
+        organization,
+        revisions,
+        valid_until,
+        resource: None,
+    })
 }

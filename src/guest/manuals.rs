@@ -1,5 +1,5 @@
-//! What a guest reads: the manuals that reach the flat and are visible now, under their headings (contract: Guest
-//! interface, Manuals).
+//! The manuals that a guest can read: those that reach the flat and are visible now, under their
+//! headings (rules: stays#guest-view; manuals#assigned-manuals).
 
 use std::collections::HashMap;
 use std::ops::Not;
@@ -9,26 +9,36 @@ use engine::error::Result;
 use engine::moment::Moment;
 use engine::operation::Object;
 use jiff::Timestamp;
-use jiff::civil::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::markdown;
+use super::about::is_over;
+use super::hours::Hours;
+use super::phase::Phase;
+use super::placeholders::{Missing, Place, Values, WIFI_ICON};
 use super::setup::Which;
 use super::stay::{Flat, Stay};
-use crate::manuals::{self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility};
+use crate::manuals::{
+    self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility,
+};
+use crate::markdown;
 use crate::records::{Kind, Property, typed};
 use crate::scopes::{self, EntityType};
-use crate::translations::Texts;
+use crate::translations::{TextLanguages, Texts, has_placeholders};
 
-/// A heading and what stands under it.
+/// A heading with its manuals.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ManualCategoryView {
     /// Null for manuals without a heading, which come last, and for a heading without a title.
     pub title: Option<String>,
-    /// What there is to read.
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+    /// Its manuals.
     pub manuals: Vec<ManualView>,
 }
 
@@ -36,59 +46,78 @@ pub struct ManualCategoryView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManualView {
-    /// Which manual.
+    /// Manual id.
     pub id: Uuid,
-    /// In the guest's language.
+    /// Title in their language.
     pub title: Option<String>,
     /// Markdown, or the value of a custom field.
     pub description: Option<String>,
-    /// The same as HTML that is safe to show.
+    /// Description as safe HTML.
     pub description_html: Option<String>,
-    /// The cover, where it is an icon of Lucide's.
+    /// Cover icon, by its Lucide name.
     pub icon_name: Option<String>,
-    /// The cover, where it is an image.
+    /// Cover, if it is an image.
     pub image_url: Option<String>,
-    /// A video to go with it.
+    /// Address of a video.
     pub video_url: Option<String>,
-    /// How to get into the flat's wireless network, for a manual whose icon says that it is about that.
+    /// The flat's wireless network, for a manual with the `wifi` icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<WifiView>,
-    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    /// Whether the manual is inactive, so guests do not get it; previews only, absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+}
+
+impl ManualView {
+    /// Returns whether the manual has content besides its title.
+    #[must_use]
+    pub const fn has_body(&self) -> bool {
+        self.description_html.is_some()
+            || self.image_url.is_some()
+            || self.video_url.is_some()
+            || self.wifi.is_some()
+    }
 }
 
 /// A wireless network.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct WifiView {
-    /// What it is called.
+    /// Network name.
     pub name: String,
-    /// Null where it takes none, or none is known.
+    /// Null where none is needed or known.
     pub password: Option<String>,
 }
 
-/// A manual that time alone still hides.
+/// A manual hidden only until a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpcomingView {
-    /// In the guest's language.
+    /// Title in their language.
     pub title: String,
-    /// From when it is shown.
+    /// Start of visibility.
     pub visible_from: Moment,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
 }
 
-/// The icon of manuals about the wireless network.
-const WIFI_ICON: &str = "wifi";
-
-/// What custom fields are called, and their values at the flat.
+/// The name and the value at the flat of each custom field.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// The manuals that reach a flat, before they are put into words.
+/// A category, its title and the language of the title.
+type Heading = (Option<Uuid>, Option<String>, TextLanguages);
+
+/// The manuals that reach a flat, before translation.
 #[derive(Default)]
 pub(super) struct Stock {
-    /// In portal order.
+    /// Headings in portal order.
     categories: Vec<Category>,
-    /// By creation.
+    /// Manuals in the order of their creation.
     manuals: Vec<Covered>,
     /// Names and values of the custom fields that are shown, by field.
     fields: CustomFields,
@@ -96,19 +125,21 @@ pub(super) struct Stock {
     wifi: Option<WifiView>,
 }
 
-/// The same in a language, for whoever stays in the flat.
+/// The manuals that reach a flat, in one language, for every stay in the flat.
 #[derive(Serialize)]
 pub(super) struct Shelves {
-    /// In portal order, the one for what has no heading last.
-    headings: Vec<(Option<Uuid>, Option<String>)>,
-    /// By creation.
+    /// Headings in portal order. The last entry is for manuals without a heading.
+    headings: Vec<Heading>,
+    /// Manuals in the order of their creation.
     manuals: Vec<Shelved>,
 }
 
-/// A manual on its shelf.
+/// A translated manual with its heading and its visibility rules.
 #[derive(Serialize)]
 struct Shelved {
     heading: Option<Uuid>,
+    /// Whether the description is a text of the organization, which may have placeholders.
+    is_written: bool,
     rules: Vec<Rule>,
     view: ManualView,
 }
@@ -118,58 +149,169 @@ impl Stock {
         let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
         let mut manuals = manuals::among(context, ids)?;
         manuals.retain(|manual| which == Which::All || manual.manual.answered.is_active);
-        let categories = if manuals.is_empty() { Vec::new() } else { manuals::categories_in_order(context)? };
+        let categories = if manuals.is_empty() {
+            Vec::new()
+        } else {
+            manuals::categories_in_order(context)?
+        };
         let fields = fields(context, flat, &manuals)?;
-        Ok(Self { categories, manuals, fields, wifi: wifi(flat) })
+        Ok(Self {
+            categories,
+            manuals,
+            fields,
+            wifi: wifi(flat),
+        })
     }
 
-    /// The translations that showing it takes.
+    /// Lists the translations that are needed to show the manuals.
     pub(super) fn linked_texts(&self) -> impl Iterator<Item = Uuid> {
-        let headings = self.categories.iter().filter_map(|category| category.title_id);
+        let headings = self
+            .categories
+            .iter()
+            .filter_map(|category| category.title_id);
         let of_manuals = self.manuals.iter().flat_map(|covered| {
             let manual = &covered.manual.answered;
             let is_text = manual.display_mode == DisplayMode::MultiLingualText;
-            [manual.title_id, manual.description_id.filter(|_| is_text)].into_iter().flatten()
+            [manual.title_id, manual.description_id.filter(|_| is_text)]
+                .into_iter()
+                .flatten()
         });
         headings.chain(of_manuals)
     }
 
-    /// Puts it into words.
-    pub(super) fn shelve(self, texts: &Texts) -> Shelves {
-        let Self { categories, manuals, fields, wifi } = self;
-        let headings = categories.iter().map(|category| (Some(category.id), texts.of(category.title_id))).chain([(None, None)]);
-        let shelved = |covered| shelved(covered, texts, &fields, wifi.as_ref());
-        Shelves { headings: headings.collect(), manuals: manuals.into_iter().map(shelved).collect() }
+    /// Resolves all texts of the manuals and headings.
+    pub(super) fn shelve(self, texts: &Texts, language: &str) -> Shelves {
+        let Self {
+            categories,
+            manuals,
+            fields,
+            wifi,
+        } = self;
+        let headings = categories
+            .iter()
+            .map(|category| {
+                let languages = texts.languages(language, [("title", category.title_id)]);
+                (Some(category.id), texts.of(category.title_id), languages)
+            })
+            .chain([(None, None, TextLanguages::default())]);
+        let shelved = |covered| shelved(covered, (texts, language), &fields, wifi.as_ref());
+        Shelves {
+            headings: headings.collect(),
+            manuals: manuals.into_iter().map(shelved).collect(),
+        }
+    }
+}
+
+impl Shelved {
+    /// Returns the manual with filled placeholders.
+    fn filled(&self, values: &Values<'_>) -> std::result::Result<Self, Missing> {
+        let mut view = self.view.clone();
+        let title = view.title.as_deref();
+        view.title = title
+            .map(|title| values.plain(title, Place::Elsewhere))
+            .transpose()?;
+        let description = self.view.description.as_deref();
+        if let Some(text) = description.filter(|text| self.is_written && has_placeholders(text)) {
+            let place = Place::of_icon(view.icon_name.as_deref());
+            let language = view.text_languages.of("description");
+            let language = language.unwrap_or_else(|| values.language());
+            view.description_html = values.html(text, place, language)?;
+            view.description = Some(values.markdown(text, place)?);
+        }
+        Ok(Self {
+            heading: self.heading,
+            is_written: self.is_written,
+            rules: self.rules.clone(),
+            view,
+        })
     }
 }
 
 impl Shelves {
-    /// What the guest of a stay sees of it at a moment, heading by heading; headings without anything are left out.
-    pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
-        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };
-        let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
-        for Shelved { heading, rules, view } in &self.manuals {
-            if judge(rules, &facts, at).is_none_or(|visibility| visibility.is_shown()) {
-                by_heading.entry(*heading).or_default().push(view.clone());
-            }
+    /// Returns the manuals with filled placeholders. A manual with a placeholder without a value is
+    /// left out.
+    pub(super) fn filled(&self, values: &Values<'_>) -> Self {
+        let heading = |(id, title, languages): &Heading| {
+            let title = title.as_deref();
+            let title = title.and_then(|title| values.plain(title, Place::Elsewhere).ok());
+            let languages = match title {
+                Some(_) => languages.clone(),
+                None => TextLanguages::default(),
+            };
+            (*id, title, languages)
+        };
+        let manuals = self.manuals.iter();
+        Self {
+            headings: self.headings.iter().map(heading).collect(),
+            manuals: manuals
+                .filter_map(|shelved| shelved.filled(values).ok())
+                .collect(),
         }
-        let shown = self.headings.iter().filter_map(|(id, title)| Some((title.clone(), by_heading.remove(id)?)));
-        shown.map(|(title, manuals)| ManualCategoryView { title, manuals }).collect()
     }
 
-    /// Until when the guest of a stay sees the same of it, and is told the same of what is to come.
+    /// Returns whether a manual is shown by the guest's verification status.
+    pub(super) fn ask_for_verification(&self) -> bool {
+        let mut rules = self.manuals.iter().flat_map(|shelved| &shelved.rules);
+        rules.any(|rule| matches!(rule, Rule::VerificationStatus(_)))
+    }
+
+    /// Returns the manuals that the guest of a stay sees at a moment, by heading. Headings without
+    /// visible manuals are left out.
+    pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
+        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+            return Vec::new();
+        };
+        let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
+        let is_tentative = stay.is_tentative();
+        let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
+        for Shelved {
+            heading,
+            rules,
+            view,
+            ..
+        } in &self.manuals
+        {
+            let is_over = is_over(view.icon_name.as_deref(), rules, phase);
+            if !is_over && judge(rules, &facts, at).is_none_or(|visibility| visibility.is_shown()) {
+                let mut view = view.clone();
+                view.wifi = view.wifi.filter(|_| !is_tentative);
+                by_heading.entry(*heading).or_default().push(view);
+            }
+        }
+        let shown = self.headings.iter().filter_map(|(id, title, languages)| {
+            Some(ManualCategoryView {
+                title: title.clone(),
+                text_languages: languages.clone(),
+                manuals: by_heading.remove(id)?,
+            })
+        });
+        shown.collect()
+    }
+
+    /// Returns the time until which the visible and the upcoming manuals of a stay do not change.
     pub(super) fn until(&self, stay: &Stay, at: Timestamp) -> Timestamp {
-        let Some(facts) = facts(stay) else { return Timestamp::MAX };
-        let bounds = self.manuals.iter().filter_map(|Shelved { rules, .. }| manuals::changes_at(rules, &facts, at));
+        let Some(facts) = facts(stay) else {
+            return Timestamp::MAX;
+        };
+        let bounds = self
+            .manuals
+            .iter()
+            .filter_map(|Shelved { rules, .. }| manuals::changes_at(rules, &facts, at));
         bounds.min().unwrap_or(Timestamp::MAX)
     }
 
-    /// What time alone hides of it from the guest of a stay at a moment, what comes first before the rest.
+    /// Returns the manuals that only time hides from the guest at a moment, the soonest first.
     pub(super) fn upcoming(&self, stay: &Stay, at: Timestamp) -> Vec<UpcomingView> {
-        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else { return Vec::new() };
+        let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
+            return Vec::new();
+        };
         let hint = |Shelved { rules, view, .. }: &Shelved| {
             let visible_from = Moment(manuals::shown_from(rules, &facts, at)?);
-            Some(UpcomingView { title: view.title.clone()?, visible_from })
+            Some(UpcomingView {
+                title: view.title.clone()?,
+                visible_from,
+                text_languages: view.text_languages.clone(),
+            })
         };
         let mut upcoming: Vec<UpcomingView> = self.manuals.iter().filter_map(hint).collect();
         upcoming.sort_by_key(|hint| hint.visible_from);
@@ -177,53 +319,123 @@ impl Shelves {
     }
 }
 
-/// The flat's wireless network, where it has one that is called something.
+/// Returns the flat's wireless network; `None` where the flat has no network name.
 fn wifi(flat: &Flat) -> Option<WifiView> {
-    let Property { wifi_name, wifi_password, .. } = &flat.property;
-    let name = wifi_name.clone().filter(|name| !name.trim().is_empty())?;
-    Some(WifiView { name, password: wifi_password.clone().filter(|password| !password.is_empty()) })
+    let Property {
+        wifi_name,
+        wifi_password,
+        ..
+    } = &flat.property;
+    let name = wifi_name
+        .clone()
+        .filter(|name| !engine::typed::is_blank(name))?;
+    Some(WifiView {
+        name,
+        password: wifi_password
+            .clone()
+            .filter(|password| !password.is_empty()),
+    })
 }
 
-fn shelved(covered: Covered, texts: &Texts, fields: &CustomFields, wifi: Option<&WifiView>) -> Shelved {
+fn shelved(
+    covered: Covered,
+    (texts, language): (&Texts, &str),
+    fields: &CustomFields,
+    wifi: Option<&WifiView>,
+) -> Shelved {
     let Covered { manual, image_url } = covered;
-    let Stored { id, manual_category_id, title_id, description_id, display_mode, custom_field_id, icon_name, video_url, is_active, .. } =
-        manual.answered;
-    let (name, value) = custom_field_id.and_then(|id| fields.get(&id)).cloned().unwrap_or_default();
+    let Stored {
+        id,
+        manual_category_id,
+        title_id,
+        description_id,
+        display_mode,
+        custom_field_id,
+        icon_name,
+        video_url,
+        is_active,
+        ..
+    } = manual.answered;
+    let (name, value) = custom_field_id
+        .and_then(|id| fields.get(&id))
+        .cloned()
+        .unwrap_or_default();
     let (title, description, description_html) = match display_mode {
         DisplayMode::MultiLingualText => {
             let description = texts.of(description_id);
-            (texts.of(title_id), description.clone(), description.as_deref().and_then(markdown::to_html))
+            let written_in = description_id.and_then(|id| texts.language_of(id));
+            (
+                texts.of(title_id),
+                description.clone(),
+                description
+                    .as_deref()
+                    .and_then(|text| markdown::to_html(text, written_in)),
+            )
         }
-        // The value is the platform's, and no Markdown.
-        DisplayMode::PmsVariable => (texts.of(title_id).or(name), value.clone(), value.as_deref().map(markdown::escape)),
+        // The value is plain text from the platform, not Markdown.
+        DisplayMode::PmsVariable => (
+            texts.of(title_id).or(name),
+            value.clone(),
+            value.as_deref().map(markdown::lines),
+        ),
     };
-    let wifi = wifi.filter(|_| icon_name.as_deref() == Some(WIFI_ICON)).cloned();
+    let wifi = wifi
+        .filter(|_| icon_name.as_deref() == Some(WIFI_ICON))
+        .cloned();
     let is_inactive = !is_active;
-    let view = ManualView { id, title, description, description_html, icon_name, image_url, video_url, wifi, is_inactive };
-    Shelved { heading: manual_category_id, rules: manual.answered.visibility_rules, view }
+    let text_languages = texts.languages(
+        language,
+        [("title", title_id), ("description", description_id)],
+    );
+    let view = ManualView {
+        id,
+        title,
+        description,
+        description_html,
+        icon_name,
+        image_url,
+        video_url,
+        wifi,
+        is_inactive,
+        text_languages,
+    };
+    Shelved {
+        heading: manual_category_id,
+        is_written: display_mode == DisplayMode::MultiLingualText,
+        rules: manual.answered.visibility_rules,
+        view,
+    }
 }
 
-/// The custom fields that are shown: what each is called, and its value at the property, or else its value everywhere.
+/// Returns the name and the value of each custom field that is shown. The value at the property
+/// comes before the general value.
 fn fields(context: &mut Context<'_, '_>, flat: &Flat, manuals: &[Covered]) -> Result<CustomFields> {
-    let mut wanted: Vec<Uuid> = manuals.iter().filter_map(|covered| covered.manual.answered.custom_field_id).collect();
+    let mut wanted: Vec<Uuid> = manuals
+        .iter()
+        .filter_map(|covered| covered.manual.answered.custom_field_id)
+        .collect();
     wanted.sort_unstable();
     wanted.dedup();
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
-    let property = typed::<Object>(context, Kind::Property, flat.placement.property)?.unwrap_or_default();
+    let property =
+        typed::<Object>(context, Kind::Property, flat.placement.property)?.unwrap_or_default();
     let mut fields = HashMap::new();
     for id in wanted {
         let field = typed::<Object>(context, Kind::CustomField, id)?.unwrap_or_default();
-        let here = property.get("customFields").and_then(|values| values.get(id.to_string())).filter(|value| !value.is_null());
+        let here = property
+            .get("customFields")
+            .and_then(|values| values.get(id.to_string()))
+            .filter(|value| !value.is_null());
         let value = here.or_else(|| field.get("value")).and_then(written);
         fields.insert(id, (field.get("name").and_then(written), value));
     }
     Ok(fields)
 }
 
-/// A value as a guest reads it.
-fn written(value: &Value) -> Option<String> {
+/// Returns a value as the guest reads it; `None` unless the value is a text or a number.
+pub(super) fn written(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -231,21 +443,20 @@ fn written(value: &Value) -> Option<String> {
     }
 }
 
-/// What the visibility rules of a manual come to; nothing for one without rules.
+/// Applies the visibility rules of a manual; `None` for a manual without rules.
 pub(super) fn judge(rules: &[Rule], facts: &StayFacts, at: Timestamp) -> Option<Visibility> {
     (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
 }
 
-/// What visibility rules look at; nothing without a flat.
+/// Returns the facts that visibility rules read; `None` without a flat.
 pub(super) fn facts(stay: &Stay) -> Option<StayFacts> {
     let Flat { property, .. } = stay.flat.as_deref()?;
-    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Time>().ok());
     let reservation = &stay.reservation;
     Some(StayFacts {
         check_in: reservation.check_in,
         check_out: reservation.check_out,
-        check_in_time: time(&property.check_in_time),
-        check_out_time: time(&property.check_out_time),
+        check_in_time: reservation.arrival_time(Some(property)),
+        check_out_time: reservation.departure_time(Some(property)),
         zone: stay.zone(),
         channel: reservation.channel.clone(),
         verification_status: reservation.verification_status,

@@ -1,4 +1,4 @@
-//! What guests write to their hosts.
+//! Messages from guests to their hosts.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -16,27 +16,27 @@ use super::bounds;
 use super::stay::Stay;
 
 store::statements! {
-    /// A new message.
+    /// Inserts a message.
     INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// The message of a stay that was sent with a key.
+    /// Selects the message of a stay that was sent with a key.
     KEYED = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
-    /// How many messages a stay has, and when the latest was taken.
+    /// Counts the messages of a stay, and selects the time of the latest.
     WRITTEN = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
-    /// The latest messages of a stay, oldest first.
+    /// Selects the latest messages of a stay, oldest first.
     LATEST = "select id, text, created_at from (
             select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
             order by created_at desc, id desc limit ?3
         ) as latest order by created_at, id";
-    /// The messages of a stay behind one, oldest first.
+    /// Selects the messages of a stay after a given message, oldest first.
     BEHIND = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
-    /// A page of the messages of a stay, oldest first.
+    /// Selects a page of the messages of a stay, oldest first.
     PAGE = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
         order by created_at, id limit ?3 offset ?4";
-    /// When a message of a stay was taken.
+    /// Selects the time at which a message of a stay was stored.
     TAKEN_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
-    /// Forgets the messages of a stay that is gone.
+    /// Deletes the messages of deleted reservations.
     FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -45,11 +45,11 @@ store::statements! {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
 pub struct Message {
-    /// Which message.
+    /// Message id.
     pub id: Uuid,
-    /// What the guest wrote.
+    /// The guest's text.
     pub text: String,
-    /// When it was taken.
+    /// Time of receipt.
     pub created_at: Moment,
 }
 
@@ -57,14 +57,20 @@ fn example() -> Value {
     json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "text": "Is there a cot?", "createdAt": "2026-11-21T09:30:00.000Z" })
 }
 
-/// Takes a message from a guest; 403 where the portal's chat is off, 400 where the stay has as many as it may.
+/// Stores a message from a guest. Fails with 403 where the portal's chat is off, and with 400 where
+/// the stay has reached its limit of messages.
 ///
-/// With a `key` that a message of the stay was sent with before, that one is answered and nothing is taken: whoever sends a form
-/// twice has written once.
+/// Where the stay has a message with the same `key`, that message is returned and nothing is
+/// stored. So a form that is sent twice gives one message.
 ///
-/// Messages of a stay are at least 1 ms apart, in the order in which they were taken, whichever node took them: who reads on
-/// from the last one misses none.
-pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String, key: Option<Uuid>) -> Result<Message> {
+/// Messages of a stay are at least 1 ms apart, in the order in which they are stored, on any node.
+/// So a reader who continues after the last message misses none.
+pub(super) fn send(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    text: String,
+    key: Option<Uuid>,
+) -> Result<Message> {
     if !stay.portal().is_some_and(|portal| portal.is_chat_enabled) {
         return Err(Error::forbidden("Chat is switched off."));
     }
@@ -73,37 +79,66 @@ pub(super) fn send(context: &mut Context<'_, '_>, stay: &Stay, text: String, key
     {
         return message(&first);
     }
-    let written = context.row(&WRITTEN, values![stay.id])?.ok_or_else(|| Error::internal("a count without a row"))?;
+    let written = context
+        .row(&WRITTEN, values![stay.id])?
+        .ok_or_else(|| Error::internal("the count of messages returned no row"))?;
     if written.get::<i64>(0)? >= bounds::MESSAGES {
         return Err(bounds::too_many_messages());
     }
     let (id, now) = (context.new_id(), context.now());
-    let created_at = written.get::<Option<Timestamp>>(1)?.map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
-    context.execute_along(&INSERT_MESSAGE, values![id, stay.id, text.as_str(), created_at, key])?;
-    Ok(Message { id, text, created_at })
+    let created_at = written
+        .get::<Option<Timestamp>>(1)?
+        .map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
+    context.execute_along(
+        &INSERT_MESSAGE,
+        values![id, stay.id, text.as_str(), created_at, key],
+    )?;
+    Ok(Message {
+        id,
+        text,
+        created_at,
+    })
 }
 
-/// The latest messages of a stay, oldest first: all of them, but for a stay that had more before there was a bound.
+/// Returns the latest messages of a stay, oldest first. These are all messages, unless a stay has
+/// more than the limit.
 pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
     read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
 }
 
-/// So many messages of a stay, oldest first, from the one behind `after` on; 404 where that is no message of the stay.
-pub(super) fn page(context: &mut Context<'_, '_>, reservation: Uuid, after: Option<Uuid>, limit: u32) -> Result<Vec<Message>> {
+/// Returns up to `limit` messages of a stay, oldest first, starting after the message `after`; 404
+/// where `after` is no message of the stay.
+pub(super) fn page(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    after: Option<Uuid>,
+    limit: u32,
+) -> Result<Vec<Message>> {
     let (moment, id) = match after {
         None => (Timestamp::UNIX_EPOCH, Uuid::nil()),
         Some(id) => {
-            let row = context.row(&TAKEN_AT, values![id, reservation])?.ok_or_else(|| Error::not_found("Message"))?;
+            let row = context
+                .row(&TAKEN_AT, values![id, reservation])?
+                .ok_or_else(|| Error::not_found("Message"))?;
             (row.get(0)?, id)
         }
     };
     read(&context.rows(&BEHIND, values![reservation, moment, id, limit])?)
 }
 
-/// A page of the messages of a stay, oldest first, and how many there are.
-pub(super) fn listed(context: &mut Context<'_, '_>, reservation: Uuid, page: Page) -> Result<Listing<Message>> {
-    let total = context.row(&WRITTEN, values![reservation])?.map_or(Ok(0), |row| row.get(0))?;
-    Ok(Listing { items: read(&context.rows(&PAGE, values![reservation, page.limit, page.offset])?)?, total })
+/// Returns a page of the messages of a stay, oldest first, and their total number.
+pub(super) fn listed(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    page: Page,
+) -> Result<Listing<Message>> {
+    let total = context
+        .row(&WRITTEN, values![reservation])?
+        .map_or(Ok(0), |row| row.get(0))?;
+    Ok(Listing {
+        items: read(&context.rows(&PAGE, values![reservation, page.limit, page.offset])?)?,
+        total,
+    })
 }
 
 fn read(rows: &[Row]) -> Result<Vec<Message>> {
@@ -111,10 +146,14 @@ fn read(rows: &[Row]) -> Result<Vec<Message>> {
 }
 
 fn message(row: &Row) -> Result<Message> {
-    Ok(Message { id: row.get(0)?, text: row.get(1)?, created_at: Moment(row.get(2)?) })
+    Ok(Message {
+        id: row.get(0)?,
+        text: row.get(1)?,
+        created_at: Moment(row.get(2)?),
+    })
 }
 
-/// Forgets the messages of deleted reservations.
+/// Deletes the messages of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&FORGET_MESSAGES, values![reservations])
 }

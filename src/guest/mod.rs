@@ -1,60 +1,130 @@
-//! What this guest of this flat sees now, and what one would see.
+//! The guest's view of a stay, the data that guests hand in, its review by staff, and previews.
 
+mod abandonment;
+mod about;
 mod acceptance;
 mod audited;
 mod bounds;
 mod changes;
+mod charges;
 mod decision;
+mod domains;
 mod draft;
 mod erased;
 mod explain;
+mod extras;
 mod files;
+mod flags;
+mod hours;
+mod instructions;
+mod issues;
 mod link;
 mod manuals;
-mod markdown;
 mod messages;
+mod openness;
 mod operations;
+pub(crate) mod passes;
+mod phase;
+mod placeholders;
+mod postal;
 mod precheckin;
 mod preview;
 mod progress;
+pub(crate) mod pushes;
+mod recognition;
 mod review;
 mod setup;
 mod stay;
 mod submission;
+mod surveys;
+mod text_preview;
 mod view;
 
 use engine::chapter::Chapter;
 
-use crate::records::{Kind, OnGone, OnRelinked};
-pub use bounds::is_reached;
+use crate::records::{Kind, OnChanged, OnGone, OnRelinked};
+pub(crate) use abandonment::{CartAbandonmentDelay, run as tell_of_carts, sweep as sweep_carts};
+pub use about::About;
+pub use acceptance::{AcceptanceView, TEXT_CHANGED, fingerprint};
+pub use bounds::{UploadLimits, is_reached};
 pub use changes::sweep;
+pub use charges::{ChargeTeller, DepositView};
+pub(crate) use domains::{gate, hosts, page_address, stay_url};
+pub use extras::{CartItem, ExtraView};
 pub use files::FileView;
-pub(crate) use files::{UploadRetention, remove_folder as remove_files_of, run as keep_files, sweep as sweep_files};
+pub(crate) use files::{
+    AddressedFile, UploadRetention, remove_folder as remove_files_of, run as keep_files,
+    sweep as sweep_files,
+};
+pub use instructions::InstructionView;
+pub use issues::GuestIssue;
 pub(crate) use link::LINK;
 pub use manuals::{ManualCategoryView, ManualView, UpcomingView, WifiView};
-pub(crate) use markdown::to_html as markdown_to_html;
 pub use messages::Message;
-pub(crate) use operations::{stay_token, stay_url};
-pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, StepView};
+pub(crate) use operations::stay_token;
+pub use phase::{Phase, phase};
+pub use postal::address_lines;
+pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, STAY_OVER, StepView};
 pub(crate) use preview::sweep as sweep_previews;
 pub use progress::{Progress, ProgressStatus};
-pub(crate) use view::{BrandingView, ContactView, OfferView, PortalView, StayView};
+pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};
 
-/// What guests see and hand in.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        let of_guests = [operations::operations(), files::operations(), changes::operations()];
-        let of_staff = [progress::operations(), review::operations(), preview::operations()];
+        let of_guests = [
+            operations::operations(),
+            files::operations(),
+            changes::operations(),
+            charges::operations(),
+            issues::operations(),
+            surveys::operations(),
+            extras::operations(),
+            passes::operations(),
+        ];
+        let of_staff = [
+            progress::operations(),
+            review::operations(),
+            preview::operations(),
+            text_preview::operations(),
+        ];
         of_guests.into_iter().chain(of_staff).flatten().collect()
     },
     statements: || {
-        let of_guests = [changes::STATEMENTS, link::STATEMENTS, messages::STATEMENTS, operations::STATEMENTS].concat();
-        let of_steps = [precheckin::STATEMENTS, progress::STATEMENTS, review::STATEMENTS, preview::STATEMENTS].concat();
-        [of_guests, of_steps, files::statements()].concat()
+        let of_guests = [
+            abandonment::STATEMENTS,
+            changes::STATEMENTS,
+            extras::STATEMENTS,
+            instructions::STATEMENTS,
+            issues::STATEMENTS,
+            passes::STATEMENTS,
+            pushes::STATEMENTS,
+            surveys::STATEMENTS,
+            link::STATEMENTS,
+            messages::STATEMENTS,
+            operations::STATEMENTS,
+        ]
+        .concat();
+        let of_steps = [
+            acceptance::STATEMENTS,
+            precheckin::STATEMENTS,
+            progress::STATEMENTS,
+            recognition::STATEMENTS,
+            review::STATEMENTS,
+            preview::STATEMENTS,
+        ]
+        .concat();
+        [
+            of_guests,
+            of_steps,
+            charges::statements(),
+            files::statements(),
+        ]
+        .concat()
     },
     erased: erased::STATEMENTS,
-    routes: Some(files::routes),
+    routes: Some(|service| files::routes(service).merge(domains::routes(service))),
     lists: |lists| {
         lists.add(OnGone(|context, kind, ids| match kind {
             Kind::Reservation => operations::forget_stays(context, ids),
@@ -64,12 +134,23 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             Kind::Reservation => review::follow(context, ids),
             _ => Ok(()),
         }));
+        lists.add(OnChanged(charges::follow));
     },
     subjects: &[
-        ("reservations", "Stays: who comes when, what they see and why, what they hand in."),
-        ("precheckin-submissions", "What guests hand in, to be approved or sent back."),
+        (
+            "reservations",
+            "Stays: who comes when, what they see and why, what they hand in.",
+        ),
+        (
+            "precheckin-submissions",
+            "What guests hand in, to be approved or sent back.",
+        ),
+        ("charges", "What guests are charged, and when."),
         ("stays", "What the guest of a stay sees and does."),
-        ("guest-changes", "What guests did, in order, to be followed."),
+        (
+            "guest-changes",
+            "What guests did, in order, to be followed.",
+        ),
     ],
     ..Chapter::new("guest")
 };

@@ -1,4 +1,4 @@
-//! The guest interface, and the links that lead to it.
+//! The operations of the guest interface, and the operations that return links to it.
 
 use std::sync::Arc;
 
@@ -16,27 +16,36 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::changes::{self, ChangeKind};
+use super::charges;
+use super::domains;
 use super::explain::{Explanation, explain};
+use super::extras;
 use super::files;
+use super::issues;
 use super::messages::{self, Message};
-use super::precheckin::{Precheckin, StepView};
+use super::passes;
+use super::precheckin::{Precheckin, SentAnswers, StepView};
 use super::preview;
 use super::setup::{self, Setup};
 use super::stay::{Stay, reservation};
 use super::submission::{self, Submission};
+use super::surveys;
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
 use crate::records::{Kind, get_record};
 
-/// Messages of a page where no limit is given.
+/// Messages on a page without a given limit.
 const MESSAGES_PAGE: u32 = 50;
-/// The same of what members read; a stay has at most 200 messages.
-const MESSAGES: PageLimits = PageLimits { default: 50, max: 200 };
+/// Page limits of messages for members; a stay has at most 200 messages.
+const MESSAGES: PageLimits = PageLimits {
+    default: 50,
+    max: 200,
+};
 
 store::statements! {
-    /// Closes the stays of deleted reservations.
+    /// Deletes the links of deleted reservations, which closes their stays.
     DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
-    /// The stay token of a reservation.
+    /// Selects the stay token of a reservation.
     STAY_TOKEN = "select token from guest_link where organization_id = ?1 and reservation_id = ?2";
 }
 
@@ -46,11 +55,12 @@ struct GetStay {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest, else English.
+    /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest, else
+    /// English.
     #[serde(default)]
     language: Option<Language>,
-    /// Another moment to preview the stay at; needs `Authorization` with a credential of the organization, but for the token of a preview.
-    /// Left out: now, or the moment the preview was made for.
+    /// Another moment to preview the stay at; needs `Authorization` with a credential of the
+    /// organization, unless the token is a preview's. Left out: now, or the preview's moment.
     #[serde(default)]
     at: Option<Moment>,
 }
@@ -61,18 +71,31 @@ struct SaveAnswers {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Id of the step that is answered; one that this guest is not shown is a 404.
+    /// Id of the answered step; a step that this guest is not shown is a 404.
     step_id: Uuid,
-    /// What the guest gives; what is missing leaves the step incomplete. For `your_details` the fields of the guest and for `other_guests`
-    /// `{guests: [{…}]}`, at most 50, both merged with what was saved, field by field and guest by guest: null removes a field, and a
-    /// shorter list is fewer guests. Anything else replaces it: for `additional_questions` by question id `{optionIds: […]}` or `{text}`,
-    /// for `agreement` `{isAccepted, signedName}`, for `damage_deposit` `{choice: "deposit"}` or `{choice: "waiver", damageWaiverId}`, for
-    /// other types any object.
+    /// The guest's answers; missing ones leave the step incomplete. For `your_details` the guest's
+    /// fields and for `other_guests` `{guests: [{…}]}`, at most 50, both merged with saved answers,
+    /// field by field and guest by guest: null removes a field. Each saved guest has an `id`. An item
+    /// with an `id` changes that guest, or removes it with `isRemoved: true`; a list without any `id`
+    /// stands for all guests. Other answers replace the saved ones: for `additional_questions` by question id
+    /// `{optionIds: […]}` or `{text}`, for `agreement` `{isAccepted, signedName}`, for
+    /// `background_check` `{isAccepted}`, for `damage_deposit` `{choice: "deposit"}` or
+    /// `{choice: "waiver", damageWaiverId}`, for other types any object.
     answers: Object,
-    /// Language the guest reads the step in, as a BCP 47 tag: the answer is in it, and an agreement is accepted as it reads there. Left
-    /// out: the language of the reservation's guest, else English.
+    /// Language the guest reads the step in, as a BCP 47 tag: the response uses it, and an
+    /// agreement is accepted in it. Left out: the language of the reservation's guest, else
+    /// English.
     #[serde(default)]
     language: Option<Language>,
+    /// Whether `answers` of `additional_questions` and `other_guests` contain only changes:
+    /// questions and guests that are not named stay as they are saved. Left out: `false`.
+    #[serde(default)]
+    is_change: Option<bool>,
+    /// SHA-256 of the agreement text that the guest read, in hexadecimal digits. If the text has
+    /// changed, accepting is 409, `details.key` `agreement.text_changed`. Left out: not compared.
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
+    shown_text_sha256: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,10 +112,11 @@ struct SendMessage {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// What the guest writes to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
+    /// Message to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
     text: Text6000,
-    /// A UUID of the sender's own for this message. Where the stay has a message that was sent with the same one, that is answered and
-    /// nothing is sent again; the text is not compared. Left out: every request is a message.
+    /// A UUID that the sender chooses for this message. An earlier message of the stay with the
+    /// same UUID is returned, and nothing is sent; the text is not compared. Left out: every
+    /// request is a message.
     #[serde(default)]
     key: Option<Uuid>,
 }
@@ -108,15 +132,15 @@ struct ReadMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListMessages {
-    /// Id of the organization that the reservation is of.
+    /// Id of the reservation's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the reservation whose guest's messages are listed.
     reservation_id: Uuid,
-    /// Id of the last message already read: the list goes on behind it. Left out: from the first.
+    /// Id of the last message already read: the list starts after it. Left out: from the first.
     #[serde(default)]
     after: Option<Uuid>,
-    /// How many messages at the most. Left out: 50.
+    /// Maximum number of messages. Left out: 50.
     #[serde(default)]
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u32>,
@@ -144,7 +168,8 @@ struct ExplainGuestView {
     /// Another moment to explain, for rules that depend on the time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
-    /// Id of the one step to explain, without any manual; one that the caller cannot see is a 404. Left out: every step and manual.
+    /// Id of the only step to explain, without manuals; a step the caller cannot see is a 404. Left
+    /// out: every step and manual.
     #[serde(default)]
     step_id: Option<Uuid>,
 }
@@ -152,14 +177,14 @@ struct ExplainGuestView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OneReservation {
-    /// Id of the organization that the reservation is of.
+    /// Id of the reservation's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Id of the reservation whose pre-check-in is read.
     reservation_id: Uuid,
 }
 
-/// Where a guest's browser goes.
+/// Address of a guest's page.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/kq3…" }))]
 struct GuestLink {
@@ -197,7 +222,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(|context, input: GetGuestLink| {
                 get_record(context, Kind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
-                Ok(GuestLink { url: stay_url(context, &token) })
+                Ok(GuestLink { url: domains::stay_url(context, input.id, &token)? })
             }),
         Operation::public("listReservationMessages", Method::GET, "/reservations/{id}/messages", reads)
             .summary("List what a reservation's guest has written to the host, oldest first")
@@ -234,44 +259,72 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The reservation whose token the caller has.
-fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
-    let Credential::Guest { opens: reservation } = context.access.credential else { return Err(Error::not_found("Stay")) };
+/// Returns the reservation that the caller's token opens; 404 for a caller without such a token.
+pub(super) fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
+    let Credential::Guest { opens: reservation } = context.access.credential else {
+        return Err(Error::not_found("Stay"));
+    };
     Ok(reservation)
 }
 
-/// The stay whose token the caller has, and what is set up for it.
-pub(super) fn own_stay(context: &mut Context<'_, '_>, language: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+/// Loads the stay that the caller's token opens, and its setup.
+pub(super) fn own_stay(
+    context: &mut Context<'_, '_>,
+    language: Option<&str>,
+) -> Result<(Stay, Arc<Setup>)> {
     let id = own_reservation(context)?;
     setup::visit(context, id, language)
 }
 
 fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     if let Credential::Preview { opens } = context.access.credential {
-        return preview::view(context, opens, input.language.as_deref(), input.at.map(|at| at.0));
+        return preview::view(
+            context,
+            opens,
+            input.language.as_deref(),
+            input.at.map(|at| at.0),
+        );
     }
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
     let at = input.at.map_or_else(|| context.now(), |at| at.0);
     if input.at.is_none() {
-        context.holds_until(setup.shelves.until(&stay, at));
+        let until = surveys::until(&stay, at);
+        context.holds_until(setup.shelves.until(&stay, at).min(until));
     }
     view(context, stay, &setup, at)
 }
 
 fn save(context: &mut Context<'_, '_>, input: SaveAnswers) -> Result<StepView> {
     let (stay, setup) = own_stay(context, input.language.as_deref())?;
-    let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    precheckin.save(context, &stay, &setup, input.step_id, input.answers)?;
-    changes::record(context, ChangeKind::AnswersSaved, stay.id, Some(input.step_id))?;
+    let mut precheckin = Precheckin::load_for(context, &stay, &setup)?;
+    let sent = SentAnswers {
+        answers: input.answers,
+        is_change: input.is_change.unwrap_or(false),
+        shown_text_sha256: input.shown_text_sha256,
+    };
+    precheckin.save(context, &stay, &setup, input.step_id, sent)?;
+    changes::record(
+        context,
+        ChangeKind::AnswersSaved,
+        stay.id,
+        Some(input.step_id),
+    )?;
     precheckin.view(input.step_id, &setup)
 }
 
 fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
     let (stay, setup) = own_stay(context, None)?;
-    let mut precheckin = Precheckin::load(context, &stay, &setup.steps)?;
+    let mut precheckin = Precheckin::load_for(context, &stay, &setup)?;
     precheckin.submit(context, &stay)?;
     changes::record(context, ChangeKind::Submitted, stay.id, None)?;
-    events::fire(context, Event::ReservationPrecheckinSubmitted, Kind::Reservation, stay.id, stay.reservation.property_id)?;
+    charges::of_submission(context, &stay, &setup, &precheckin)?;
+    events::fire(
+        context,
+        Event::ReservationPrecheckinSubmitted,
+        Kind::Reservation,
+        stay.id,
+        stay.reservation.property_id,
+    )?;
     Ok(precheckin_view(&precheckin, &setup))
 }
 
@@ -283,7 +336,7 @@ fn send(context: &mut Context<'_, '_>, input: SendMessage) -> Result<Message> {
     Ok(message)
 }
 
-/// What the guest wrote. A preview has nobody's messages.
+/// Returns the messages that the guest wrote. A preview has no messages.
 fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<Message>> {
     if let Credential::Preview { .. } = context.access.credential {
         return Ok(Vec::new());
@@ -293,21 +346,23 @@ fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<M
     messages::latest(context, id)
 }
 
-/// Closes the stays of deleted reservations, and forgets what their guests handed in.
+/// Deletes the links of deleted reservations, and everything that their guests handed in.
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&DELETE_GUEST_LINKS, values![reservations])?;
     super::precheckin::forget(context, reservations)?;
+    charges::forget(context, reservations)?;
     files::forget(context, reservations)?;
+    issues::forget(context, reservations)?;
+    surveys::forget(context, reservations)?;
+    extras::forget(context, reservations)?;
+    passes::forget(context, reservations)?;
     messages::forget(context, reservations)
 }
 
-/// The stay token of a reservation; every reservation has one from the moment it is first synced.
+/// Returns the stay token of a reservation. Every reservation has a token from its first sync on.
 pub(crate) fn stay_token(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<String> {
-    let row = context.row(&STAY_TOKEN, values![reservation])?.ok_or_else(|| Error::not_found("Reservation"))?;
+    let row = context
+        .row(&STAY_TOKEN, values![reservation])?
+        .ok_or_else(|| Error::not_found("Reservation"))?;
     Ok(row.get(0)?)
-}
-
-/// Where a guest's browser goes with a stay token.
-pub(crate) fn stay_url(context: &Context<'_, '_>, token: &str) -> String {
-    format!("{}/stay/{token}", context.public_url())
 }

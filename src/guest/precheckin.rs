@@ -1,4 +1,5 @@
-//! Pre-check-in of one stay: which steps it gets, what was answered, where it stands (contract: Guest interface).
+//! Pre-check-in of one stay: its steps, the guest's answers and its status (rules: pre-check-in;
+//! submissions#status).
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -6,294 +7,782 @@ use std::ops::Not;
 use std::sync::Arc;
 
 use engine::context::Context;
-use engine::error::{Error, Result};
+use engine::error::{Error, Issue, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::Object;
+use engine::uploads::Uploads;
 use engine::values;
+use jiff::Timestamp;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::Json;
+use store::{Json, Row};
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-use super::acceptance::Acceptance;
+use super::acceptance::{self, Acceptance, AcceptanceView};
 use super::bounds;
-use super::decision::{Hold, Submitted};
+use super::charges::{self, DepositView};
+use super::decision::{Decision, Submitted};
 use super::files::{self, FileView, GuestFile};
-use super::progress::{self, Progress, ProgressStatus};
+use super::flags::{self, Flag};
+use super::openness::{self, StayStage, StepFacts};
+use super::progress::{self, Progress, Report};
+use super::review;
 use super::setup::{Setup, Which, length_of};
 use super::stay::{Flat, Stay};
 use crate::portals::Portal;
-use crate::precheck::{self, Cost, Deposit, Fee, Ground, Question, QuestionKind, QuestionOption, SortKey, Step, StepType};
+use crate::precheck::{
+    self, Cost, Fee, Ground, GuestFieldRules, HandedIn, Merging, Question, QuestionKind,
+    QuestionOption, Reported, SortKey, Step, StepState, StepType,
+};
 use crate::scopes::{self, EntityType};
-use crate::translations::Texts;
+use crate::translations::{TextLanguages, Texts};
 use crate::words::in_language;
 
 store::statements! {
-    /// What a guest has answered, and what was said of steps that others carry out.
-    ANSWERS = "select step_id, doc, saved_at, acceptance, false from precheck_answer where organization_id = ?1 and reservation_id = ?2
-        union all select step_id, doc, updated_at, null, true from step_progress where organization_id = ?1 and reservation_id = ?2";
+    /// Selects the guest's answers, and the progress that other systems reported, by step.
+    ANSWERS = "select a.step_id, a.doc, a.saved_at, a.acceptance, false, t.text, a.reservation_id from precheck_answer a
+        left join accepted_text t on t.organization_id = a.organization_id and t.organization_id = ?1
+        and t.sha256 = a.acceptance ->> 'textSha256'
+        where a.organization_id = ?1 and a.reservation_id = ?2
+        union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress
+        where organization_id = ?1 and reservation_id = ?2";
+    /// Selects the same data of several stays, without accepted texts.
+    ANSWERS_OF_STAYS = "select step_id, doc, saved_at, acceptance, false, null, reservation_id from precheck_answer
+        where organization_id = ?1 and reservation_id = any(?2)
+        union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress
+        where organization_id = ?1 and reservation_id = any(?2)";
     /// Saves the answers to a step.
     PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
-    /// What became of a submission.
+    /// Selects the submission of a stay.
     SUBMISSION = "select status, submitted_at, doc from precheckin where organization_id = ?1 and reservation_id = ?2";
     /// Submits, for the first time or again.
     SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
         property_id = excluded.property_id, doc = excluded.doc";
-    /// Forgets the answers of a stay that is gone.
+    /// Deletes the answers of deleted reservations.
     FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = any(?2)";
-    /// Forgets its submission.
+    /// Deletes the submissions of deleted reservations.
     FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// Where a guest stands with what is asked before arrival.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
+/// Status of a guest's pre-check-in.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum PrecheckinStatus {
     /// Nothing has been answered yet.
     NotStarted,
-    /// Something has been.
+    /// Some data is saved.
     InProgress,
-    /// Submitted, and held for staff.
+    /// Waiting for staff review.
     InReview,
-    /// Submitted, and sent back for some of its steps.
+    /// Staff asked for changes to some of its steps.
     ChangesRequested,
-    /// Submitted, and done.
+    /// Submitted and done.
     Approved,
 }
 
-/// What is saved of a step.
-pub(super) struct Saved {
-    /// As the guest gave them.
-    pub answers: Object,
-    /// When they last did.
-    pub saved_at: Moment,
-    /// What was shown, where the guest has accepted an agreement.
-    pub acceptance: Option<Acceptance>,
-}
-
-/// What there is of a step of a stay.
-#[derive(Default)]
-pub(super) struct Given {
-    /// What the guest saved.
-    pub saved: Option<Saved>,
-    /// The files that were handed in with it, oldest first.
-    pub files: Vec<GuestFile>,
-    /// How it stands, where another system carries it out and has said so.
-    pub progress: Option<Progress>,
-}
-
-impl Given {
-    /// Whether any of it is from the guest.
-    pub(super) fn is_of_guest(&self) -> bool {
-        self.saved.is_some() || !self.files.is_empty()
+impl PrecheckinStatus {
+    /// Returns whether a submission stands, so that the guest has nothing to hand in.
+    #[must_use]
+    pub const fn is_submitted(self) -> bool {
+        matches!(self, Self::InReview | Self::Approved)
     }
 }
 
-/// A step that a stay gets, and what its guest has answered.
+/// The data saved for a step.
+pub(super) struct Saved {
+    /// The answers as the guest gave them.
+    pub answers: Object,
+    /// The time of the last save.
+    pub saved_at: Moment,
+    /// The proof that the guest accepted an agreement; `None` without an acceptance.
+    pub acceptance: Option<Acceptance>,
+    /// The text that the guest accepted; `None` where none was shown.
+    pub accepted_text: Option<String>,
+}
+
+/// Everything stored for one step of a stay.
+#[derive(Default)]
+pub(super) struct Given {
+    /// The answers that the guest saved.
+    pub saved: Option<Saved>,
+    /// The files that the guest handed in with the step, oldest first.
+    pub files: Vec<GuestFile>,
+    /// The last report of another system, where that system carries out the step.
+    pub report: Option<Report>,
+    /// The time of that report.
+    pub reported_at: Option<Moment>,
+}
+
+impl Given {
+    /// Returns whether the guest saved answers or handed in files.
+    pub(super) fn is_of_guest(&self) -> bool {
+        self.saved.is_some() || !self.files.is_empty()
+    }
+
+    /// Returns when the guest last saved answers or added a file.
+    pub(super) fn given_at(&self) -> Option<Moment> {
+        let saved_at = self.saved.as_ref().map(|saved| saved.saved_at);
+        let files = self.files.iter().map(|file| file.created_at);
+        saved_at.into_iter().chain(files).max()
+    }
+}
+
+/// A step that the stay gets, with the data stored for it.
 pub(super) struct Asked {
     pub step: Arc<Step>,
-    /// What there is of it.
+    /// The data stored for the step.
     pub given: Given,
-    /// How many guests come besides the one who booked, where that is known.
+    /// The number of guests besides the one who booked; `None` where it is unknown.
     others: Option<u32>,
-    /// What keeps the guest from saving it.
-    hold: Hold,
+    /// Whether the service can store files.
+    has_storage: bool,
+    /// The check-in date, on which the ages of guests count.
+    check_in: Date,
+    /// Whether the saved choice of a deposit is no longer offered, before it is submitted.
+    is_choice_gone: bool,
+    /// Whether the accepted text is today's text in the language that was accepted.
+    is_text_current: bool,
+    /// Whether the text of an agreement has changed since it was accepted, before it is submitted.
+    is_text_changed: bool,
 }
 
 impl Asked {
-    /// A step of a stay. What was said of it counts while it is one that others carry out.
-    pub(super) fn new(step: Arc<Step>, mut given: Given, stay: &Stay, hold: Hold) -> Self {
-        given.progress = given.progress.filter(|_| step.is_carried_out_elsewhere());
-        Self { step, given, others: stay.others(), hold }
+    /// Combines a step with its data. Reported progress counts only while other systems carry out
+    /// the step.
+    pub(super) fn new(step: Arc<Step>, mut given: Given, stay: &Stay, has_storage: bool) -> Self {
+        given.report = given.report.filter(|_| step.is_carried_out_elsewhere());
+        Self {
+            step,
+            given,
+            others: stay.others(),
+            has_storage,
+            check_in: stay.reservation.check_in,
+            is_choice_gone: false,
+            is_text_current: true,
+            is_text_changed: false,
+        }
     }
 
     pub(super) fn answers(&self) -> Option<&Object> {
         self.given.saved.as_ref().map(|saved| &saved.answers)
     }
 
-    /// Whether it is done: as another system says, where it has said anything, else as what the guest gave says.
+    /// Returns the state of the step. A report of another system decides; without a report, the
+    /// guest's data decides.
+    pub(super) fn state(&self) -> StepState {
+        let documents: Vec<Option<&str>> = self
+            .given
+            .files
+            .iter()
+            .map(GuestFile::document_type)
+            .collect();
+        if (self.is_choice_gone || self.is_text_changed) && self.reported().is_none() {
+            return StepState::Todo;
+        }
+        let handed_in = HandedIn {
+            answers: self.answers(),
+            documents: &documents,
+            others: self.others,
+            has_storage: self.has_storage,
+            check_in: Some(self.check_in),
+        };
+        precheck::state(&self.step, &handed_in, self.reported())
+    }
+
+    /// Returns the last report of another system about the step; `None` without a report.
+    fn reported(&self) -> Option<Reported> {
+        let report = self.given.report.as_ref()?;
+        let is_later = |file: &GuestFile| Some(file.created_at) > self.given.reported_at;
+        let is_handed_in_again = self.given.files.iter().any(is_later);
+        Some(report.reported(self.step.step_type, is_handed_in_again))
+    }
+
+    /// Returns whether the step is done.
     pub(super) fn is_complete(&self) -> bool {
-        let documents: Vec<&str> = self.given.files.iter().filter_map(GuestFile::document_type).collect();
-        match &self.given.progress {
-            Some(progress) => progress.status == ProgressStatus::Completed,
-            None => precheck::is_complete(&self.step, self.answers(), &documents, self.others),
-        }
+        self.state() == StepState::Done
     }
 
-    /// What a deposit comes to in a stay of so many nights.
-    fn deposit(&self, setup: &Setup, nights: i64) -> Option<Deposit> {
-        match setup.costs.get(&self.step.id)? {
-            Cost::Deposit(deposit) => Some(deposit.for_nights(&self.step, nights)),
-            Cost::Fees(_) => None,
-        }
+    /// Returns the choices of a deposit for a stay of this many nights; `None` where the step asks
+    /// for no deposit.
+    fn deposit(&self, setup: &Setup, nights: i64) -> Option<DepositView> {
+        charges::deposit(
+            &self.step,
+            setup.costs.get(&self.step.id),
+            &setup.texts,
+            nights,
+        )
     }
 
-    /// Whether the guest may save it now.
-    pub(super) fn is_open(&self) -> bool {
-        self.hold.is_open(self.is_complete())
+    /// Returns whether the saved choice of a deposit is no longer offered.
+    fn has_lost_choice(&self, setup: &Setup, nights: i64) -> bool {
+        self.answers().is_some_and(|answers| {
+            precheck::deposit_choice(answers).is_some()
+                && self.deposit(setup, nights).is_some_and(|deposit| {
+                    precheck::chosen_deposit(answers, &deposit.choices).is_none()
+                })
+        })
+    }
+
+    /// Returns the acceptance of an agreement, with the text that was accepted.
+    pub(super) fn acceptance(&self) -> Option<AcceptanceView> {
+        let saved = self.given.saved.as_ref()?;
+        let acceptance = saved.acceptance.clone()?;
+        let signed_name = saved.answers.get("signedName").and_then(Value::as_str);
+        Some(AcceptanceView {
+            accepted_at: acceptance.accepted_at,
+            language: acceptance.language,
+            text_sha256: acceptance.text_sha256,
+            signed_name: signed_name.map(str::to_owned),
+            text: saved.accepted_text.clone(),
+            is_current: self.is_text_current,
+        })
+    }
+
+    fn facts(&self) -> StepFacts {
+        StepFacts {
+            id: self.step.id,
+            is_ready: self.state().is_ready(),
+            given_at: self.given.given_at(),
+        }
     }
 }
 
 /// Pre-check-in of one stay.
 pub(super) struct Precheckin {
-    /// Whether the portal asks for it, of a stay that is not cancelled.
+    /// Whether the portal has pre-check-in enabled and the stay is not cancelled.
     pub is_enabled: bool,
-    /// The steps the stay gets, in guest order.
+    /// The steps that the stay gets, in guest order.
     pub steps: Vec<Asked>,
-    /// What there is of steps that the stay does not get, or no longer.
+    /// Data of steps that the stay does not get, or no longer gets.
     pub earlier: HashMap<Uuid, Given>,
-    /// How long the stay is.
-    nights: i64,
-    /// What has become of it, once it was submitted.
+    /// The length of the stay in nights.
+    pub nights: i64,
+    /// The submission and its review; `None` before the first submission.
     pub submitted: Option<Submitted>,
+    /// The part of the stay that the shown moment belongs to.
+    stage: StayStage,
 }
 
 impl Precheckin {
-    /// Reads what was answered; `steps` are those that reach the flat, as [`reaching`] has them.
-    pub(super) fn load(context: &mut Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Result<Self> {
+    /// Loads the data of a stay. `steps` are the steps that reach the flat, as [`reaching`] returns
+    /// them.
+    pub(super) fn load(
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        steps: &[Arc<Step>],
+    ) -> Result<Self> {
         let mut given = handed_in(context, stay.id)?;
         if steps.iter().any(|step| step.step_type.takes_files()) {
             add_files(context, stay.id, &mut given)?;
         }
-        Ok(Self::of(stay, steps, given, submission(context, stay.id)?))
+        let submitted = submission(context, stay.id)?;
+        let stored = Stored {
+            given,
+            submitted,
+            has_storage: has_storage(context),
+        };
+        Ok(Self::of(stay, steps, stored).at(stay, context.now()))
     }
 
-    /// The same where nothing has been answered.
-    pub(super) fn unanswered(stay: &Stay, steps: &[Arc<Step>]) -> Self {
-        Self::of(stay, steps, HashMap::new(), None)
+    /// Loads the data of a stay for which `setup` is known, and compares the saved choices and the
+    /// accepted texts with those of today.
+    pub(super) fn load_for(
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        setup: &Setup,
+    ) -> Result<Self> {
+        let mut precheckin = Self::load(context, stay, &setup.steps)?;
+        precheckin.compare(context, stay, setup)?;
+        Ok(precheckin)
     }
 
-    fn of(stay: &Stay, steps: &[Arc<Step>], mut given: HashMap<Uuid, Given>, submitted: Option<Submitted>) -> Self {
-        let is_enabled = !stay.is_cancelled() && stay.portal().is_some_and(|portal| portal.is_precheckin_enabled);
+    /// Builds the pre-check-in of a stay of a list, of which the answers, the files and the
+    /// submission are read already.
+    pub(super) fn of_list(
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        setup: &Setup,
+        given: HashMap<Uuid, Given>,
+        submitted: Submitted,
+    ) -> Result<Self> {
+        let stored = Stored {
+            given,
+            submitted: Some(submitted),
+            has_storage: has_storage(context),
+        };
+        let mut precheckin = Self::of(stay, &setup.steps, stored).at(stay, context.now());
+        precheckin.compare(context, stay, setup)?;
+        Ok(precheckin)
+    }
+
+    /// Compares the saved choices and the accepted texts with those of today. A step that belongs to
+    /// the last submission is not asked again because of them.
+    fn compare(&mut self, context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup) -> Result<()> {
+        let (nights, submitted) = (self.nights, self.submitted.as_ref());
+        for asked in &mut self.steps {
+            let (step, given_at) = (&asked.step, asked.given.given_at());
+            let is_submitted = openness::is_submitted(submitted, step.id, given_at);
+            let saved = asked.given.saved.as_ref();
+            if let Some(accepted) = saved.and_then(|saved| saved.acceptance.as_ref()) {
+                asked.is_text_current =
+                    acceptance::is_current(context, stay, (step, setup), accepted)?;
+            }
+            asked.is_text_changed = !is_submitted && !asked.is_text_current;
+            asked.is_choice_gone = !is_submitted && asked.has_lost_choice(setup, nights);
+        }
+        Ok(())
+    }
+
+    /// Shows the pre-check-in at another moment.
+    pub(super) fn at(mut self, stay: &Stay, at: Timestamp) -> Self {
+        self.stage = StayStage::of(stay, at);
+        self
+    }
+
+    /// Builds the pre-check-in of a stay for which nothing is stored.
+    pub(super) fn unanswered(context: &Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Self {
+        let stored = Stored {
+            given: HashMap::new(),
+            submitted: None,
+            has_storage: has_storage(context),
+        };
+        Self::of(stay, steps, stored)
+    }
+
+    fn of(stay: &Stay, steps: &[Arc<Step>], stored: Stored) -> Self {
+        let Stored {
+            mut given,
+            submitted,
+            has_storage,
+        } = stored;
+        let is_enabled = !stay.is_cancelled()
+            && stay
+                .portal()
+                .is_some_and(|portal| portal.is_precheckin_enabled);
         let facts = stay.facts();
-        let shown = steps.iter().filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
+        let shown = steps
+            .iter()
+            .filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
         let asked = |step: &Arc<Step>| {
-            let hold = Hold::of(submitted.as_ref(), step.id);
-            Asked::new(step.clone(), given.remove(&step.id).unwrap_or_default(), stay, hold)
+            let given = given.remove(&step.id).unwrap_or_default();
+            Asked::new(step.clone(), given, stay, has_storage)
         };
         let steps = shown.map(asked).collect();
         let nights = precheck::days(facts.check_in, facts.check_out);
-        Self { is_enabled, steps, earlier: given, nights, submitted }
+        Self {
+            is_enabled,
+            steps,
+            earlier: given,
+            nights,
+            submitted,
+            stage: StayStage::Ahead,
+        }
     }
 
     pub(super) fn status(&self) -> PrecheckinStatus {
         match &self.submitted {
             Some(submitted) => submitted.status,
-            None if self.steps.iter().any(|asked| asked.given.is_of_guest()) => PrecheckinStatus::InProgress,
+            None if self.steps.iter().any(|asked| asked.given.is_of_guest()) => {
+                PrecheckinStatus::InProgress
+            }
             None => PrecheckinStatus::NotStarted,
         }
     }
 
-    /// Submits, where everything is done; 409 where it is not, or was before and nobody has asked for changes since.
+    /// Returns the ids of the shown steps that are open again after a submission, in guest order.
+    pub(super) fn open_steps(&self) -> Vec<Uuid> {
+        let steps = self.steps.iter().map(Asked::facts);
+        openness::open_steps(self.submitted.as_ref(), steps, self.stage)
+    }
+
+    /// Returns whether the guest may save a shown step now.
+    pub(super) fn is_open(&self, asked: &Asked) -> bool {
+        openness::is_open(self.submitted.as_ref(), asked.facts(), self.stage)
+    }
+
+    /// Returns whether there is something to submit: a first submission, the answer to a request for
+    /// changes, or steps that are open again.
+    fn may_submit(&self) -> bool {
+        self.submitted
+            .as_ref()
+            .is_none_or(|submitted| submitted.request().is_some())
+            || !self.open_steps().is_empty()
+    }
+
+    /// Submits the pre-check-in. Fails with 409 where a step waits for the guest, and where the stay
+    /// has no steps. Fails with 409 also for a submission after which nothing is open again.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
         self.require_open(None)?;
-        let missing = self.steps.iter().filter(|asked| !asked.is_complete()).count();
+        if self.steps.is_empty() {
+            return Err(Error::conflict(Reason::rule(
+                "nothing_to_submit",
+                "This stay is asked for nothing, so there is nothing to submit.",
+            )));
+        }
+        let missing = self
+            .steps
+            .iter()
+            .filter(|asked| !asked.state().is_ready())
+            .count();
         if missing > 0 {
-            return Err(Error::conflict(format!("{missing} of the steps are not complete yet.")));
+            return Err(Error::conflict(format!(
+                "{missing} of the steps are not complete yet."
+            )));
         }
-        let is_reviewed = stay.portal().is_none_or(|portal| portal.is_manual_review_enabled);
-        let status = outcome(is_reviewed, self.steps.iter().map(|asked| asked.step.as_ref()));
-        let at = Moment(context.now());
-        let decision = self.submitted.take().map(|before| before.decision.superseded()).unwrap_or_default();
+        let raised = flags::raised(&self.steps, stay.reservation.check_in);
+        let status = self.outcome(stay, &raised);
+        // Answers that were saved before belong to the submission, even within the same millisecond.
+        let given = self.steps.iter().filter_map(|asked| asked.given.given_at());
+        let now = Moment(context.now());
+        let at = given.max().map_or(now, |given| given.max(now));
+        let decision = self
+            .submitted
+            .take()
+            .map(|before| before.decision.superseded())
+            .unwrap_or_default();
+        let decision = Decision {
+            flags: raised,
+            ..decision
+        };
         let doc = store::Value::json(&decision)?;
-        context.execute_along(&SUBMIT, values![stay.id, status.as_ref(), at, stay.reservation.property_id, doc])?;
-        self.submitted = Some(Submitted { status, at, decision });
-        for asked in &mut self.steps {
-            asked.hold = Hold::Submitted;
-        }
+        context.execute_along(
+            &SUBMIT,
+            values![
+                stay.id,
+                status.as_ref(),
+                at,
+                stay.reservation.property_id,
+                doc
+            ],
+        )?;
+        self.submitted = Some(Submitted {
+            status,
+            at,
+            decision,
+        });
         Ok(())
     }
 
-    /// 403 where pre-check-in is off, 409 once it has been submitted; while changes are requested, 409 for a step that stays
-    /// as it is.
+    /// Returns the status of a submission with these flags of its own.
+    fn outcome(&self, stay: &Stay, raised: &[Flag]) -> PrecheckinStatus {
+        let is_waiting = self.steps.iter().any(|asked| {
+            matches!(
+                asked.state(),
+                StepState::Pending | StepState::ActionRequired
+            )
+        });
+        let judged = Judged {
+            is_waiting,
+            is_reviewed: stay
+                .portal()
+                .is_none_or(|portal| portal.is_manual_review_enabled),
+            has_reviewable: self
+                .steps
+                .iter()
+                .any(|asked| asked.step.step_type.is_reviewable()),
+            is_flagged: !flags::all(&self.steps, raised).is_empty(),
+        };
+        judged.outcome()
+    }
+
+    /// Returns the flags of the submission, and those that other systems reported.
+    pub(super) fn flags(&self) -> Vec<Flag> {
+        let submitted = self.submitted.as_ref();
+        let stored = submitted.map(|submitted| submitted.decision.flags.as_slice());
+        flags::all(&self.steps, stored.unwrap_or_default())
+    }
+
+    /// Brings the submission up to date with a new report about a step. A check that returns the
+    /// step asks the guest for changes. The last result that was missing approves a submission
+    /// that nothing else holds.
+    pub(super) fn follow(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        step: Uuid,
+        report: Report,
+        at: Moment,
+    ) -> Result<()> {
+        let Some(asked) = self.steps.iter_mut().find(|asked| asked.step.id == step) else {
+            return Ok(());
+        };
+        let before = asked.state();
+        (asked.given.report, asked.given.reported_at) = (Some(report), Some(at));
+        let after = asked.state();
+        let is_returned = asked.reported() == Some(Reported::Returned);
+        let Some(submitted) = &self.submitted else {
+            return Ok(());
+        };
+        let earlier = &submitted.decision;
+        let is_waiting_no_more = before != StepState::Done && after == StepState::Done;
+        let (status, decision) = if submitted.status.is_submitted() && is_returned {
+            let decision = Decision {
+                requested_step_ids: vec![step],
+                flags: earlier.flags.clone(),
+                ..Decision::default()
+            };
+            (PrecheckinStatus::ChangesRequested, decision)
+        } else if submitted.status == PrecheckinStatus::InReview
+            && is_waiting_no_more
+            && self.outcome(stay, &earlier.flags) == PrecheckinStatus::Approved
+        {
+            (PrecheckinStatus::Approved, earlier.clone())
+        } else {
+            return Ok(());
+        };
+        review::put_decision(context, stay.id, status, &decision)
+    }
+
+    /// Checks that the guest may save a `step`, or submit. Fails with 403 where pre-check-in is off,
+    /// with 409 after the stay, and with 409 for a step that is not open or a submission that adds
+    /// nothing.
     pub(super) fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
         }
-        if self.submitted.as_ref().is_some_and(|submitted| submitted.status != PrecheckinStatus::ChangesRequested) {
-            return Err(Error::conflict("Pre-check-in has been submitted already."));
+        if self.stage == StayStage::Over {
+            return Err(Error::conflict(Reason::rule(
+                "stay_over",
+                "The stay is over, so nothing can be saved or submitted any more.",
+            ))
+            .with_key(STAY_OVER));
         }
-        if self.steps.iter().any(|asked| Some(asked.step.id) == step && !asked.is_open()) {
-            return Err(Error::conflict("Changes are asked of other steps; this one stays as it was submitted."));
+        let is_open = match step {
+            Some(id) => self
+                .steps
+                .iter()
+                .all(|asked| asked.step.id != id || self.is_open(asked)),
+            None => self.may_submit(),
+        };
+        if is_open {
+            return Ok(());
         }
-        Ok(())
+        let request = self.submitted.as_ref().and_then(Submitted::request);
+        Err(Error::conflict(if request.is_some() {
+            "Changes were requested for other steps; this step cannot be changed."
+        } else {
+            "Pre-check-in has been submitted already."
+        }))
     }
 
-    /// Bytes of all that was answered.
+    /// Returns the time of something that the guest gives now. It is later than the last submission.
+    pub(super) fn given_now(&self, now: Timestamp) -> Moment {
+        self.submitted
+            .as_ref()
+            .map_or(Moment(now), |submitted| submitted.at.advanced_to(now))
+    }
+
+    /// Returns the bytes of all answers of the stay.
     fn held(&self) -> u64 {
-        let earlier = self.earlier.values().filter_map(|given| given.saved.as_ref()).map(|saved| &saved.answers);
-        self.steps.iter().filter_map(Asked::answers).chain(earlier).map(length_of).sum()
+        let earlier = self
+            .earlier
+            .values()
+            .filter_map(|given| given.saved.as_ref())
+            .map(|saved| &saved.answers);
+        self.steps
+            .iter()
+            .filter_map(Asked::answers)
+            .chain(earlier)
+            .map(length_of)
+            .sum()
     }
 
-    /// Saves the answers to a step on top of what was saved of it: 404 for one that is not shown, 409 for one that is submitted,
-    /// 400 for answers that do not fit it, and where the stay would hold more of them than it may. What makes it less is always
-    /// taken.
-    pub(super) fn save(&mut self, context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup, step: Uuid, sent: Object) -> Result<()> {
+    /// Merges the answers into those saved for the step, and saves them. Fails with 404 for a step
+    /// that is not shown, and with 409 for a step that is not open. Fails with 400 for invalid
+    /// answers, and where the stay's answers would exceed their limit. This limit never refuses
+    /// answers that do not enlarge the step's data. Fails with 409 for an agreement to another text
+    /// than the one that the guest read.
+    pub(super) fn save(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        setup: &Setup,
+        step: Uuid,
+        mut sent: SentAnswers,
+    ) -> Result<()> {
         let is_shown = self.steps.iter().any(|asked| asked.step.id == step);
         if is_shown {
             self.require_open(Some(step))?;
         }
-        let (held, nights, now) = (self.held(), self.nights, Moment(context.now()));
-        let asked = self.steps.iter_mut().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
-        let offered = asked.deposit(setup, nights).map(|deposit| deposit.waivers).unwrap_or_default();
-        let waivers: Vec<Uuid> = offered.iter().map(|waiver| waiver.id).collect();
-        let today = now.0.to_zoned(stay.zone()).date();
-        let ground = Ground { today, country: &context.organization.settings.country, waivers: &waivers };
-        let mut issues = precheck::answer_issues(&asked.step, &sent, &ground);
+        let (held, nights, now) = (self.held(), self.nights, context.now());
+        let saved_at = self.given_now(now);
+        let asked = self
+            .steps
+            .iter_mut()
+            .find(|asked| asked.step.id == step)
+            .ok_or_else(|| Error::not_found("Step"))?;
+        let offered = asked
+            .deposit(setup, nights)
+            .map(|deposit| deposit.choices)
+            .unwrap_or_default();
+        let today = now.to_zoned(stay.zone()).date();
+        let ground = Ground {
+            today,
+            country: &context.organization.settings.country,
+            choices: &offered,
+        };
+        sent.answers = precheck::tidied_answers(asked.step.step_type, sent.answers);
+        let issues = precheck::answer_issues(&asked.step, &sent.answers, &ground);
         if !issues.is_empty() {
-            for issue in &mut issues {
-                issue.path.insert(0, "answers".into());
-            }
-            return Err(Error::issues(issues));
+            return Err(below_answers(issues));
         }
-        let answers = precheck::merged_answers(asked.step.step_type, asked.answers(), sent);
+        let merging = Merging {
+            saved: asked.answers(),
+            is_change: sent.is_change,
+            new_id: &mut || context.new_id(),
+        };
+        let answers = precheck::merged_answers(asked.step.step_type, merging, sent.answers)
+            .map_err(below_answers)?;
         let (before, after) = (asked.answers().map_or(0, length_of), length_of(&answers));
         if after > before && held - before + after > bounds::ANSWERS {
             return Err(bounds::too_long_answers());
         }
-        let is_accepted = asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
-        let acceptance = is_accepted.then(|| Acceptance::of(&asked.step, setup, now));
-        let noted = acceptance.as_ref().map(store::Value::json).transpose()?.unwrap_or(store::Value::Null);
-        context.execute_along(&PUT_ANSWER, values![stay.id, step, now, store::Value::json(&answers)?, noted])?;
+        let is_accepted =
+            asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
+        let acceptance = is_accepted.then(|| Acceptance::of(&asked.step, setup, Moment(now)));
+        let accepted_text = acceptance
+            .as_ref()
+            .and_then(|_| agreement_text(&asked.step, &setup.texts));
+        if let Some(acceptance) = &acceptance {
+            acceptance.require_shown(sent.shown_text_sha256.as_deref())?;
+            acceptance.keep_text(context, accepted_text.as_deref())?;
+        }
+        let noted = acceptance
+            .as_ref()
+            .map(store::Value::json)
+            .transpose()?
+            .unwrap_or(store::Value::Null);
+        context.execute_along(
+            &PUT_ANSWER,
+            values![
+                stay.id,
+                step,
+                saved_at,
+                store::Value::json(&answers)?,
+                noted
+            ],
+        )?;
         precheck::mark_used(context, step)?;
-        asked.given.saved = Some(Saved { answers, saved_at: now, acceptance });
-        Ok(())
+        asked.given.saved = Some(Saved {
+            answers,
+            saved_at,
+            acceptance,
+            accepted_text,
+        });
+        self.compare(context, stay, setup)
     }
 
-    /// The steps as the guest sees them.
+    /// Returns the steps as the guest sees them.
     pub(super) fn views(&self, setup: &Setup) -> Vec<StepView> {
-        self.steps.iter().map(|asked| self.view_of(asked, setup)).collect()
+        self.steps
+            .iter()
+            .map(|asked| self.view_of(asked, setup))
+            .collect()
     }
 
-    /// A step as the guest sees it; 404 for one that is not shown.
+    /// Returns a step as the guest sees it; 404 for a step that is not shown.
     pub(super) fn view(&self, step: Uuid, setup: &Setup) -> Result<StepView> {
-        let asked = self.steps.iter().find(|asked| asked.step.id == step).ok_or_else(|| Error::not_found("Step"))?;
+        let asked = self
+            .steps
+            .iter()
+            .find(|asked| asked.step.id == step)
+            .ok_or_else(|| Error::not_found("Step"))?;
         Ok(self.view_of(asked, setup))
     }
 
     fn view_of(&self, asked: &Asked, setup: &Setup) -> StepView {
-        asked.view(setup, self.nights)
+        asked.view(setup, self.nights, self.is_open(asked))
     }
 }
 
-/// What a submission comes to: held for staff, unless the portal reviews nothing or none of the steps that could be held
-/// is to be.
-fn outcome<'s>(is_reviewed: bool, steps: impl Iterator<Item = &'s Step>) -> PrecheckinStatus {
-    let mut reviewable = steps.filter(|step| step.step_type.is_reviewable()).peekable();
-    let is_waived = reviewable.peek().is_some() && reviewable.all(|step| !step.is_manual_review_enabled);
-    if !is_reviewed || is_waived { PrecheckinStatus::Approved } else { PrecheckinStatus::InReview }
+/// The stored data of a stay.
+struct Stored {
+    given: HashMap<Uuid, Given>,
+    submitted: Option<Submitted>,
+    /// Whether the service can store files.
+    has_storage: bool,
 }
 
-/// The steps that reach a flat, in guest order, whoever stays there; none where its portal does not ask for any.
-pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Vec<Arc<Step>>> {
-    if !flat.portal().is_some_and(|portal| portal.is_precheckin_enabled) {
+/// Answers that a guest sends for a step.
+pub(super) struct SentAnswers {
+    pub answers: Object,
+    /// Whether the answers contain only changes.
+    pub is_change: bool,
+    /// The hash of the agreement text that the guest read; `None` where the sender does not say it.
+    pub shown_text_sha256: Option<String>,
+}
+
+/// The key of the refusal after a stay.
+pub const STAY_OVER: &str = "stay.over";
+
+/// Returns the refusal for issues whose paths begin below `answers`.
+fn below_answers(mut issues: Vec<Issue>) -> Error {
+    for issue in &mut issues {
+        issue.path.insert(0, "answers".into());
+    }
+    Error::issues(issues)
+}
+
+/// The facts that decide whether a submission is held.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// Whether the result of another system is missing.
+    is_waiting: bool,
+    /// Whether the portal has submissions reviewed.
+    is_reviewed: bool,
+    /// Whether a step has a type that can leave out the review.
+    has_reviewable: bool,
+    is_flagged: bool,
+}
+
+impl Judged {
+    /// Returns the status of the submission: held, or approved without a person.
+    const fn outcome(self) -> PrecheckinStatus {
+        let is_held = self.is_flagged || !self.has_reviewable;
+        if self.is_waiting || (self.is_reviewed && is_held) {
+            PrecheckinStatus::InReview
+        } else {
+            PrecheckinStatus::Approved
+        }
+    }
+}
+
+/// Returns whether the service can store files of guests.
+pub(super) fn has_storage(context: &Context<'_, '_>) -> bool {
+    context.part::<Uploads>().is_ok()
+}
+
+/// Returns the steps that reach a flat, in guest order, whoever stays there. Returns none where no
+/// portal serves the flat, or where its portal has pre-check-in off.
+pub(super) fn reaching(
+    context: &mut Context<'_, '_>,
+    flat: &Flat,
+    which: Which,
+) -> Result<Vec<Arc<Step>>> {
+    if !flat
+        .portal()
+        .is_some_and(|portal| portal.is_precheckin_enabled)
+    {
         return Ok(Vec::new());
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
@@ -306,44 +795,91 @@ pub(super) fn reaching(context: &mut Context<'_, '_>, flat: &Flat, which: Which)
     Ok(steps)
 }
 
-/// Puts steps in the order in which a guest of this portal meets them.
+/// Sorts steps into the order in which guests of this portal meet them.
 pub(super) fn sort<S: Borrow<Step>>(steps: &mut [S], portal: Option<&Portal>) {
     let is_automatic = portal.is_none_or(|portal| portal.is_precheck_order_automatic);
-    let key = |step: &Step| SortKey { step_type: step.step_type, sort_order: step.sort_order, created_at: step.created_at, id: step.id };
-    steps.sort_by(|one, other| precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic));
+    let key = |step: &Step| SortKey {
+        step_type: step.step_type,
+        sort_order: step.sort_order,
+        created_at: step.created_at,
+        id: step.id,
+    };
+    steps.sort_by(|one, other| {
+        precheck::compare(&key(one.borrow()), &key(other.borrow()), is_automatic)
+    });
 }
 
-/// What is saved of a stay, and what was said of its steps, by step; the files stand elsewhere.
+/// Reads the saved answers and the reported progress of a stay, by step. Files are read separately.
 fn handed_in(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, Given>> {
-    let mut given = HashMap::<Uuid, Given>::new();
+    let mut given = HashMap::new();
     for row in context.rows(&ANSWERS, values![reservation])? {
-        let of_step = given.entry(row.get(0)?).or_default();
-        if row.get(4)? {
-            let Json(progress) = row.get(1)?;
-            of_step.progress = Some(progress);
-        } else {
-            let (Json(answers), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
-            let acceptance = acceptance.map(|Json(acceptance)| acceptance);
-            of_step.saved = Some(Saved { answers, saved_at: Moment(row.get(2)?), acceptance });
-        }
+        add_row(&mut given, &row)?;
     }
     Ok(given)
 }
 
-/// Adds the files of a stay to what there is of its steps.
-pub(super) fn add_files(context: &mut Context<'_, '_>, reservation: Uuid, given: &mut HashMap<Uuid, Given>) -> Result<()> {
+/// Reads the saved answers, the reported progress and the files of several stays, by stay and step.
+pub(super) fn handed_in_of(
+    context: &mut Context<'_, '_>,
+    reservations: Vec<Uuid>,
+) -> Result<HashMap<Uuid, HashMap<Uuid, Given>>> {
+    let mut of_stays = HashMap::<Uuid, HashMap<Uuid, Given>>::new();
+    if reservations.is_empty() {
+        return Ok(of_stays);
+    }
+    for row in context.rows(&ANSWERS_OF_STAYS, values![reservations.clone()])? {
+        add_row(of_stays.entry(row.get(6)?).or_default(), &row)?;
+    }
+    for (stay, step, file) in files::of_stays(context, reservations)? {
+        let given = of_stays.entry(stay).or_default().entry(step).or_default();
+        given.files.push(file);
+    }
+    Ok(of_stays)
+}
+
+/// Adds a row with the columns of [`ANSWERS`] to the data of a stay.
+fn add_row(given: &mut HashMap<Uuid, Given>, row: &Row) -> Result<()> {
+    let of_step = given.entry(row.get(0)?).or_default();
+    if row.get(4)? {
+        let Json(report) = row.get(1)?;
+        of_step.report = Some(report);
+        of_step.reported_at = Some(Moment(row.get(2)?));
+    } else {
+        let (Json(answers), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
+        of_step.saved = Some(Saved {
+            answers,
+            saved_at: Moment(row.get(2)?),
+            acceptance: acceptance.map(|Json(acceptance)| acceptance),
+            accepted_text: row.get(5)?,
+        });
+    }
+    Ok(())
+}
+
+/// Adds the files of a stay to the data of its steps.
+pub(super) fn add_files(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    given: &mut HashMap<Uuid, Given>,
+) -> Result<()> {
     for (step, files) in files::of_stay(context, reservation)? {
         given.entry(step).or_default().files = files;
     }
     Ok(())
 }
 
-/// What has become of a stay's pre-check-in, once it was submitted.
-pub(super) fn submission(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Option<Submitted>> {
-    context.row(&SUBMISSION, values![reservation])?.map(|row| Submitted::from_row(&row, 0)).transpose()
+/// Reads the submission of a stay; `None` before the first submission.
+pub(super) fn submission(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+) -> Result<Option<Submitted>> {
+    context
+        .row(&SUBMISSION, values![reservation])?
+        .map(|row| Submitted::from_row(&row, 0))
+        .transpose()
 }
 
-/// Forgets what the guests of deleted reservations handed in.
+/// Deletes the answers, the progress and the submissions of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&FORGET_ANSWERS, values![reservations])?;
     progress::forget(context, reservations)?;
@@ -354,160 +890,326 @@ pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Re
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepView {
-    /// Which step.
+    /// Step id.
     pub id: Uuid,
-    /// What it asks.
+    /// Step type.
     pub step_type: StepType,
-    /// Its own title, or else the built-in one of its type.
+    /// Title of the step, or else of its type.
     pub title: String,
-    /// Whether it is done: what the guest had to do, and what another system was to carry out where that has said anything.
+    /// How it stands: `todo`, `done`, `pending` while another system's result is missing, or
+    /// `action_required` where the guest must act again.
+    pub state: StepState,
+    /// Whether the step is done. Another system's report decides, where there is one; else the
+    /// guest's data.
     pub is_complete: bool,
-    /// Whether the guest may save it now: until everything is submitted, and again once it is sent back.
+    /// Whether the guest may save it now: before submission, and while it is open again after it.
     pub is_open: bool,
-    /// What to know about it, where the organization has written something.
+    /// Description for guests; absent where none is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is agreed to, for an agreement in text.
+    /// Text to agree to and its heading, for an agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agreement_text: Option<String>,
-    /// What is asked now, for additional questions.
+    pub agreement: Option<AgreementView>,
+    /// Visible questions, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
-    /// What is saved, where anything is. What was answered to a question stands beside that question.
+    /// Saved answers, if any. Each answer to a question stands beside the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Object>,
-    /// What each guest has to tell, for details of guests.
+    /// Fields each guest must fill, for guest details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_fields: Option<Vec<String>>,
-    /// How many others come, for details of other guests; null where the reservation does not say.
+    /// Guests of whom a required field is required, by field; absent where no field has such a rule.
+    #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
+    pub guest_field_rules: GuestFieldRules,
+    /// Number of other guests, for details of other guests; null where the reservation omits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_guests: Option<Option<u32>>,
-    /// Whether a name has to sign, for an agreement.
+    /// Whether the guest must sign, for an agreement: with their name, or elsewhere where it has no
+    /// text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_signature_required: Option<bool>,
-    /// When it was accepted, for an agreement that is.
+    /// Time of acceptance, for accepted agreements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Moment>,
-    /// What is to be left, or taken in its place, for a damage deposit.
+    /// The accepted text and its proof, for accepted agreements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deposit: Option<Deposit>,
-    /// What is to be paid, for mandatory fees.
+    pub acceptance: Option<AcceptanceView>,
+    /// Whether the text has changed since the guest accepted it, so that they are asked again;
+    /// absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_text_changed: bool,
+    /// Deposit, or waivers to take instead, for a damage deposit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deposit: Option<DepositView>,
+    /// Fees to be paid, for mandatory fees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fees: Option<Vec<Fee>>,
-    /// How it stands with the system that carries it out, where that has said so.
+    /// Sum of the fees, for mandatory fees. Null where they have several currencies, and where an
+    /// amount is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cents: Option<Option<u64>>,
+    /// Progress reported by the system that carries the step out, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// What was handed in with it, oldest first, for document uploads and identity checks.
+    /// Files handed in, oldest first, for document uploads and identity checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<FileView>>,
-    /// The sorts of documents of which each has to be handed in, for the same.
+    /// Document types that are all required, for the same steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_document_types: Option<Vec<String>>,
-    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    /// Whether files cannot be stored, so that saving is enough, for an identity check; absent
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_upload_unavailable: bool,
+    /// Whether the step is inactive, so guests do not get it; previews only, absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+}
+
+/// The text of an agreement, in the guest's language.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgreementView {
+    /// Title of the signature; null where none is written.
+    pub title: Option<String>,
+    /// Text below the title; null where none is written.
+    pub subtitle: Option<String>,
+    /// Text to agree to; null where an e-signature provider has it.
+    pub text: Option<String>,
+    /// Whether the guest signs at an e-signature provider instead of here.
+    pub is_signed_elsewhere: bool,
 }
 
 /// A question as the guest sees it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionView {
-    /// Which question.
+    /// Question id.
     pub id: Uuid,
-    /// How it is answered.
+    /// Kind of answer.
     pub kind: QuestionKind,
-    /// What is asked.
+    /// Question text.
     pub text: Option<String>,
     /// Whether the step is incomplete without an answer.
     pub is_required: bool,
-    /// What can be chosen.
+    /// Answer options.
     pub options: Vec<OptionView>,
-    /// What the guest has answered: `{optionIds}` or `{text}`.
+    /// The guest's answer: `{optionIds}` or `{text}`.
     pub answer: Option<Value>,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
 }
 
 /// An option as the guest sees it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct OptionView {
-    /// Which option.
+    /// Option id.
     pub id: Uuid,
-    /// What it is called.
+    /// Option name.
     pub name: Option<String>,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
 }
 
-/// The translations that showing a step takes.
+/// Lists the translations that are needed to show a step.
 pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
-    let own = [step.display_title_ml_text_id, step.write_only.guest_description_ml_text_id, agreement_text_id(step)];
-    let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions { &step.questions } else { &[] };
+    let own = [
+        step.display_title_ml_text_id,
+        step.write_only.guest_description_ml_text_id,
+        agreement_text_id(step),
+    ];
+    let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions {
+        &step.questions
+    } else {
+        &[]
+    };
     let of_questions = questions.iter().flat_map(|question| {
-        let names = question.options.iter().filter_map(|option| option.name_ml_text_id);
+        let names = question
+            .options
+            .iter()
+            .filter_map(|option| option.name_ml_text_id);
         [question.text_ml_text_id].into_iter().chain(names)
     });
-    own.into_iter().flatten().chain(of_questions)
+    let heading = step.agreement_heading();
+    own.into_iter()
+        .chain(heading)
+        .flatten()
+        .chain(charges::subtitles(step))
+        .chain(of_questions)
 }
 
-fn agreement_text_id(step: &Step) -> Option<Uuid> {
-    if step.step_type == StepType::Agreement { step.agreement.contract_template_text_ml_text_id } else { None }
+/// Returns the translation that has the text of an agreement; `None` for another step.
+pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
+    if step.step_type == StepType::Agreement {
+        step.agreement.contract_template_text_ml_text_id
+    } else {
+        None
+    }
 }
 
-/// What is agreed to in a step, in the guest's language; nothing where the text is kept elsewhere.
+/// Returns the agreement's text in the guest's language; `None` where the text is kept elsewhere.
 pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
-    let written = || (step.step_type == StepType::Agreement).then(|| step.write_only.contract_template_text.clone()).flatten();
+    let written = || {
+        (step.step_type == StepType::Agreement)
+            .then(|| step.write_only.contract_template_text.clone())
+            .flatten()
+    };
     texts.of(agreement_text_id(step)).or_else(written)
 }
 
 impl Asked {
-    /// What the guest reads above it.
+    /// Returns the heading of the step in the guest's language.
     pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
         let step = &self.step;
-        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| in_language(language).0.step_title(step.step_type).to_owned())
+        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| {
+            in_language(language)
+                .0
+                .step_title(step.step_type)
+                .to_owned()
+        })
     }
 
-    /// The questions that are asked now, of a step that asks any.
+    /// Returns the questions that are asked now; `None` for steps of another type.
     pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
         let given = self.answers().cloned().unwrap_or_default();
         (self.step.step_type == StepType::AdditionalQuestions).then(|| {
             let shown = precheck::shown_questions(&self.step.questions, &given);
-            shown.into_iter().map(|question| question_view(question, &given, texts, language)).collect()
+            shown
+                .into_iter()
+                .map(|question| question_view(question, &given, texts, language))
+                .collect()
         })
     }
 
-    /// The step in the guest's language, in a stay of so many nights.
-    fn view(&self, setup: &Setup, nights: i64) -> StepView {
-        let Setup { texts, language, costs, .. } = setup;
+    /// Builds the guest's view of the step, for a stay of this many nights. `is_open` says that the
+    /// guest may save it.
+    fn view(&self, setup: &Setup, nights: i64, is_open: bool) -> StepView {
+        let Setup {
+            texts,
+            language,
+            costs,
+            ..
+        } = setup;
         let step = &self.step;
         let of_type = |step_type| step.step_type == step_type;
         let questions = self.questions(texts, language);
-        let required = || precheck::required_fields(step).into_iter().map(str::to_owned).collect();
-        let fees = costs.get(&step.id).and_then(|cost| if let Cost::Fees(fees) = cost { Some(fees.clone()) } else { None });
+        let required = || {
+            precheck::required_fields(step)
+                .into_iter()
+                .map(str::to_owned)
+                .collect()
+        };
+        let agreement = || {
+            let [title, subtitle] = step.agreement_heading().map(|id| texts.of(id));
+            AgreementView {
+                title,
+                subtitle,
+                text: agreement_text(step, texts),
+                is_signed_elsewhere: step.is_signed_elsewhere(),
+            }
+        };
+        let state = self.state();
+        let fees = costs.get(&step.id).and_then(|cost| {
+            if let Cost::Fees(fees) = cost {
+                Some(fees.clone())
+            } else {
+                None
+            }
+        });
         StepView {
             id: step.id,
             step_type: step.step_type,
             title: self.title(texts, language),
-            is_complete: self.is_complete(),
-            is_open: self.is_open(),
+            state,
+            is_complete: state == StepState::Done,
+            is_open,
             description: texts.of(step.write_only.guest_description_ml_text_id),
             answers: self.answers().filter(|_| questions.is_none()).cloned(),
-            agreement_text: agreement_text(step, texts),
+            agreement: of_type(StepType::Agreement).then(agreement),
             questions,
-            required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests)).then(required),
+            required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests))
+                .then(required),
+            guest_field_rules: precheck::field_rules(step),
             expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
-            is_signature_required: of_type(StepType::Agreement).then(|| step.is_signature_required()),
-            accepted_at: self.given.saved.as_ref().and_then(|saved| saved.acceptance.as_ref()).map(|acceptance| acceptance.accepted_at),
+            is_signature_required: of_type(StepType::Agreement)
+                .then(|| step.is_signature_required()),
+            accepted_at: self
+                .given
+                .saved
+                .as_ref()
+                .and_then(|saved| saved.acceptance.as_ref())
+                .map(|acceptance| acceptance.accepted_at),
+            acceptance: self.acceptance(),
+            is_text_changed: self.is_text_changed,
             deposit: self.deposit(setup, nights),
+            total_cents: fees.as_deref().map(precheck::total_of),
             fees,
-            progress: self.given.progress.clone(),
-            files: step.step_type.takes_files().then(|| self.given.files.iter().map(GuestFile::view).collect()),
-            required_document_types: step.step_type.takes_files().then(|| step.required_documents().to_vec()),
+            progress: self.progress().cloned(),
+            files: step
+                .step_type
+                .takes_files()
+                .then(|| self.given.files.iter().map(GuestFile::view).collect()),
+            required_document_types: step
+                .step_type
+                .takes_files()
+                .then(|| step.required_documents().to_vec()),
+            is_upload_unavailable: of_type(StepType::IdentityCheck) && !self.has_storage,
             is_inactive: !step.is_active,
+            text_languages: self.text_languages(texts, language),
         }
+    }
+
+    /// Returns the languages of the step's own texts.
+    fn text_languages(&self, texts: &Texts, language: &str) -> TextLanguages {
+        let step = &self.step;
+        let [title, subtitle] = step.agreement_heading();
+        let fields = [
+            ("title", step.display_title_ml_text_id),
+            ("description", step.write_only.guest_description_ml_text_id),
+            ("agreement.title", title),
+            ("agreement.subtitle", subtitle),
+            ("agreement.text", agreement_text_id(step)),
+        ];
+        let subtitles = charges::subtitles(step).map(|id| ("deposit.subtitle", Some(id)));
+        let languages = texts.languages(language, fields.into_iter().chain(subtitles));
+        match texts.of(step.display_title_ml_text_id) {
+            Some(_) => languages,
+            None => languages.and("title", in_language(language).1, language),
+        }
+    }
+
+    /// Returns the progress that another system reported.
+    pub(super) fn progress(&self) -> Option<&Progress> {
+        self.given.report.as_ref().map(|report| &report.progress)
     }
 }
 
-fn question_view(question: &Question, answers: &Object, texts: &Texts, language: &str) -> QuestionView {
+fn question_view(
+    question: &Question,
+    answers: &Object,
+    texts: &Texts,
+    language: &str,
+) -> QuestionView {
     let option = |option: &QuestionOption| OptionView {
         id: option.id,
-        name: option.answer.map(|answer| in_language(language).0.yes_or_no(answer).to_owned()).or_else(|| texts.of(option.name_ml_text_id)),
+        name: option
+            .answer
+            .map(|answer| in_language(language).0.yes_or_no(answer).to_owned())
+            .or_else(|| texts.of(option.name_ml_text_id)),
+        text_languages: match option.answer {
+            Some(_) => TextLanguages::default().and("name", in_language(language).1, language),
+            None => texts.languages(language, [("name", option.name_ml_text_id)]),
+        },
     };
     QuestionView {
         id: question.id,
@@ -516,6 +1218,7 @@ fn question_view(question: &Question, answers: &Object, texts: &Texts, language:
         is_required: question.is_required,
         options: question.options.iter().map(option).collect(),
         answer: precheck::given_answer(question, answers),
+        text_languages: texts.languages(language, [("text", Some(question.text_ml_text_id))]),
     }
 }
 
@@ -526,27 +1229,19 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The contract's sentence: approved at once when the portal's review is off, or when the shown steps that have
-        /// isManualReviewEnabled all have it false (and there is one).
+        /// Tests one rule (rules: submissions#status, 2). A submission is approved at once when the
+        /// portal's review is off. It is also approved when at least one shown step has
+        /// isManualReviewEnabled and all those steps have it false.
         #[test]
-        fn approval_agrees_with_the_sentence(is_reviewed: bool, steps in prop::collection::vec((prop::sample::select(StepType::VARIANTS), any::<bool>()), 0..5)) {
-            let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
-            let shown: Vec<Step> = steps.iter().map(|(step_type, is_enabled)| Step {
-                is_manual_review_enabled: *is_enabled, ..Step::new(Uuid::nil(), *step_type, "Step".into(), now)
-            }).collect();
-            let mut held = Vec::new();
-            for (step_type, is_enabled) in steps {
-                if ["additional_questions", "document_upload", "damage_deposit"].contains(&step_type.as_ref()) {
-                    held.push(is_enabled);
-                }
-            }
-            let is_approved = !is_reviewed || (!held.is_empty() && !held.contains(&true));
-            prop_assert_eq!(outcome(is_reviewed, shown.iter()) == PrecheckinStatus::Approved, is_approved);
+        fn approval_agrees_with_the_sentences(is_waiting: bool, is_reviewed: bool, has_reviewable: bool, is_flagged: bool) {
+            let judged = Judged { is_waiting, is_reviewed, has_reviewable, is_flagged };
+            let is_approved = !is_waiting && (!is_reviewed || (has_reviewable && !is_flagged));
+            prop_assert_eq!(judged.outcome() == PrecheckinStatus::Approved, is_approved);
         }
     }
 
     #[test]
-    fn a_name_and_its_status_find_each_other() {
+    fn every_status_parses_from_its_name() {
         for status in PrecheckinStatus::VARIANTS {
             assert_eq!(status.as_ref().parse(), Ok(*status));
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_ref());

@@ -1,7 +1,9 @@
-//! Previews: what a guest of a portal would see, for whoever has the link, marked as a preview (contract: Previews).
+//! Previews: the page of a portal as a guest would see it, for anyone with the link, marked as a
+//! preview (rules: stays#previews).
 //!
-//! A preview is of one portal, whichever serves the flat, and nothing of it is stored but what was asked for. It is good for
-//! whoever has its link, so of a guest who is coming it shows the first name and how far they are, and nothing they gave.
+//! A preview shows one portal, even where another portal serves the flat. Only the request for it
+//! is stored. Anyone with the link can open it. So it shows only the first name and the progress of
+//! a real guest, and none of their data.
 
 use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;
@@ -22,122 +24,136 @@ use serde_json::{Value, json};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
+use super::domains::page_address;
 use super::draft::{Draft, Kept};
 use super::link::PREVIEW_PREFIX;
-use super::operations::stay_url;
+use super::placeholders::HIDDEN;
 use super::precheckin::Precheckin;
+use super::recognition::{self, Wanted};
 use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay, reservation};
-use super::view::{GuestView, PrecheckinView, language_of, precheckin_view, view_of};
+use super::view::{Given, GuestView, PrecheckinView, language_of, precheckin_view, view_of};
 use crate::portals::{self, BrandingFields, PortalFields};
 use crate::records::{Guest, Kind, Property, Reservation, ReservationStatus, get_record, typed};
 use crate::scopes;
 use crate::words::in_language;
 
-/// How long a preview is good.
+/// How long a preview is valid.
 const GOOD_FOR: SignedDuration = SignedDuration::from_hours(1);
-/// Previews of an organization at once, those that have ended and are not swept yet among them.
+/// Maximum number of previews of an organization, including ended previews that are not swept yet.
 const MOST: i64 = 1_000;
-/// Previews removed in one transaction, so that a sweep holds up no one.
+/// Previews deleted in one transaction, so that a sweep does not block other writes for long.
 const SWEEP_BATCH: u32 = 500;
-/// What stands in a preview for a password.
-const HIDDEN: &str = "••••••••";
-/// Nights that a made-up guest stays.
+/// The text that a preview shows instead of a password.
+/// The number of nights that a made-up guest stays.
 const NIGHTS: i64 = 3;
-/// What the audit log tells of a preview.
-const TOLD: [&str; 6] = ["reservationId", "propertyId", "language", "at", "includeInactive", "expiresAt"];
-/// Days before check-in on which a made-up guest booked.
+/// The fields of a preview that the audit log records.
+const TOLD: [&str; 6] = [
+    "reservationId",
+    "propertyId",
+    "language",
+    "at",
+    "includeInactive",
+    "expiresAt",
+];
+/// The number of days before check-in on which a made-up guest booked.
 const BOOKED_AHEAD: i64 = 30;
 
 store::statements! {
-    /// A new preview.
+    /// Stores a new preview.
     INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc) values (?1, ?2, ?3, ?4, ?5)";
-    /// Ends those beyond so many that would end first.
+    /// Deletes the surplus previews of an organization: a given number of previews remain, those
+    /// with the latest ends.
     MAKE_ROOM = "delete from portal_preview where organization_id = ?1 and id in
         (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc limit ?2 offset ?3)";
-    /// A preview.
+    /// Selects a preview.
     ONE = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
-    /// Those that have ended.
+    /// Selects previews that have ended.
     ENDED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some ended previews of an organization.
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 
-/// A preview, for whoever holds `view_properties`.
+/// A preview, for callers with `view_properties`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "at": "2026-12-11T14:00:00.000Z" }))]
 struct CreatePreview {
-    /// Id of the portal to preview; it is shown whichever portal serves the flat.
+    /// Id of the portal to preview; any portal may serve the flat.
     id: Uuid,
-    /// Id of the reservation whose guest's page is shown, with how far they are and without what they gave; it needs
-    /// `view_reservations` besides, and does not go with `propertyId`. Null or left out: the page of a made-up guest.
+    /// Id of the reservation whose guest's page is shown, with the progress but without the data;
+    /// it needs `view_reservations` besides, and excludes `propertyId`. Null or left out: the page
+    /// of a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
-    /// Id of the property that a made-up guest stays in. Null or left out: that of the reservation, else the first that the portal
-    /// serves, else the first there is, else a made-up one.
+    /// Id of the property that a made-up guest stays in. Null or left out: the reservation's, else
+    /// the portal's first, else the organization's first, else a made-up one.
     #[serde(default)]
     property_id: Option<Uuid>,
-    /// Language of the page, as a BCP 47 tag. Null or left out: that of the reservation's guest, else English.
+    /// Language of the page, as a BCP 47 tag. Null or left out: that of the reservation's guest, else
+    /// English.
     #[serde(default)]
     language: Option<Language>,
-    /// Moment that the page is of; a made-up guest arrives on its day. Null or left out: whenever it is looked at.
+    /// Moment that the page shows; a made-up guest arrives on that day. Null or left out: the time
+    /// of viewing.
     #[serde(default)]
     at: Option<Moment>,
-    /// Whether what is not active is shown as well, marked as such. Default `false`.
+    /// Whether inactive items are shown too, marked as such. Default `false`.
     #[serde(default)]
     include_inactive: Option<bool>,
-    /// Settings of the portal to show in the place of those it has, as `updatePortal` takes them under `data`; nothing is changed. Left
-    /// out: those it has.
+    /// Portal settings to show instead of the saved ones, as `updatePortal` takes them under
+    /// `data`; nothing is changed. Left out: the saved ones.
     #[serde(default)]
     portal: Field<Kept<PortalFields>>,
-    /// The same of the branding that the portal shows, as `updatePortalBranding` takes it, with `calloutMessage` besides.
+    /// Branding settings to show likewise, as `updatePortalBranding` takes them, with
+    /// `calloutMessage` besides.
     #[serde(default)]
     branding: Field<Kept<BrandingFields>>,
 }
 
-/// Where a preview is looked at, and until when.
+/// A preview's address and its end.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/pv_kq3…", "expiresAt": "2026-11-21T10:30:00.000Z" }))]
 struct PreviewLink {
-    /// The page, for whoever has this address.
+    /// Page for anyone with this address.
     url: String,
-    /// When it ends.
+    /// Expiry time.
     expires_at: Moment,
 }
 
-/// That a view is a preview, and of what.
+/// Marks a view as a preview.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewView {
-    /// When its link ends.
+    /// End of the link.
     pub expires_at: Moment,
-    /// The moment it shows.
+    /// The moment shown.
     pub at: Moment,
-    /// Whether it shows what is not active, too.
+    /// Whether inactive items are shown.
     pub is_inactive_included: bool,
 }
 
-/// What a preview is of, as it is stored.
+/// The request for a preview, as it is stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Preview {
     /// The portal.
     portal_id: Uuid,
-    /// The flat; none where it is made up. It is that of the day on which the preview was made: whoever made it reached that.
+    /// The flat; `None` where it is made up. It is fixed when the preview is created, because the
+    /// creator's access was checked for that flat.
     property_id: Option<Uuid>,
-    /// The reservation; none where the guest is made up.
+    /// The reservation; `None` where the guest is made up.
     reservation_id: Option<Uuid>,
-    /// When a made-up guest comes.
+    /// The arrival day of a made-up guest.
     check_in: Date,
-    /// The language asked for.
+    /// The requested language.
     language: Option<String>,
-    /// The moment asked for.
+    /// The requested moment.
     at: Option<Moment>,
-    /// Whether what is not active is shown.
+    /// Whether inactive items are shown.
     is_inactive_included: bool,
-    /// What is shown in the place of what is set up.
+    /// Unsaved settings that are shown instead of the saved ones.
     draft: Draft,
 }
 
@@ -166,11 +182,15 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The stay of a guest is for those who may see reservations; what nobody has saved is for those who may save it, since a preview shows it
-/// to whoever has its link.
+/// Checks the permissions for a preview. A reservation's page needs `view_reservations`. Unsaved
+/// settings need the permission to save them, because a preview shows them to anyone with its link.
 fn may_preview(body: &Value, access: &Access) -> Result<()> {
     access.require(Permission::ViewProperties)?;
-    let is_sent = |draft| body.get(draft).and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    let is_sent = |draft| {
+        body.get(draft)
+            .and_then(Value::as_object)
+            .is_some_and(|fields| !fields.is_empty())
+    };
     if ["portal", "branding"].into_iter().any(is_sent) {
         access.require(Permission::ModifyProperties)?;
     }
@@ -180,13 +200,21 @@ fn may_preview(body: &Value, access: &Access) -> Result<()> {
     Ok(())
 }
 
-/// A reservation has a property of its own.
+/// Refuses `propertyId` beside `reservationId`, because a reservation has its own property.
 fn issue(input: &CreatePreview) -> Option<Issue> {
     let are_both = input.reservation_id.is_some() && input.property_id.is_some();
-    are_both.then(|| Issue::new(&["propertyId"], Reason::rule("stay_has_flat", "does not go with reservationId: the stay has its own")))
+    are_both.then(|| {
+        Issue::new(
+            &["propertyId"],
+            Reason::rule(
+                "stay_has_flat",
+                "must not be sent with reservationId: the reservation has its own property",
+            ),
+        )
+    })
 }
 
-/// What is asked for, of what the caller reaches.
+/// Returns the requested preview, after checking that the caller has access to everything it names.
 fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview> {
     let portal_id = portals::readable_portal(context, input.id)?.id;
     let named = match (input.reservation_id, input.property_id) {
@@ -200,7 +228,10 @@ fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview>
         }
         (None, None) => None,
     };
-    let draft = Draft { portal: input.portal.into_sent(), branding: input.branding.into_sent() };
+    let draft = Draft {
+        portal: input.portal.into_sent(),
+        branding: input.branding.into_sent(),
+    };
     if let Some(branding) = draft.branding_id() {
         portals::find_branding(context, branding)?.ok_or_else(|| Error::not_found("Branding"))?;
     }
@@ -208,13 +239,21 @@ fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview>
         Some(id) => Some(id),
         None => scopes::first_served(context, portal_id)?,
     };
-    let property = property_id.map_or(Ok(None), |id| typed::<Property>(context, Kind::Property, id))?;
-    let zone = property.and_then(|property| TimeZone::get(&property.timezone).ok()).unwrap_or(TimeZone::UTC);
+    let property = property_id.map_or(Ok(None), |id| {
+        typed::<Property>(context, Kind::Property, id)
+    })?;
+    let zone = property
+        .and_then(|property| TimeZone::get(&property.timezone).ok())
+        .unwrap_or(TimeZone::UTC);
     Ok(Preview {
         portal_id,
         property_id,
         reservation_id: input.reservation_id,
-        check_in: input.at.map_or(context.now(), |at| at.0).to_zoned(zone).date(),
+        check_in: input
+            .at
+            .map_or(context.now(), |at| at.0)
+            .to_zoned(zone)
+            .date(),
         language: input.language.as_deref().map(str::to_owned),
         at: input.at,
         is_inactive_included: input.include_inactive.unwrap_or(false),
@@ -224,31 +263,57 @@ fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview>
 
 fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {
     let preview = asked(context, input)?;
-    let (id, token) = (context.new_id(), token_of(PREVIEW_PREFIX, context.organization.id, context.ids()));
-    let expires_at = Moment(context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX));
+    let (id, token) = (
+        context.new_id(),
+        token_of(PREVIEW_PREFIX, context.organization.id, context.ids()),
+    );
+    let expires_at = Moment(
+        context
+            .now()
+            .checked_add(GOOD_FOR)
+            .unwrap_or(Timestamp::MAX),
+    );
     context.execute_along(&MAKE_ROOM, values![MOST, MOST - 1])?;
-    context.execute_along(&INSERT, values![id, store::Value::Bytes(hash(&token)), expires_at, store::Value::json(&preview)?])?;
-    Ok(PreviewLink { url: stay_url(context, &token), expires_at })
+    context.execute_along(
+        &INSERT,
+        values![
+            id,
+            store::Value::Bytes(hash(&token)),
+            expires_at,
+            store::Value::json(&preview)?
+        ],
+    )?;
+    Ok(PreviewLink {
+        url: page_address(context.public_url(), None, &token),
+        expires_at,
+    })
 }
 
-/// The same, looked at once by whoever asks.
+/// Returns the guest's view of a preview at once, without storing the preview.
 fn look(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
     let preview = asked(context, input)?;
     let (id, now) = (context.new_id(), Moment(context.now()));
     seen(context, id, preview, now, None, None)
 }
 
-/// What whoever has a preview's link sees: at the moment and in the language asked for, else those it was made for. 404 once the
-/// stay or the flat it is of is gone.
-pub(super) fn view(context: &mut Context<'_, '_>, id: Uuid, language: Option<&str>, at: Option<Timestamp>) -> Result<GuestView> {
-    let row = context.row(&ONE, values![id])?.ok_or_else(|| Error::not_found("Stay"))?;
+/// Returns the view for anyone with a preview's link. The requested moment and language apply, else
+/// those of the preview. Fails with 404 once the stay or the flat of the preview is gone.
+pub(super) fn view(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    language: Option<&str>,
+    at: Option<Timestamp>,
+) -> Result<GuestView> {
+    let row = context
+        .row(&ONE, values![id])?
+        .ok_or_else(|| Error::not_found("Stay"))?;
     let (expires_at, Json(preview)): (_, Json<Preview>) = (Moment(row.get(0)?), row.get(1)?);
-    // Made for whoever designs a portal, and looked at once or twice: not worth the room.
+    // The answer is not kept in memory: people who design a portal open a preview once or twice.
     context.holds_until(context.now());
     seen(context, id, preview, expires_at, language, at)
 }
 
-/// What a preview of an id shows.
+/// Builds the view of the preview with this id.
 fn seen(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -259,14 +324,33 @@ fn seen(
 ) -> Result<GuestView> {
     let now = context.now();
     let at = at.or(preview.at.map(|at| at.0)).unwrap_or(now);
-    let which = if preview.is_inactive_included { Which::All } else { Which::Active };
+    let which = if preview.is_inactive_included {
+        Which::All
+    } else {
+        Which::Active
+    };
     let (stay, reservation) = match preview.reservation_id {
         Some(stay) => (stay, reservation(context, stay)?),
         None => (id, made_up(preview.check_in)),
     };
     let language = language_of(language.or(preview.language.as_deref()), &reservation.guest);
-    let setup = Setup::previewed(context, preview.portal_id, preview.property_id, language, which, preview.draft)?;
-    let mut stay = Stay { id: stay, reservation, flat: setup.flat.clone() };
+    let setup = Setup::previewed(
+        context,
+        preview.portal_id,
+        preview.property_id,
+        language,
+        which,
+        preview.draft,
+    )?;
+    let mut stay = Stay {
+        id: stay,
+        reservation,
+        flat: setup.flat.clone(),
+    };
+    if preview.reservation_id.is_some() {
+        let wanted = Wanted::by(&setup);
+        recognition::complete(context, stay.id, &mut stay.reservation, wanted)?;
+    }
     stay.reservation.guest = Guest {
         first_name: match preview.reservation_id {
             Some(_) => stay.reservation.guest.first_name,
@@ -275,44 +359,82 @@ fn seen(
         last_name: None,
         language: Some(setup.language.clone()),
     };
+    let setup = setup.filled(&stay, true);
     let precheckin = match preview.reservation_id {
-        Some(_) => without_answers(context, &stay, &setup)?,
-        None => precheckin_view(&Precheckin::unanswered(&stay, &setup.steps), &setup),
+        Some(_) => without_answers(context, &stay, &setup, at)?,
+        None => precheckin_view(
+            &Precheckin::unanswered(context, &stay, &setup.steps),
+            &setup,
+        ),
     };
-    let mut view = view_of(stay, &setup, precheckin, context.organization.settings.languages.clone(), at);
-    for manual in view.manual_categories.iter_mut().flat_map(|category| &mut category.manuals) {
-        // Whoever may see the configuration may look at a preview, and this is for guests alone.
+    let mut view = view_of(
+        stay,
+        &setup,
+        precheckin,
+        Given::default(),
+        context.organization.settings.languages.clone(),
+        at,
+    );
+    for manual in view
+        .manual_categories
+        .iter_mut()
+        .flat_map(|category| &mut category.manuals)
+    {
+        // Members who may see the configuration may open a preview, but the password is for guests
+        // alone.
         if let Some(password) = manual.wifi.as_mut().and_then(|wifi| wifi.password.as_mut()) {
             HIDDEN.clone_into(password);
         }
     }
-    view.preview = Some(PreviewView { expires_at, at: Moment(at), is_inactive_included: preview.is_inactive_included });
+    view.preview = Some(PreviewView {
+        expires_at,
+        at: Moment(at),
+        is_inactive_included: preview.is_inactive_included,
+    });
     Ok(view)
 }
 
-/// How far a guest is, made of nothing they gave: neither what they answered, nor which questions that leads to.
-fn without_answers(context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup) -> Result<PrecheckinView> {
-    let theirs = Precheckin::load(context, stay, &setup.steps)?;
-    let mut view = precheckin_view(&Precheckin::unanswered(stay, &setup.steps), setup);
-    view.status = theirs.status();
+/// Returns a guest's progress without their data: neither their answers, nor the follow-up
+/// questions that the answers lead to.
+fn without_answers(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    setup: &Setup,
+    at: Timestamp,
+) -> Result<PrecheckinView> {
+    let theirs = Precheckin::load_for(context, stay, setup)?.at(stay, at);
+    let unanswered = Precheckin::unanswered(context, stay, &setup.steps);
+    let mut view = precheckin_view(&unanswered, setup);
+    (view.status, view.open_steps) = (theirs.status(), theirs.open_steps());
     for (step, asked) in view.steps.iter_mut().zip(&theirs.steps) {
-        step.is_complete = asked.is_complete();
+        (step.state, step.is_complete) = (asked.state(), asked.is_complete());
     }
     Ok(view)
 }
 
-/// The flat of a preview as if it were the portal's; 404 where either is gone.
-pub(super) fn flat(context: &mut Context<'_, '_>, portal: Uuid, property: Option<Uuid>, draft: &Draft) -> Result<Flat> {
-    let mut portal = portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
+/// Returns the flat of a preview, as if the portal served it; 404 where the flat or the portal is
+/// gone.
+pub(super) fn flat(
+    context: &mut Context<'_, '_>,
+    portal: Uuid,
+    property: Option<Uuid>,
+    draft: &Draft,
+) -> Result<Flat> {
+    let mut portal =
+        portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
     draft.set_up(&mut portal);
     let (id, property) = match property {
-        Some(id) => (id, typed(context, Kind::Property, id)?.ok_or_else(|| Error::not_found("Property"))?),
+        Some(id) => (
+            id,
+            typed(context, Kind::Property, id)?.ok_or_else(|| Error::not_found("Property"))?,
+        ),
         None => (portal.id, made_up_flat(context, &portal)),
     };
     Ok(Flat::served_by(portal, id, property))
 }
 
-/// A flat of an organization that has none: it has the portal's name, and nothing is assigned to it.
+/// Builds a flat for an organization without flats. It has the portal's name, and nothing is
+/// assigned to it.
 fn made_up_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property {
     let settings = &context.organization.settings;
     Property {
@@ -332,9 +454,11 @@ fn made_up_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property
     }
 }
 
-/// The reservation of a made-up guest who comes on a day.
-fn made_up(check_in: Date) -> Reservation {
-    let booked_on = check_in.saturating_sub(BOOKED_AHEAD.days()).to_zoned(TimeZone::UTC);
+/// Builds the reservation of a made-up guest who arrives on a day.
+pub(super) fn made_up(check_in: Date) -> Reservation {
+    let booked_on = check_in
+        .saturating_sub(BOOKED_AHEAD.days())
+        .to_zoned(TimeZone::UTC);
     Reservation {
         property_id: None,
         status: ReservationStatus::Confirmed,
@@ -347,10 +471,12 @@ fn made_up(check_in: Date) -> Reservation {
         verification_status: None,
         adults: Some(2),
         children: Some(0),
+        check_in_time: None,
+        check_out_time: None,
     }
 }
 
-/// Removes previews that have ended; true when there may be more of them.
+/// Deletes previews that have ended. Returns true when more of them may remain.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

@@ -1,8 +1,9 @@
-//! How a step of a stay stands that another system carries out, as the platform says (contract: Steps that are really done).
+//! The progress of steps that other systems carry out, as the platform reports it (rules:
+//! pre-check-in#other-systems).
 
 use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::field::Cents;
+use engine::field::{Cents, Text200};
 use engine::moment::Moment;
 use engine::operation::Operation;
 use engine::values;
@@ -13,23 +14,24 @@ use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
-use crate::precheck;
+use super::precheckin::{self, Precheckin};
+use super::setup;
+use crate::precheck::{self, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
 use crate::records::{Kind, get_record};
 
 store::statements! {
-    /// How a step of a stay stands.
+    /// Selects the progress of a step of a stay.
     PROGRESS = "select doc, updated_at from step_progress where organization_id = ?1 and reservation_id = ?2 and step_id = ?3";
-    /// Notes how it stands.
+    /// Saves the progress of a step of a stay.
     PUT_PROGRESS = "insert into step_progress (organization_id, reservation_id, step_id, updated_at, doc) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id, step_id) do update set updated_at = excluded.updated_at, doc = excluded.doc";
-    /// Forgets what was said of the stays of these reservations.
+    /// Deletes the progress of deleted reservations.
     FORGET_PROGRESS = "delete from step_progress where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// Where a step stands that another system carries out.
+/// Status of a step that another system carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum ProgressStatus {
     Pending,
     ActionRequired,
@@ -37,104 +39,275 @@ pub enum ProgressStatus {
     Failed,
 }
 
-/// How a step stands that another system carries out.
+/// State of a step that another system carries out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// Where it stands.
+    /// Its status.
     pub status: ProgressStatus,
-    /// Where the guest goes on, an https address.
+    /// Https address where the guest continues.
     #[serde(default)]
     pub action_url: Option<String>,
-    /// What the guest is told.
+    /// Message to the guest.
     #[serde(default)]
     pub message: Option<String>,
-    /// What it is about in money, in cents.
+    /// Amount in question, in cents.
     #[serde(default)]
     pub amount_cents: Option<u64>,
-    /// ISO 4217 code of that.
+    /// Its ISO 4217 code.
     #[serde(default)]
     pub currency: Option<String>,
+}
+
+/// The last report of the system that carries a step out, with its consequences, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    #[serde(flatten)]
+    pub progress: Progress,
+    /// The identity checks that were raised.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// The sentences for the team.
+    #[serde(default)]
+    pub flags: Vec<String>,
+    /// The checks that flag the submission, by the policy at the time of the report.
+    #[serde(default)]
+    pub raised: Vec<String>,
+    /// Whether this report asks the guest once more.
+    #[serde(default)]
+    pub is_returned: bool,
+    /// Whether this report or an earlier one has asked the guest once more.
+    #[serde(default)]
+    pub is_retaken: bool,
+}
+
+impl Report {
+    /// Builds a report about a step, after the report `before`. Without `flags` the earlier ones
+    /// are kept.
+    fn new(
+        step: &Step,
+        progress: Progress,
+        checks: Vec<String>,
+        flags: Option<Vec<String>>,
+        before: Option<&Self>,
+    ) -> Self {
+        let is_retaken = before.is_some_and(|before| before.is_retaken);
+        let verdict = if step.step_type == StepType::IdentityCheck {
+            let has_failed = progress.status == ProgressStatus::Failed;
+            let policy = step.write_only.identity_flag_policy.as_ref();
+            precheck::identity_verdict(&checks, has_failed, policy, is_retaken)
+        } else {
+            IdentityVerdict::Passed
+        };
+        let is_returned = verdict == IdentityVerdict::Returned;
+        let raised = match verdict {
+            IdentityVerdict::Flagged(raised) => raised.into_iter().map(str::to_owned).collect(),
+            IdentityVerdict::Passed | IdentityVerdict::Returned => Vec::new(),
+        };
+        let earlier = || before.map(|before| before.flags.clone());
+        Self {
+            progress,
+            checks,
+            flags: flags.or_else(earlier).unwrap_or_default(),
+            raised,
+            is_returned,
+            is_retaken: is_retaken || is_returned,
+        }
+    }
+
+    /// Whether the guest failed again after the retake.
+    pub(super) fn has_reached_retake_limit(&self) -> bool {
+        self.raised.iter().any(|check| check == RETAKE_LIMIT)
+    }
+
+    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` says that the
+    /// guest has handed in a file since.
+    pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> Reported {
+        let is_check = matches!(
+            step_type,
+            StepType::IdentityCheck | StepType::BackgroundCheck
+        );
+        match self.progress.status {
+            _ if self.is_returned && is_handed_in_again => Reported::HandedInAgain,
+            _ if self.is_returned => Reported::Returned,
+            _ if !self.raised.is_empty() => Reported::Result,
+            ProgressStatus::Pending => Reported::Pending,
+            ProgressStatus::ActionRequired => Reported::ActionRequired,
+            ProgressStatus::Completed => Reported::Result,
+            ProgressStatus::Failed if is_check => Reported::Result,
+            ProgressStatus::Failed => Reported::Failed,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "status": "action_required", "actionUrl": "https://verify.example.com/s/1", "message": "Please take a photo." }))]
 struct SetProgress {
-    /// Id of the organization that the reservation is of.
+    /// Id of the reservation's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the reservation whose step it is; an unknown one is a 404.
+    /// Id of the step's reservation; an unknown id is a 404.
     reservation_id: Uuid,
-    /// Id of the step, an unknown one is a 404. Of a type that another system carries out: `identity_check`, `background_check`,
-    /// `authority_reporting`, `mandatory_fee`, `damage_deposit`, `screen_and_protect`, or an `agreement` signed electronically.
+    /// Id of the step, an unknown id is a 404. A step that another system carries out:
+    /// `identity_check`, `background_check`, `authority_reporting`, `mandatory_fee`,
+    /// `damage_deposit`, `screen_and_protect`, or an `agreement` signed electronically.
     step_id: Uuid,
-    /// How the step stands: `pending`, `action_required` while the guest has to go on, `completed`, which alone completes the step, or
-    /// `failed`.
+    /// Status of the step: `pending`, `action_required` while the guest must act, `completed`, or
+    /// `failed`. A failed `background_check` is done and flags the submission. A failed
+    /// `identity_check` without `checks` counts as `verification_unavailable`. Other failed steps
+    /// need the guest.
     status: ProgressStatus,
-    /// Where the guest goes on, an absolute https URL. Null or left out: nowhere.
+    /// The guest's next page, an absolute https URL. Null or left out: none.
     #[serde(default)]
     #[schemars(length(max = 2048), extend("format" = "https-url"))]
     action_url: Option<String>,
-    /// What the guest is told about it, 1 to 2000 characters and not blank. Null or left out: nothing.
+    /// Message to the guest, 1 to 2000 characters and not blank. Null or left out: none.
     #[serde(default)]
-    #[schemars(length(min = 1, max = 2000), extend("pattern" = "\\S"))]
+    #[schemars(length(min = 1, max = 2000), extend("format" = "not-blank"))]
     message: Option<String>,
-    /// The amount that it is about, in cents of `currency`. Null or left out: none.
+    /// Amount in question, in cents of `currency`. Null or left out: none.
     #[serde(default)]
     amount_cents: Option<Cents>,
-    /// Currency of `amountCents`, an ISO 4217 code such as `EUR`. Null or left out: not said.
+    /// Currency of `amountCents`, an ISO 4217 code such as `EUR`. Null or left out: none.
     #[serde(default)]
     #[schemars(length(min = 3, max = 3), extend("pattern" = "^[A-Z]{3}$"))]
     currency: Option<String>,
+    /// Checks of `identityFlagPolicy` that were raised, for `identity_check` alone. `review`
+    /// completes the step and flags the submission. `fail` returns the step to the guest once; the
+    /// second failure flags it with `retake_limit`. Null or left out: none.
+    #[serde(default)]
+    #[schemars(schema_with = "precheck::check_list")]
+    checks: Option<Vec<String>>,
+    /// Sentences for the team that flag the submission, at most 10. Null or left out: those of the
+    /// earlier report stay; `[]` removes them.
+    #[serde(default)]
+    #[schemars(length(max = 10))]
+    flags: Option<Vec<Text200>>,
 }
 
-/// How a step stands, and since when.
+/// State of a step, and its time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepProgress {
     step_id: Uuid,
     #[serde(flatten)]
     progress: Progress,
-    /// When that last changed.
+    /// Identity checks that were raised.
+    checks: Vec<String>,
+    /// Sentences for the team.
+    flags: Vec<String>,
+    /// Last change.
     updated_at: Moment,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("setStepProgress", Method::PUT, "/organizations/{organizationId}/reservations/{reservationId}/steps/{stepId}")
-            .summary("Say how a step stands that another system carries out")
-            .touches_stream()
-            .run(set),
+        Operation::platform(
+            "setStepProgress",
+            Method::PUT,
+            "/organizations/{organizationId}/reservations/{reservationId}/steps/{stepId}",
+        )
+        .summary("Say how a step stands that another system carries out")
+        .touches_stream()
+        .run(set),
     ]
 }
 
-/// 404 for what is not there, 400 for a step that the guest carries out alone. What is said again as it stands changes nothing.
+/// Sets the progress of a step. Fails with 404 for a missing reservation or step. Fails with 400
+/// for a step that the guest carries out alone, and for checks of a step that has none. Progress
+/// equal to the stored progress changes nothing.
 fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress> {
-    let SetProgress { reservation_id, step_id, status, action_url, message, amount_cents, currency, .. } = input;
+    let SetProgress {
+        reservation_id,
+        step_id,
+        status,
+        action_url,
+        message,
+        amount_cents,
+        currency,
+        checks,
+        flags,
+        ..
+    } = input;
     get_record(context, Kind::Reservation, reservation_id)?;
     let step = precheck::one(context, step_id)?.ok_or_else(|| Error::not_found("Step"))?;
     if !step.is_carried_out_elsewhere() {
-        return Err(Error::invalid(&["stepId"], "is no step that another system carries out"));
+        return Err(Error::invalid(
+            &["stepId"],
+            "is not a step that another system carries out",
+        ));
     }
-    let progress = Progress { status, action_url, message, amount_cents: amount_cents.map(|cents| cents.0), currency };
-    let now = context.now();
-    let before = context.row(&PROGRESS, values![reservation_id, step_id])?;
-    let updated_at = match before {
-        Some(row) => {
-            let (Json(said), at): (Json<Progress>, _) = (row.get(0)?, Moment(row.get(1)?));
-            if said == progress {
-                return Ok(StepProgress { step_id, progress, updated_at: at });
-            }
-            at.advanced_to(now)
-        }
-        None => Moment(now),
+    let checks = checks.unwrap_or_default();
+    if !checks.is_empty() && step.step_type != StepType::IdentityCheck {
+        return Err(Error::invalid(
+            &["checks"],
+            "is for a step of type identity_check",
+        ));
+    }
+    let progress = Progress {
+        status,
+        action_url,
+        message,
+        amount_cents: amount_cents.map(|cents| cents.0),
+        currency,
     };
-    context.execute_along(&PUT_PROGRESS, values![reservation_id, step_id, updated_at, store::Value::json(&progress)?])?;
-    Ok(StepProgress { step_id, progress, updated_at })
+    let flags = flags.map(|flags| flags.into_iter().map(|flag| flag.0).collect());
+    let before = context
+        .row(&PROGRESS, values![reservation_id, step_id])?
+        .map(|row| {
+            let Json(report) = row.get(0)?;
+            Ok::<(Report, Moment), Error>((report, Moment(row.get(1)?)))
+        })
+        .transpose()?;
+    let last = before.as_ref().map(|(report, _)| report);
+    let report = Report::new(&step, progress, checks, flags, last);
+    let updated_at = match &before {
+        Some((last, at)) if *last == report => {
+            return Ok(StepProgress::new(step_id, report, *at));
+        }
+        Some((_, at)) => at.advanced_to(context.now()),
+        None => Moment(context.now()),
+    };
+    let submitted = if precheckin::submission(context, reservation_id)?.is_some() {
+        let (stay, setup) = setup::visit(context, reservation_id, None)?;
+        let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
+        Some((stay, precheckin))
+    } else {
+        None
+    };
+    let doc = store::Value::json(&report)?;
+    context.execute_along(
+        &PUT_PROGRESS,
+        values![reservation_id, step_id, updated_at, doc],
+    )?;
+    precheck::mark_used(context, step_id)?;
+    if let Some((stay, mut precheckin)) = submitted {
+        precheckin.follow(context, &stay, step_id, report.clone(), updated_at)?;
+    }
+    Ok(StepProgress::new(step_id, report, updated_at))
 }
 
-/// Forgets what was said of the stays of deleted reservations.
+impl StepProgress {
+    fn new(step_id: Uuid, report: Report, updated_at: Moment) -> Self {
+        let Report {
+            progress,
+            checks,
+            flags,
+            ..
+        } = report;
+        Self {
+            step_id,
+            progress,
+            checks,
+            flags,
+            updated_at,
+        }
+    }
+}
+
+/// Deletes the progress of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&FORGET_PROGRESS, values![reservations])
 }

@@ -1,5 +1,5 @@
-//! Reviews of what guests hand in: what waits for staff, what it says, and what they decide of it (contract: Reviews of what
-//! guests hand in).
+//! Staff reviews of submitted pre-check-ins: the list, the answers and the decision (rules:
+//! submissions#reviews).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,29 +9,39 @@ use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{Language, Note2000};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits};
+use engine::operation::{
+    Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits,
+};
 use engine::values;
 use http::Method;
+use jiff::ToSpan as _;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Row;
 use uuid::Uuid;
 
+use super::acceptance::AcceptanceView;
 use super::audited;
 use super::decision::{Decision, Submitted};
 use super::files::{AddressedFile, addressed};
-use super::precheckin::{self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts};
+use super::flags::{Flag, FlagView};
+use super::openness::StayStage;
+use super::precheckin::{
+    self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts,
+};
 use super::progress::{Progress, ProgressStatus};
 use super::setup;
 use super::stay::Stay;
 use super::submission::answered_earlier;
-use crate::precheck::{self, QuestionKind, Step, StepType};
+use super::surveys;
+use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
 use crate::records::{Guest, Kind, Reservation, record_names, typed, typed_among};
 use crate::translations::{self, ENGLISH};
 
-/// The submissions of a page that is told by a query for its reservations.
+/// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
 macro_rules! page {
     ($of:literal) => {
         concat!(
@@ -44,39 +54,42 @@ macro_rules! page {
 }
 
 store::statements! {
-    /// How many submissions there are.
+    /// Counts all submissions.
     COUNT = "select count(*) from precheckin where organization_id = ?1";
-    /// A page of them, the longest waiting first. Which they are is told by an index alone, here and below.
+    /// Selects a page of submissions, the longest waiting first. An index alone yields the ids of
+    /// the page, here and below.
     PAGE = page!("select reservation_id from precheckin where organization_id = ?1 order by submitted_at, reservation_id limit ?2 offset ?3");
-    /// How many stand somewhere.
+    /// Counts the submissions with a status.
     COUNT_STANDING = "select count(*) from precheckin where organization_id = ?1 and status = ?2";
-    /// A page of them.
+    /// Selects a page of the submissions with a status.
     PAGE_STANDING = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
             order by submitted_at, reservation_id limit ?3 offset ?4");
-    /// How many are of stays in some properties.
+    /// Counts the submissions of stays in some properties.
     COUNT_ON = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
-    /// A page of them. They are found first and put in order then: SQLite would rather walk through everything in order.
+    /// Selects a page of the submissions of stays in some properties. The inner query finds them
+    /// first and they are sorted afterwards, because SQLite would otherwise walk through all
+    /// submissions in order.
     PAGE_ON = page!("with found as materialized (select reservation_id, submitted_at from precheckin
                 where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4))
             select reservation_id from found order by submitted_at, reservation_id limit ?5 offset ?6");
-    /// Notes what staff decided.
+    /// Stores the status of a submission and the decision on it.
     DECIDE = "update precheckin set status = ?3, doc = ?4 where organization_id = ?1 and reservation_id = ?2";
-    /// Notes which properties some reservations name now.
+    /// Copies the current property of some reservations to their submissions.
     FOLLOW = "update precheckin set property_id = (select r.property_id from record r
             where r.organization_id = ?1 and r.kind = 'reservation' and r.id = precheckin.reservation_id)
         where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// Which submissions are wanted; of several filters all hold.
+/// Filters for submissions; all must match.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSubmissions {
-    /// `in_review` waits for staff, `changes_requested` for the guest, `approved` for nobody. Left out:
-    /// all that were submitted.
+    /// Status: `in_review` waits for staff, `changes_requested` for the guest, `approved` is done.
+    /// Left out: all.
     #[serde(default)]
     #[schemars(schema_with = "submitted_status")]
     status: Option<PrecheckinStatus>,
-    /// Only submissions of stays in this property. An unknown one finds nothing.
+    /// Property of the stays. An unknown id finds nothing.
     #[serde(default)]
     property_id: Option<Uuid>,
 }
@@ -105,15 +118,15 @@ struct ReadSubmission {
 struct RequestChanges {
     /// Id of the reservation whose guest is asked for changes.
     id: Uuid,
-    /// What the guest is to change, in words they read as they are: 1 to 2000 characters, not blank.
+    /// Message that the guest reads unchanged, on what to change: 1 to 2000 characters, not blank.
     message: Note2000,
-    /// Ids of the steps that are open to the guest again, each once; the others stay as they are. One that the guest does not
-    /// get is a 404.
+    /// Ids of the steps to reopen, each once; the others stay as they are. A step that the guest
+    /// does not get is a 404.
     #[schemars(length(min = 1, max = 200))]
     step_ids: Vec<Uuid>,
 }
 
-/// The steps that a request for changes names, whatever else is wrong with it.
+/// The step ids of a request for changes. They are read even if other fields are invalid.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct NamedSteps {
@@ -127,7 +140,7 @@ impl NamedSteps {
     }
 }
 
-/// What a guest handed in, and what has become of it.
+/// A guest's pre-check-in and its review status.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -135,96 +148,124 @@ struct PrecheckinSubmission {
     reservation_id: Uuid,
     property_id: Option<Uuid>,
     property_name: Option<String>,
-    /// Given name and family name, as far as they are known.
+    /// Given and family name, as far as known.
     guest_name: Option<String>,
     #[schemars(with = "String")]
     check_in: Date,
     status: PrecheckinStatus,
-    /// When it was submitted last.
+    /// Last submission time.
     submitted_at: Option<Moment>,
-    /// When staff decided on what was submitted last; null while they have not, and where it was approved without them.
+    /// When staff decided on the last submission; null while undecided, and where approved without
+    /// review.
     decided_at: Option<Moment>,
-    /// The name of the member or API key who decided.
+    /// Name of the deciding member or API key.
     decided_by: Option<String>,
-    /// What the guest was last asked to change.
+    /// Message of the last request for changes.
     message: Option<String>,
+    /// Ids of shown steps that are open to the guest again since the last submission, in guest
+    /// order: incomplete ones, saved ones, and those that staff asked for. Empty before the first
+    /// submission and from the check-in time on.
+    open_steps: Vec<Uuid>,
 }
 
-/// What a guest handed in, with the answers.
+/// A guest's pre-check-in, with the answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = detailed_example())]
 struct ReviewedSubmission {
     #[serde(flatten)]
     item: PrecheckinSubmission,
-    /// The steps the guest gets, in their order, and after them those that were answered and are no longer shown.
+    /// The guest's steps, in order, then answered steps that are no longer shown.
     steps: Vec<ReviewedStep>,
+    /// Reasons to look at the submission: those of the last submission, and those that other
+    /// systems reported.
+    flags: Vec<FlagView>,
 }
 
-/// A step, and what the guest gave.
+/// A step with the guest's answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReviewedStep {
     id: Uuid,
     step_type: StepType,
-    /// What the guest reads above it, in the language asked for.
+    /// Title for the guest, in the language asked for.
     title: String,
     /// Whether the guest gets it now.
     is_shown: bool,
-    /// Whether the guest has done what it asks.
+    /// How the step stands.
+    state: StepState,
+    /// Whether the step is complete.
     is_complete: bool,
     /// Whether the guest may save it now.
     is_open: bool,
-    /// What the guest gave; null where nothing is saved.
+    /// The guest's answers; null where nothing is saved.
     answers: Option<GivenAnswers>,
-    /// What was handed in with it, for document uploads and identity checks, each with an address that is good for 10 minutes.
+    /// The accepted text and its recorded proof, for an accepted agreement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acceptance: Option<AcceptanceView>,
+    /// Files handed in, for document uploads and identity checks, each with an address valid for 10
+    /// minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<AddressedFile>>,
-    /// How it stands with the system that carries it out, where that has said so.
+    /// Progress reported by the system that carries the step out, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<ReviewedProgress>,
 }
 
-/// How a step stands that another system carries out; where the guest goes on is for the guest alone.
+/// Status of a step in the system that carries it out; the link for the guest is left out.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReviewedProgress {
     status: ProgressStatus,
-    /// What the guest is told.
+    /// Message to the guest.
     message: Option<String>,
-    /// What it is about in money, in cents.
+    /// Amount in question, in cents.
     amount_cents: Option<u64>,
-    /// ISO 4217 code of that.
+    /// Its ISO 4217 code.
     currency: Option<String>,
 }
 
-/// What a guest gave in a step.
+/// A guest's answers in a step.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum GivenAnswers {
-    /// To additional questions, those that are asked, in their order.
+    /// Answers to the questions that are shown, in order.
     Questions(Vec<ReviewedQuestion>),
-    /// To any other step, as it was saved.
+    /// Saved answers to any other step.
     Fields(Object),
 }
 
-/// A question that is asked, and what the guest answered.
+/// A shown question with the guest's answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReviewedQuestion {
     question_id: Uuid,
-    /// What is asked, in the language asked for.
+    /// Question text, in the language asked for.
     question: Option<String>,
     kind: QuestionKind,
-    /// What the guest chose.
+    /// Chosen options.
     options: Vec<OptionView>,
-    /// What the guest wrote.
+    /// Written answer.
     text: Option<String>,
 }
 
 impl PrecheckinSubmission {
-    fn new(id: Uuid, stay: &Reservation, property_name: Option<String>, status: PrecheckinStatus, submitted: Option<Submitted>) -> Self {
-        let (submitted_at, decision) = submitted.map(|submitted| (submitted.at, submitted.decision)).unzip();
-        let Decision { decided_at, decided_by, message, .. } = decision.unwrap_or_default();
+    fn new(
+        id: Uuid,
+        stay: &Reservation,
+        property_name: Option<String>,
+        status: PrecheckinStatus,
+        submitted: Option<Submitted>,
+        open_steps: Vec<Uuid>,
+    ) -> Self {
+        let (submitted_at, decision) = submitted
+            .map(|submitted| (submitted.at, submitted.decision))
+            .unzip();
+        let Decision {
+            decided_at,
+            decided_by,
+            message,
+            ..
+        } = decision.unwrap_or_default();
         Self {
             reservation_id: id,
             property_id: stay.property_id,
@@ -236,57 +277,125 @@ impl PrecheckinSubmission {
             decided_at,
             decided_by,
             message,
+            open_steps,
         }
     }
 
-    /// Of the stay of a reservation.
-    fn of(stay: &Stay, status: PrecheckinStatus, submitted: Option<Submitted>) -> Self {
+    /// Builds the item from a loaded stay.
+    fn of(stay: &Stay, precheckin: &Precheckin) -> Self {
         let property_name = stay.flat.as_ref().map(|flat| flat.property.name.clone());
-        Self::new(stay.id, &stay.reservation, property_name, status, submitted)
+        Self::new(
+            stay.id,
+            &stay.reservation,
+            property_name,
+            precheckin.status(),
+            precheckin.submitted.clone(),
+            precheckin.open_steps(),
+        )
     }
 }
 
+/// The place of a step in the guest's pre-check-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The guest gets it and may save it.
+    Open,
+    /// The guest gets it and may not save it.
+    Closed,
+    /// The guest no longer gets it.
+    Earlier,
+}
+
 impl ReviewedStep {
-    fn new(context: &Context<'_, '_>, asked: &Asked, is_shown: bool, texts: &translations::Texts, language: &str) -> Result<Self> {
-        let files = asked.step.step_type.takes_files().then(|| addressed(context, &asked.given.files)).transpose()?;
+    fn new(
+        context: &Context<'_, '_>,
+        asked: &Asked,
+        place: Place,
+        texts: &translations::Texts,
+        language: &str,
+    ) -> Result<Self> {
+        let files = asked
+            .step
+            .step_type
+            .takes_files()
+            .then(|| addressed(context, &asked.given.files))
+            .transpose()?;
         let questions = asked.questions(texts, language);
         let answers = asked.answers().map(|answers| match questions {
-            Some(questions) => GivenAnswers::Questions(questions.into_iter().map(ReviewedQuestion::from).collect()),
+            Some(questions) => {
+                GivenAnswers::Questions(questions.into_iter().map(ReviewedQuestion::from).collect())
+            }
             None => GivenAnswers::Fields(answers.clone()),
         });
+        let state = asked.state();
         Ok(Self {
             id: asked.step.id,
             step_type: asked.step.step_type,
             title: asked.title(texts, language),
-            is_shown,
-            is_complete: asked.is_complete(),
-            is_open: asked.is_open(),
+            is_shown: place != Place::Earlier,
+            state,
+            is_complete: state == StepState::Done,
+            is_open: place == Place::Open,
             answers,
+            acceptance: asked.acceptance(),
             files,
-            progress: asked.given.progress.clone().map(ReviewedProgress::from),
+            progress: asked.progress().cloned().map(ReviewedProgress::from),
         })
     }
 }
 
 impl From<Progress> for ReviewedProgress {
-    fn from(Progress { status, message, amount_cents, currency, .. }: Progress) -> Self {
-        Self { status, message, amount_cents, currency }
+    fn from(
+        Progress {
+            status,
+            message,
+            amount_cents,
+            currency,
+            ..
+        }: Progress,
+    ) -> Self {
+        Self {
+            status,
+            message,
+            amount_cents,
+            currency,
+        }
     }
 }
 
 impl From<QuestionView> for ReviewedQuestion {
     fn from(view: QuestionView) -> Self {
-        let QuestionView { id, kind, text, mut options, answer, .. } = view;
+        let QuestionView {
+            id,
+            kind,
+            text,
+            mut options,
+            answer,
+            ..
+        } = view;
         let answer = answer.unwrap_or_default();
-        let chosen = answer["optionIds"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let chosen = answer["optionIds"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         options.retain(|option| chosen.contains(&json!(option.id)));
-        Self { question_id: id, question: text, kind, options, text: answer["text"].as_str().map(str::to_owned) }
+        Self {
+            question_id: id,
+            question: text,
+            kind,
+            options,
+            text: answer["text"].as_str().map(str::to_owned),
+        }
     }
 }
 
-/// What a guest is called, as far as it is known.
+/// Joins the known names of a guest; `None` where no name is known.
 fn full_name(guest: &Guest) -> Option<String> {
-    let names = [&guest.first_name, &guest.last_name].into_iter().flatten().map(|name| name.trim()).filter(|name| !name.is_empty());
+    let names = [&guest.first_name, &guest.last_name]
+        .into_iter()
+        .flatten()
+        .map(|name| name.trim())
+        .filter(|name| !name.is_empty());
     let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| names.join(" "))
 }
@@ -310,8 +419,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "reservations",
                 "Read a pre-check-in",
-                "What one guest handed in: the steps with answers in words, files, status. Read it before `approvePrecheckin` or \
-                    `requestPrecheckinChanges`.",
+                "What one guest handed in: the steps with answers in words, files, flags (reasons to look at it), status, `openSteps` (open to the guest \
+                    again). Read it before `approvePrecheckin` or `requestPrecheckinChanges`.",
             )
             .not_for_tools(&["language"])
             .run(read),
@@ -328,12 +437,12 @@ pub(super) fn operations() -> Vec<Operation> {
             .audited(Audits::changes(audited::submission))
             .run(approve),
         Operation::public("requestPrecheckinChanges", Method::POST, "/reservations/{id}/precheckin/request-changes", decides)
-            .summary("Send some steps of what is in review back to the guest, with a message")
+            .summary("Send some steps of what is in review, or approved before the check-in time, back to the guest, with a message")
             .tool(
                 "reservations",
                 "Ask a guest for changes",
-                "Opens steps of a pre-check-in in review to the guest again, with a message the guest reads; the other steps stay \
-                    done. Step ids are in `getPrecheckinSubmission`.",
+                "Opens steps of a pre-check-in to the guest again, with a message the guest reads; the other steps stay done. Possible in \
+                    review, and for an approved one until the check-in time. Step ids are in `getPrecheckinSubmission`.",
             )
             .idempotent()
             .touches_stream()
@@ -343,71 +452,183 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn list(context: &mut Context<'_, '_>, input: ListSubmissions, page: Page) -> Result<Listing<PrecheckinSubmission>> {
+fn list(
+    context: &mut Context<'_, '_>,
+    input: ListSubmissions,
+    page: Page,
+) -> Result<Listing<PrecheckinSubmission>> {
     let Page { limit, offset } = page;
     let status = input.status.as_ref().map(AsRef::as_ref);
     let on = match (context.reach(), input.property_id) {
         (Reach::Everything, None) => None,
         (Reach::Properties(ids), None) => Some(ids.iter().copied().collect()),
-        (reach, Some(property)) => Some(if reach.covers(property) { vec![property] } else { Vec::new() }),
+        (reach, Some(property)) => Some(if reach.covers(property) {
+            vec![property]
+        } else {
+            Vec::new()
+        }),
     };
     let (total, rows) = match (on, status) {
-        (None, None) => (context.row(&COUNT, values![])?, context.rows(&PAGE, values![limit, offset])?),
-        (None, Some(status)) => {
-            (context.row(&COUNT_STANDING, values![status])?, context.rows(&PAGE_STANDING, values![status, limit, offset])?)
-        }
+        (None, None) => (
+            context.row(&COUNT, values![])?,
+            context.rows(&PAGE, values![limit, offset])?,
+        ),
+        (None, Some(status)) => (
+            context.row(&COUNT_STANDING, values![status])?,
+            context.rows(&PAGE_STANDING, values![status, limit, offset])?,
+        ),
         (Some(on), status) => {
             let (any, status) = (status.is_none(), status.unwrap_or_default());
             let total = context.row(&COUNT_ON, values![on.clone(), any, status])?;
-            (total, context.rows(&PAGE_ON, values![on, any, status, limit, offset])?)
+            (
+                total,
+                context.rows(&PAGE_ON, values![on, any, status, limit, offset])?,
+            )
         }
     };
-    Ok(Listing { items: items(context, &rows)?, total: total.map_or(Ok(0), |row| row.get(0))? })
+    Ok(Listing {
+        items: items(context, &rows)?,
+        total: total.map_or(Ok(0), |row| row.get(0))?,
+    })
 }
 
-/// The items of a page, from the columns of [`PAGE`].
+/// Builds the items of a page from the columns of [`PAGE`].
 fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSubmission>> {
-    let ids = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<Vec<Uuid>>>()?;
+    let submissions = rows
+        .iter()
+        .map(|row| Ok((row.get(0)?, Submitted::from_row(row, 1)?)))
+        .collect::<Result<Vec<(Uuid, Submitted)>>>()?;
+    let ids = submissions.iter().map(|(id, _)| *id).collect();
     let stays: HashMap<Uuid, Reservation> = typed_among(context, Kind::Reservation, ids)?;
+    let mut open = open_steps_of(context, &submissions, &stays)?;
     let properties: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
     let names: HashMap<Uuid, Option<String>> =
-        record_names(context, Kind::Property, properties.into_iter().collect())?.into_iter().collect();
-    let item = |row: &Row| {
-        let (id, submitted) = (row.get(0)?, Submitted::from_row(row, 1)?);
-        let stay = stays.get(&id).ok_or_else(|| Error::internal("a submission of a reservation that is not there"))?;
-        let name = stay.property_id.and_then(|id| names.get(&id).cloned().flatten());
-        Ok(PrecheckinSubmission::new(id, stay, name, submitted.status, Some(submitted)))
+        record_names(context, Kind::Property, properties.into_iter().collect())?
+            .into_iter()
+            .collect();
+    let item = |(id, submitted): (Uuid, Submitted)| {
+        let stay = stays
+            .get(&id)
+            .ok_or_else(|| Error::internal("the reservation of a submission does not exist"))?;
+        let name = stay
+            .property_id
+            .and_then(|id| names.get(&id).cloned().flatten());
+        Ok(PrecheckinSubmission::new(
+            id,
+            stay,
+            name,
+            submitted.status,
+            Some(submitted),
+            open.remove(&id).unwrap_or_default(),
+        ))
     };
-    rows.iter().map(item).collect()
+    submissions.into_iter().map(item).collect()
 }
 
-/// 404 for a reservation that is not there, and for one that is in no property of a limited caller.
+/// Returns the open steps of several stays. Stays that began days ago have none and are not looked
+/// at.
+fn open_steps_of(
+    context: &mut Context<'_, '_>,
+    submissions: &[(Uuid, Submitted)],
+    stays: &HashMap<Uuid, Reservation>,
+) -> Result<HashMap<Uuid, Vec<Uuid>>> {
+    let yesterday = context.now().to_zoned(TimeZone::UTC).date();
+    let yesterday = yesterday.saturating_sub(1.day());
+    let coming: Vec<(Uuid, &Submitted, &Reservation)> = submissions
+        .iter()
+        .filter_map(|(id, submitted)| Some((*id, submitted, stays.get(id)?)))
+        .filter(|(.., stay)| stay.check_in >= yesterday)
+        .collect();
+    let ids = coming.iter().map(|(id, ..)| *id).collect();
+    let mut given = precheckin::handed_in_of(context, ids)?;
+    let mut open = HashMap::new();
+    for (id, submitted, reservation) in coming {
+        let (stay, setup) = setup::visit_of(context, id, reservation.clone(), Some(ENGLISH))?;
+        let given = given.remove(&id).unwrap_or_default();
+        let precheckin = Precheckin::of_list(context, &stay, &setup, given, submitted.clone())?;
+        context.holds_until(surveys::until(&stay, context.now()));
+        open.insert(id, precheckin.open_steps());
+    }
+    Ok(open)
+}
+
+/// Fails with 404 for a missing reservation, and for a reservation outside a limited caller's
+/// properties.
 fn check_within_reach(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let reach = context.reach();
     let stay: Option<Reservation> = typed(context, Kind::Reservation, id)?;
-    let is_theirs = |stay: &Reservation| !reach.is_limited() || stay.property_id.is_some_and(|id| reach.covers(id));
-    stay.filter(is_theirs).map(drop).ok_or_else(|| Error::not_found(&Kind::Reservation.label()))
+    let is_theirs = |stay: &Reservation| {
+        !reach.is_limited() || stay.property_id.is_some_and(|id| reach.covers(id))
+    };
+    stay.filter(is_theirs)
+        .map(drop)
+        .ok_or_else(|| Error::not_found(&Kind::Reservation.label()))
 }
 
 fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<ReviewedSubmission> {
     check_within_reach(context, input.id)?;
     let language = input.language.as_deref().unwrap_or(ENGLISH);
     let (stay, setup) = setup::visit(context, input.id, Some(language))?;
-    let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    let status = precheckin.status();
-    let Precheckin { steps, earlier, submitted, .. } = precheckin;
+    let precheckin = Precheckin::load_for(context, &stay, &setup)?;
+    let item = PrecheckinSubmission::of(&stay, &precheckin);
+    let flags = precheckin.flags();
+    let places: Vec<Place> = precheckin
+        .steps
+        .iter()
+        .map(|asked| {
+            if precheckin.is_open(asked) {
+                Place::Open
+            } else {
+                Place::Closed
+            }
+        })
+        .collect();
+    let Precheckin { steps, earlier, .. } = precheckin;
     let earlier = earlier_within_reach(context, &stay, &steps, earlier)?;
-    let texts = translations::texts(context, earlier.iter().flat_map(|asked| linked_texts(&asked.step)), &setup.language)?;
-    let shown = steps.iter().map(|asked| ReviewedStep::new(context, asked, true, &setup.texts, &setup.language));
-    let earlier = earlier.iter().map(|asked| ReviewedStep::new(context, asked, false, &texts, &setup.language));
+    let texts = translations::texts(
+        context,
+        earlier.iter().flat_map(|asked| linked_texts(&asked.step)),
+        &setup.language,
+    )?;
+    let flag = |flag: Flag| {
+        let is_its_step = |asked: &&Asked| asked.step.id == flag.step_id;
+        let shown = steps.iter().find(is_its_step);
+        let shown = shown.map(|asked| (asked, &setup.texts));
+        let gone = || {
+            earlier
+                .iter()
+                .find(is_its_step)
+                .map(|asked| (asked, &texts))
+        };
+        let questions = shown
+            .or_else(gone)
+            .and_then(|(asked, texts)| asked.questions(texts, &setup.language));
+        flag.view(&questions.unwrap_or_default())
+    };
+    let flags = flags.into_iter().map(flag).collect();
+    let shown = steps.iter().zip(places).map(|(asked, place)| {
+        ReviewedStep::new(context, asked, place, &setup.texts, &setup.language)
+    });
+    let earlier = earlier
+        .iter()
+        .map(|asked| ReviewedStep::new(context, asked, Place::Earlier, &texts, &setup.language));
     let steps = shown.chain(earlier).collect::<Result<_>>()?;
-    Ok(ReviewedSubmission { steps, item: PrecheckinSubmission::of(&stay, status, submitted) })
+    Ok(ReviewedSubmission { item, steps, flags })
 }
 
-/// The steps that were answered and are no longer shown, as far as the caller may know of them.
-fn earlier_within_reach(context: &mut Context<'_, '_>, stay: &Stay, shown: &[Asked], given: HashMap<Uuid, Given>) -> Result<Vec<Asked>> {
+/// Returns the steps that were answered and are no longer shown, without those that the caller may
+/// not see.
+fn earlier_within_reach(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    shown: &[Asked],
+    given: HashMap<Uuid, Given>,
+) -> Result<Vec<Asked>> {
     let mut earlier = answered_earlier(context, stay, shown, given)?;
-    let steps: Vec<Step> = earlier.iter().map(|asked| Step::clone(&asked.step)).collect();
+    let steps: Vec<Step> = earlier
+        .iter()
+        .map(|asked| Step::clone(&asked.step))
+        .collect();
     let visible = precheck::visible_ids(context, &steps)?;
     earlier.retain(|asked| visible.contains(&asked.step.id));
     Ok(earlier)
@@ -415,43 +636,91 @@ fn earlier_within_reach(context: &mut Context<'_, '_>, stay: &Stay, shown: &[Ask
 
 fn approve(context: &mut Context<'_, '_>, input: ById) -> Result<PrecheckinSubmission> {
     check_within_reach(context, input.id)?;
-    let stay = Stay::load(context, input.id)?;
-    let submitted = precheckin::submission(context, stay.id)?;
-    Submitted::require_in_review(submitted.as_ref())?;
-    let message = submitted.as_ref().and_then(|submitted| submitted.decision.message.clone());
-    decide(context, &stay, submitted, PrecheckinStatus::Approved, Decision { message, ..Decision::default() })
+    let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
+    let precheckin = Precheckin::load_for(context, &stay, &setup)?;
+    let submitted = precheckin.submitted.as_ref();
+    Submitted::require_in_review(submitted)?;
+    let decision = Decision {
+        message: submitted.and_then(|submitted| submitted.decision.message.clone()),
+        ..Decision::default()
+    };
+    decide(
+        context,
+        &stay,
+        precheckin,
+        PrecheckinStatus::Approved,
+        decision,
+    )
 }
 
-fn request_changes(context: &mut Context<'_, '_>, input: RequestChanges) -> Result<PrecheckinSubmission> {
+fn request_changes(
+    context: &mut Context<'_, '_>,
+    input: RequestChanges,
+) -> Result<PrecheckinSubmission> {
     check_within_reach(context, input.id)?;
     let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
-    let Precheckin { steps, submitted, .. } = Precheckin::load(context, &stay, &setup.steps)?;
-    let shown: BTreeSet<Uuid> = steps.iter().map(|asked| asked.step.id).collect();
+    let precheckin = Precheckin::load_for(context, &stay, &setup)?;
+    let steps = precheckin.steps.iter();
+    let shown: BTreeSet<Uuid> = steps.map(|asked| asked.step.id).collect();
     if !input.step_ids.iter().all(|id| shown.contains(id)) {
         return Err(Error::not_found("Step"));
     }
-    Submitted::require_in_review(submitted.as_ref())?;
-    let kept_step_ids = shown.into_iter().filter(|id| !input.step_ids.contains(id)).collect();
-    let decision = Decision { message: Some(input.message.0), kept_step_ids, ..Decision::default() };
-    decide(context, &stay, submitted, PrecheckinStatus::ChangesRequested, decision)
+    let stage = StayStage::of(&stay, context.now());
+    Submitted::require_changeable(precheckin.submitted.as_ref(), stage)?;
+    let decision = Decision {
+        message: Some(input.message.0),
+        requested_step_ids: input.step_ids,
+        ..Decision::default()
+    };
+    decide(
+        context,
+        &stay,
+        precheckin,
+        PrecheckinStatus::ChangesRequested,
+        decision,
+    )
 }
 
-/// Notes what the caller decides now of what was submitted.
+/// Stores the caller's decision on a submission, with the current time.
 fn decide(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    submitted: Option<Submitted>,
+    mut precheckin: Precheckin,
     status: PrecheckinStatus,
     decision: Decision,
 ) -> Result<PrecheckinSubmission> {
-    let decision =
-        Decision { decided_at: Some(Moment(context.now())), decided_by: context.access.name.as_deref().map(str::to_owned), ..decision };
-    context.execute_along(&DECIDE, values![stay.id, status.as_ref(), store::Value::json(&decision)?])?;
-    let submitted = submitted.map(|submitted| Submitted { status, decision, ..submitted });
-    Ok(PrecheckinSubmission::of(stay, status, submitted))
+    let submitted = precheckin.submitted.take();
+    let flags = submitted
+        .as_ref()
+        .map(|submitted| submitted.decision.flags.clone())
+        .unwrap_or_default();
+    let decision = Decision {
+        decided_at: Some(Moment(context.now())),
+        decided_by: context.access.name.as_deref().map(str::to_owned),
+        flags,
+        ..decision
+    };
+    put_decision(context, stay.id, status, &decision)?;
+    precheckin.submitted = submitted.map(|submitted| Submitted {
+        status,
+        decision,
+        ..submitted
+    });
+    Ok(PrecheckinSubmission::of(stay, &precheckin))
 }
 
-/// Notes which properties some reservations name now.
+/// Writes the status and the decision of a submission.
+pub(super) fn put_decision(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    status: PrecheckinStatus,
+    decision: &Decision,
+) -> Result<()> {
+    let doc = store::Value::json(decision)?;
+    context.execute_along(&DECIDE, values![reservation, status.as_ref(), doc])
+}
+
+/// Copies the current property of some reservations to their submissions.
 pub(super) fn follow(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&FOLLOW, values![reservations])
 }
@@ -461,7 +730,7 @@ fn example() -> Value {
         "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyId": "0192f0c1-2345-7abc-8def-0123456789ad",
         "propertyName": "Casa Azul 2-1", "guestName": "Ada Lovelace", "checkIn": "2026-12-11", "status": "changes_requested",
         "submittedAt": "2026-11-21T09:30:00.000Z", "decidedAt": "2026-11-21T10:05:00.000Z", "decidedBy": "Front desk",
-        "message": "Please tell us the number plate of your car.",
+        "message": "Please tell us the number plate of your car.", "openSteps": ["0192f0c1-2345-7abc-8def-0123456789ac"],
     })
 }
 
@@ -469,15 +738,19 @@ fn detailed_example() -> Value {
     let mut example = example();
     example["steps"] = json!([{
         "id": "0192f0c1-2345-7abc-8def-0123456789ac", "stepType": "additional_questions", "title": "Your arrival",
-        "isShown": true, "isComplete": true, "isOpen": true,
+        "isShown": true, "state": "done", "isComplete": true, "isOpen": true,
         "answers": [{
             "questionId": "0192f0c1-2345-7abc-8def-0123456789ae", "question": "How will you arrive?", "kind": "single_select",
             "options": [{ "id": "0192f0c1-2345-7abc-8def-0123456789af", "name": "By car" }], "text": null,
         }],
     }, {
         "id": "0192f0c1-2345-7abc-8def-0123456789b0", "stepType": "identity_check", "title": "Verify your identity",
-        "isShown": true, "isComplete": false, "isOpen": true, "answers": null,
+        "isShown": true, "state": "action_required", "isComplete": false, "isOpen": true, "answers": null,
         "progress": { "status": "action_required", "message": "Please take the photo again.", "amountCents": null, "currency": null },
+    }]);
+    example["flags"] = json!([{
+        "stepId": "0192f0c1-2345-7abc-8def-0123456789ac", "kind": "answer", "key": "0192f0c1-2345-7abc-8def-0123456789ae",
+        "message": "“How will you arrive?”: By car",
     }]);
     example
 }

@@ -1,8 +1,9 @@
-//! What is set up for the guests of a flat, whoever they are: its portal, how that looks, and the steps, manuals and texts
-//! that reach it.
+//! The setup of a flat: the configuration that all its guests share. This is the
+//! portal, its branding, and the steps, manuals and texts that reach the flat.
 //!
-//! All of it is configuration, so it is kept in memory under the revision of that, from one guest to the next and however
-//! many reservations come and go. What depends on the stay or on the moment is decided anew for each view.
+//! All of it is configuration, so it is cached under the configuration revision. One entry serves
+//! many guests, and changes of reservations do not invalidate it. The parts that depend on the stay
+//! or on the moment are decided again for each view.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -15,54 +16,99 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::draft::Draft;
+use super::extras::{self, ExtraView};
+use super::instructions::{self, InstructionView};
 use super::manuals::{Shelves, Stock};
+use super::placeholders::{self, CustomValues, Place, Values};
 use super::precheckin;
 use super::preview;
+use super::recognition::{self, Wanted};
 use super::stay::{Flat, Stay, reservation};
 use super::view::language_of;
 use crate::portals::{self, Branding};
 use crate::precheck::{self, Cost, Step};
-use crate::translations::{self, Texts};
+use crate::records::{Reservation, portal_host};
+use crate::translations::{self, Texts, has_placeholders};
 
-/// What is set up for the guests of a flat, in one language.
+/// The configuration for the guests of a flat, in one language.
 pub(super) struct Setup {
-    /// The flat, where there is one.
+    /// The flat; `None` where the stay has none.
     pub flat: Option<Arc<Flat>>,
-    /// The language.
     pub language: String,
-    /// How the portal looks; the organization's default where the portal has none of its own or there is none.
+    /// The branding of the portal. It is the organization's default where the portal has none, or
+    /// where there is no portal.
     pub branding: Option<Branding>,
-    /// Which of what follows there is.
+    /// The host of the branding's domain; `None` where guests use the public URL.
+    pub domain: Option<String>,
+    /// Whether the setup includes inactive items.
     pub which: Which,
     /// The steps that reach the flat, in guest order.
     pub steps: Vec<Arc<Step>>,
-    /// What of them costs something, by step.
+    /// The costs of these steps, by step; steps without costs are left out.
     pub costs: HashMap<Uuid, Cost>,
-    /// The texts of all but the manuals.
+    /// All texts except those of the manuals.
     pub texts: Texts,
     /// The manuals that reach the flat.
     pub shelves: Shelves,
+    /// The extras that are offered in the flat.
+    pub extras: Vec<ExtraView>,
+    /// The instructions for guests of the flat.
+    pub instructions: Vec<InstructionView>,
+    /// The values of the custom fields that texts name.
+    custom: CustomValues,
+    /// Whether a text has a placeholder, so that each stay gets a setup of its own.
+    has_placeholders: bool,
 }
 
-/// Which steps, manuals and offers are set up.
+/// Which steps, manuals and offers a setup includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Those that are active: what guests get.
+    /// Active items only, as guests get them.
     Active,
-    /// Those that are not, as well.
+    /// Inactive items too.
     All,
 }
 
-/// A stay and what is set up for it, in the language asked for or else the guest's; 404 where there is no such reservation.
-pub(super) fn visit(context: &mut Context<'_, '_>, id: Uuid, asked: Option<&str>) -> Result<(Stay, Arc<Setup>)> {
+/// Loads a stay and its setup, in the requested language or else the guest's; 404 where there is no
+/// such reservation.
+pub(super) fn visit(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    asked: Option<&str>,
+) -> Result<(Stay, Arc<Setup>)> {
     let reservation = reservation(context, id)?;
-    let setup = Setup::of(context, reservation.property_id, language_of(asked, &reservation.guest))?;
-    Ok((Stay { id, reservation, flat: setup.flat.clone() }, setup))
+    visit_of(context, id, reservation, asked)
+}
+
+/// Does the same for a reservation that is read already.
+pub(super) fn visit_of(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    mut reservation: Reservation,
+    asked: Option<&str>,
+) -> Result<(Stay, Arc<Setup>)> {
+    let setup = Setup::of(
+        context,
+        reservation.property_id,
+        language_of(asked, &reservation.guest),
+    )?;
+    recognition::complete(context, id, &mut reservation, Wanted::by(&setup))?;
+    let stay = Stay {
+        id,
+        reservation,
+        flat: setup.flat.clone(),
+    };
+    let setup = setup.filled(&stay, false);
+    Ok((stay, setup))
 }
 
 impl Setup {
-    /// What is set up for a flat now.
-    fn of(context: &mut Context<'_, '_>, property: Option<Uuid>, language: String) -> Result<Arc<Self>> {
+    /// Returns the current setup of a flat, from the cache where it is there.
+    fn of(
+        context: &mut Context<'_, '_>,
+        property: Option<Uuid>,
+        language: String,
+    ) -> Result<Arc<Self>> {
         let key = format!("{} {language}", property.unwrap_or_default());
         context.cached(&key, |context| {
             let flat = Flat::load(context, property)?;
@@ -70,8 +116,8 @@ impl Setup {
         })
     }
 
-    /// What is set up for a flat as a preview of a portal shows it, kept apart from what guests get; 404 where the portal or the
-    /// flat is no longer there.
+    /// Returns the setup of a flat as a preview of a portal shows it. Without a draft it is cached,
+    /// apart from the setups of guests. Fails with 404 where the portal or the flat is gone.
     pub(super) fn previewed(
         context: &mut Context<'_, '_>,
         portal: Uuid,
@@ -91,13 +137,58 @@ impl Setup {
         }
         let mut setup = load(context)?;
         draft.dress(setup.branding.as_mut());
-        setup.texts.extend(draft.texts(), &setup.language);
+        let typed: Vec<(Uuid, String)> = draft.texts().collect();
+        let texts = typed.iter().map(|(_, text)| text.as_str());
+        let flat = placeholders::flat_id(setup.flat.as_deref());
+        let custom = placeholders::custom_values(context, flat, texts.clone())?;
+        setup.has_placeholders |= texts.into_iter().any(has_placeholders);
+        setup.custom.extend(custom);
+        setup.texts.extend(typed, &setup.language);
         Ok(Arc::new(setup))
     }
 
-    fn load(context: &mut Context<'_, '_>, flat: Option<Flat>, language: String, which: Which) -> Result<Self> {
-        let (steps, stock) = match &flat {
-            Some(flat) => (precheckin::reaching(context, flat, which)?, Stock::load(context, flat, which)?),
+    /// Returns the setup for one stay: with the values of the stay in place of the placeholders. A
+    /// text with a placeholder without a value is left out, with its manual.
+    pub(super) fn filled(self: Arc<Self>, stay: &Stay, is_preview: bool) -> Arc<Self> {
+        if !self.has_placeholders {
+            return self;
+        }
+        let values = Values::of(stay, &self.custom, &self.language, is_preview);
+        let steps = self.steps.iter();
+        Arc::new(Self {
+            flat: self.flat.clone(),
+            language: self.language.clone(),
+            branding: self.branding.clone(),
+            domain: self.domain.clone(),
+            which: self.which,
+            steps: steps
+                .filter_map(|step| placeholders::filled_step(step, &self.texts, &values))
+                .collect(),
+            costs: self.costs.clone(),
+            texts: self
+                .texts
+                .filled(|text| values.plain(text, Place::Elsewhere).ok()),
+            shelves: self.shelves.filled(&values),
+            extras: self.extras.clone(),
+            instructions: self.instructions.clone(),
+            custom: CustomValues::new(),
+            has_placeholders: false,
+        })
+    }
+
+    fn load(
+        context: &mut Context<'_, '_>,
+        flat: Option<Flat>,
+        language: String,
+        which: Which,
+    ) -> Result<Self> {
+        let (steps, stock, extras, instructions) = match &flat {
+            Some(flat) => (
+                precheckin::reaching(context, flat, which)?,
+                Stock::load(context, flat, which)?,
+                extras::load(context, flat)?,
+                instructions::load(context, flat)?,
+            ),
             None => Default::default(),
         };
         let costs = precheck::costs(context, &steps)?;
@@ -106,38 +197,87 @@ impl Setup {
             Some(id) => portals::find_branding(context, id)?,
             None => portals::default_branding(context)?,
         };
+        let custom_url = branding
+            .as_ref()
+            .and_then(|branding| branding.custom_url_id);
+        let domain = match custom_url {
+            Some(id) => portal_host(context, id)?,
+            None => None,
+        };
         let copy = portal.iter().flat_map(|portal| {
-            let offer = [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id];
-            offer.into_iter().chain([portal.precheckin_prompt_message_id])
+            let offer = [
+                portal.special_offer_title_id,
+                portal.special_offer_type_id,
+                portal.special_offer_cta_text_id,
+            ];
+            offer
+                .into_iter()
+                .chain([portal.precheckin_prompt_message_id])
         });
         let callout = branding.iter().map(|branding| branding.callout_message_id);
         let of_steps = steps.iter().flat_map(|step| precheckin::linked_texts(step));
         let linked: HashSet<Uuid> = copy.chain(callout).flatten().chain(of_steps).collect();
-        let mut texts = translations::texts(context, linked.iter().copied().chain(stock.linked_texts()), &language)?;
-        let shelves = stock.shelve(&texts);
+        let mut texts = translations::texts(
+            context,
+            linked.iter().copied().chain(stock.linked_texts()),
+            &language,
+        )?;
+        let contracts = steps
+            .iter()
+            .filter_map(|step| step.write_only.contract_template_text.as_deref());
+        let written: Vec<&str> = texts.all().chain(contracts).collect();
+        let flat_id = placeholders::flat_id(flat.as_ref());
+        let custom = placeholders::custom_values(context, flat_id, written.iter().copied())?;
+        let has_placeholders = written.into_iter().any(has_placeholders);
+        let shelves = stock.shelve(&texts, &language);
         texts.retain(&linked);
-        Ok(Self { flat: flat.map(Arc::new), language, branding, which, steps, costs, texts, shelves })
+        Ok(Self {
+            flat: flat.map(Arc::new),
+            language,
+            branding,
+            domain,
+            which,
+            steps,
+            costs,
+            texts,
+            shelves,
+            extras,
+            instructions,
+            custom,
+            has_placeholders,
+        })
     }
 }
 
 impl Weighed for Setup {
-    /// How long it is as JSON, which is about what it takes in memory.
+    /// Returns the length as JSON, which approximates the use of memory.
     fn weight(&self) -> u64 {
-        let flat = self.flat.as_ref().map(|flat| (&flat.property, flat.portal()));
+        let flat = self
+            .flat
+            .as_ref()
+            .map(|flat| (&flat.property, flat.portal()));
         let steps: Vec<&Step> = self.steps.iter().map(AsRef::as_ref).collect();
-        length_of(&(flat, &self.branding, steps, &self.costs, &self.texts, &self.shelves))
+        length_of(&(
+            flat,
+            &self.branding,
+            steps,
+            &self.costs,
+            &self.texts,
+            &self.shelves,
+            (&self.extras, &self.instructions, &self.custom),
+        ))
     }
 }
 
-/// How many bytes a value takes as JSON.
+/// Returns the number of bytes that a value takes as JSON.
 pub(super) fn length_of(value: &impl Serialize) -> u64 {
     let mut length = Length(0);
-    // Counting cannot fail; what were left out would only be thought lighter than it is.
+    // Counting cannot fail. A value that fails to serialize only counts as smaller than it is.
     let _ = serde_json::to_writer(&mut length, value);
     length.0
 }
 
-/// Counts what is written to it.
+/// A writer that counts its bytes.
 struct Length(u64);
 
 impl Write for Length {

@@ -1,73 +1,112 @@
-//! A stay as the rules see it: the reservation, its flat, and the portal that serves the flat.
+//! A stay with everything that the rules read: the reservation, its flat, and the portal that
+//! serves the flat.
 
 use std::sync::Arc;
 
 use engine::context::Context;
 use engine::error::{Error, Result};
+use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
+use super::recognition::{self, Wanted};
 use crate::portals::{self, Portal};
 use crate::precheck::StayFacts;
 use crate::records::{Kind, Property, Reservation, ReservationStatus, typed};
 use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
 
-/// A stay.
+/// A reservation with its property.
 pub(crate) struct Stay {
     /// The reservation's id.
     pub id: Uuid,
-    /// The reservation.
+    /// The reservation, completed with what is known of its guest ([`recognition::complete`]).
     pub reservation: Reservation,
-    /// The flat, once it is known.
+    /// The flat; `None` until it is known.
     pub flat: Option<Arc<Flat>>,
 }
 
-/// The flat of a stay.
+/// The property of a stay, with the portal that serves it.
 pub(crate) struct Flat {
-    /// The property.
     pub property: Property,
-    /// Where it stands.
+    /// The property's id, group and tags.
     pub placement: Placement,
-    /// The portal, and how it came to serve the flat.
+    /// The portal that serves the flat, and the assignment that selects this portal.
     pub portal: Option<(Portal, Resolved)>,
 }
 
 impl Stay {
-    /// Reads a stay; 404 where there is no such reservation.
+    /// Loads a stay; 404 where there is no such reservation.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
-        let reservation = reservation(context, id)?;
+        let mut reservation = reservation(context, id)?;
+        recognition::complete(context, id, &mut reservation, Wanted::BOTH)?;
         let flat = Flat::load(context, reservation.property_id)?;
-        Ok(Self { id, reservation, flat: flat.map(Arc::new) })
+        Ok(Self {
+            id,
+            reservation,
+            flat: flat.map(Arc::new),
+        })
     }
 
-    /// Whether nobody is coming: nothing is asked then, and no door code told.
+    /// Returns whether the reservation is cancelled. A guest of a cancelled stay is asked for
+    /// nothing and sees no door code.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.reservation.status == ReservationStatus::Cancelled
     }
 
-    /// The portal that serves the flat.
+    /// Returns whether the booking is not confirmed yet. The network of the flat, door codes and the
+    /// wallet pass are withheld then (rules: stays#tentative-stays).
+    pub(crate) fn is_tentative(&self) -> bool {
+        self.reservation.status == ReservationStatus::Tentative
+    }
+
+    /// Returns the times of check-in and check-out as the flat's clock shows them. A time that the
+    /// clock skips on that day is moved forward by the length of the gap.
+    pub(crate) fn times(&self) -> [Option<Time>; 2] {
+        let (stay, zone) = (&self.reservation, self.zone());
+        let flat = self.flat.as_ref().map(|flat| &flat.property);
+        [
+            (stay.check_in, stay.arrival_time(flat)),
+            (stay.check_out, stay.departure_time(flat)),
+        ]
+        .map(|(day, time)| time.map(|time| on_the_clock(day, time, &zone)))
+    }
+
+    /// Returns the portal that serves the flat.
     pub(crate) fn portal(&self) -> Option<&Portal> {
         self.flat.as_ref()?.portal()
     }
 
-    /// What a step must be assigned to in order to reach the flat.
+    /// Lists the objects whose assignments reach the flat.
     pub(crate) fn targets(&self) -> Vec<Target> {
-        self.flat.as_ref().map(|flat| flat.targets()).unwrap_or_default()
+        self.flat
+            .as_ref()
+            .map(|flat| flat.targets())
+            .unwrap_or_default()
     }
 
-    /// The flat's time zone.
+    /// Returns the flat's time zone; UTC where it is not known.
     pub(crate) fn zone(&self) -> TimeZone {
-        self.flat.as_ref().and_then(|flat| TimeZone::get(&flat.property.timezone).ok()).unwrap_or(TimeZone::UTC)
+        self.flat
+            .as_ref()
+            .and_then(|flat| TimeZone::get(&flat.property.timezone).ok())
+            .unwrap_or(TimeZone::UTC)
     }
 
-    /// How many guests come besides the one who booked, where the reservation says how many come.
+    /// Returns the number of guests besides the one who booked; `None` where the reservation does
+    /// not say how many come.
     pub(crate) fn others(&self) -> Option<u32> {
-        let Reservation { adults, children, .. } = &self.reservation;
-        let counted = [adults, children].into_iter().flatten().copied().reduce(u32::saturating_add);
+        let Reservation {
+            adults, children, ..
+        } = &self.reservation;
+        let counted = [adults, children]
+            .into_iter()
+            .flatten()
+            .copied()
+            .reduce(u32::saturating_add);
         counted.map(|guests| guests.saturating_sub(1))
     }
 
-    /// What the rules of steps look at.
+    /// Returns the facts that the rules of steps read.
     pub(crate) fn facts(&self) -> StayFacts {
         let reservation = &self.reservation;
         StayFacts {
@@ -81,44 +120,103 @@ impl Stay {
 }
 
 impl Flat {
-    /// Reads the flat that a reservation names; nothing where it names none.
+    /// Loads the flat that a reservation names; `None` where it names no flat or the flat is gone.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
         let Some(id) = id else { return Ok(None) };
-        let Some(property) = typed::<Property>(context, Kind::Property, id)? else { return Ok(None) };
+        let Some(property) = typed::<Property>(context, Kind::Property, id)? else {
+            return Ok(None);
+        };
         let placement = placement(id, &property);
         let portal = match effective_portal(context, &placement)? {
-            Some(resolved) => portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved)),
+            Some(resolved) => {
+                portals::find_portal(context, resolved.portal)?.map(|portal| (portal, resolved))
+            }
             None => None,
         };
-        Ok(Some(Self { property, placement, portal }))
+        Ok(Some(Self {
+            property,
+            placement,
+            portal,
+        }))
     }
 
-    /// A property as it would be if it were assigned to a portal, whichever serves it.
+    /// Builds a flat as if the property were assigned to this portal, whichever portal serves it.
     pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
-        let resolved = Resolved { portal: portal.id, route: Route::Direct };
-        Self { placement: placement(id, &property), property, portal: Some((portal, resolved)) }
+        let resolved = Resolved {
+            portal: portal.id,
+            route: Route::Direct,
+        };
+        Self {
+            placement: placement(id, &property),
+            property,
+            portal: Some((portal, resolved)),
+        }
     }
 
-    /// The portal that serves it.
+    /// Returns the portal that serves the flat.
     pub(crate) fn portal(&self) -> Option<&Portal> {
         self.portal.as_ref().map(|(portal, _)| portal)
     }
 
-    /// What a step must be assigned to in order to reach it.
+    /// Lists the objects whose assignments reach the flat.
     pub(crate) fn targets(&self) -> Vec<Target> {
-        let Placement { property, group, tags } = &self.placement;
+        let Placement {
+            property,
+            group,
+            tags,
+        } = &self.placement;
         let group = group.map(|id| (TargetKind::PropertyGroup, id));
         let tags = tags.iter().map(|id| (TargetKind::Tag, *id));
         let portal = self.portal().map(|portal| (TargetKind::Portal, portal.id));
-        [(TargetKind::Property, *property)].into_iter().chain(group).chain(tags).chain(portal).collect()
+        [(TargetKind::Property, *property)]
+            .into_iter()
+            .chain(group)
+            .chain(tags)
+            .chain(portal)
+            .collect()
     }
 }
 
 fn placement(id: Uuid, property: &Property) -> Placement {
-    Placement { property: id, group: property.property_group_id, tags: property.tag_ids.clone().unwrap_or_default() }
+    Placement {
+        property: id,
+        group: property.property_group_id,
+        tags: property.tag_ids.clone().unwrap_or_default(),
+    }
 }
 
-/// The reservation of a stay; 404 where there is none.
+/// Returns the time that the clock of a zone shows at a local time of a day.
+fn on_the_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
+    let shown = zone
+        .to_timestamp(day.to_datetime(time))
+        .map(|moment| zone.to_datetime(moment));
+    match shown {
+        Ok(shown) if shown.date() == day => shown.time(),
+        _ => time,
+    }
+}
+
+/// Reads the reservation of a stay; 404 where there is none.
 pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
     typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_time_is_shown_moved_forward_by_the_length_of_the_gap() {
+        let shown = |zone: &str, day: &str, time: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            let time = on_the_clock(day.parse().unwrap(), time.parse().unwrap(), &zone);
+            time.strftime("%H:%M").to_string()
+        };
+        assert_eq!(shown("Europe/Madrid", "2026-03-29", "02:30"), "03:30");
+        assert_eq!(shown("Europe/Madrid", "2026-03-29", "03:00"), "03:00");
+        assert_eq!(shown("Europe/Madrid", "2026-10-25", "02:30"), "02:30");
+        assert_eq!(shown("Australia/Lord_Howe", "2026-10-04", "02:15"), "02:45");
+        // The whole day is skipped.
+        assert_eq!(shown("Pacific/Apia", "2011-12-30", "15:00"), "15:00");
+    }
 }

@@ -1,4 +1,5 @@
-//! The guest view: exactly what a guest sees, resolved and in their language (contract: Guest interface).
+//! The guest view: exactly the data that a guest sees, resolved and in their language (rules:
+//! stays#guest-view).
 
 use std::ops::Not;
 
@@ -13,17 +14,22 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::decision::Submitted;
+use super::extras::{self, CartItem, ExtraView};
+use super::hours::Hours;
+use super::instructions::{self, InstructionView};
+use super::issues;
 use super::manuals::{ManualCategoryView, UpcomingView};
 use super::precheckin::{Precheckin, PrecheckinStatus, StepView};
 use super::preview::PreviewView;
 use super::setup::{Setup, Which};
 use super::stay::{Flat, Stay};
+use super::surveys;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
-use crate::records::{Guest, Property, Reservation, ReservationStatus};
-use crate::translations::{ENGLISH, Texts};
+use crate::records::{Guest, Property, Reservation, ReservationStatus, SurveyKind};
+use crate::translations::{ENGLISH, TextLanguages, Texts};
 use crate::words::in_language;
 
-/// What this guest of this flat sees now.
+/// The guest's current view of a stay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -34,23 +40,35 @@ pub struct GuestView {
     pub property: Option<PropertyView>,
     /// The portal that serves the flat.
     pub portal: Option<PortalView>,
-    /// How it looks.
+    /// Its branding.
     pub branding: Option<BrandingView>,
-    /// What the contact bubble opens.
+    /// Contact that the bubble opens.
     pub contact: Option<ContactView>,
     /// The tiles shown.
     pub quick_access: Vec<Tile>,
     /// The offer, while it is active.
     pub special_offer: Option<OfferView>,
-    /// What is asked before arrival.
+    /// The pre-check-in.
     pub precheckin: PrecheckinView,
-    /// What there is to read, by heading.
+    /// Visible manuals, by heading.
     pub manual_categories: Vec<ManualCategoryView>,
-    /// What there will be to read, by the moment from which there is; nothing where the portal does not tell of it.
+    /// Manuals shown later, sorted by that time; empty where the portal does not announce them.
     pub upcoming: Vec<UpcomingView>,
-    /// The languages the organization addresses guests in, English first.
+    /// The surveys that the guest is asked to answer now.
+    #[serde(default)]
+    pub review_requests: Vec<SurveyKind>,
+    /// Extras that the guest can ask for.
+    #[serde(default)]
+    pub extras: Vec<ExtraView>,
+    /// The extras that the guest selected and has not asked for.
+    #[serde(default)]
+    pub cart: Vec<CartItem>,
+    /// Instructions for the arrival. Present before the stay and on its first day; empty later.
+    #[serde(default)]
+    pub instructions: Vec<InstructionView>,
+    /// The organization's guest languages, English first.
     pub languages: Vec<String>,
-    /// What it is a preview of, where it is one; absent for a guest.
+    /// Details of a preview; absent for a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<PreviewView>,
 }
@@ -65,6 +83,12 @@ pub struct StayView {
     pub check_in: Date,
     #[schemars(with = "String")]
     pub check_out: Date,
+    /// Time of day from which the guests may come, on the flat's clock.
+    #[serde(default)]
+    pub check_in_time: Option<String>,
+    /// Time of day by which the guests must have left, on the flat's clock.
+    #[serde(default)]
+    pub check_out_time: Option<String>,
     pub guest: Guest,
     pub adults: Option<u32>,
     pub children: Option<u32>,
@@ -79,7 +103,9 @@ pub struct PropertyView {
     pub address: Option<Value>,
     pub country: String,
     pub timezone: String,
+    /// Check-in time of the stay.
     pub check_in_time: Option<String>,
+    /// Check-out time of the stay.
     pub check_out_time: Option<String>,
     /// Degrees north of the equator.
     pub latitude: Option<f64>,
@@ -89,7 +115,7 @@ pub struct PropertyView {
     pub photo_url: Option<String>,
 }
 
-/// What of the portal's settings concerns a guest.
+/// The portal settings that concern a guest.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PortalView {
@@ -106,7 +132,7 @@ pub struct PortalView {
     pub is_cart_abandonment_enabled: bool,
 }
 
-/// How the portal looks.
+/// The portal's design.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BrandingView {
@@ -122,9 +148,16 @@ pub struct BrandingView {
     pub linkedin_url: Option<String>,
     pub instagram_url: Option<String>,
     pub callout_message: Option<String>,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+    /// Host of the guest's link; null where the link uses the public URL.
+    #[serde(default)]
+    pub domain: Option<String>,
 }
 
-/// What the contact bubble opens.
+/// Contact that the bubble opens.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContactView {
     /// How.
@@ -146,66 +179,137 @@ pub struct OfferView {
     pub cta_text: Option<String>,
     /// Where it leads.
     pub url: Option<String>,
-    /// Whether guests do not get it, because it is not active: in a preview only; absent otherwise.
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+    /// Whether the offer is inactive, so guests do not get it; previews only, absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
 }
 
-/// What is asked before arrival.
+/// The pre-check-in.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrecheckinView {
-    /// Whether it is asked at all.
+    /// Whether it is enabled.
     pub is_enabled: bool,
-    /// Where the guest stands.
+    /// The guest's status.
     pub status: PrecheckinStatus,
-    /// What asks for it.
+    /// Invitation text; null where nothing is asked.
     pub prompt_message: Option<String>,
-    /// What the host asks to be changed, while they do.
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+    /// The host's open request for changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When the host asked for it.
+    /// Time of that request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_at: Option<Moment>,
-    /// What to do, in order.
+    /// Ids of steps that are open again since the last submission: incomplete ones, saved ones, and
+    /// those that staff asked for. Empty before the first submission and from the check-in time on.
+    #[serde(default)]
+    pub open_steps: Vec<Uuid>,
+    /// The steps, in order.
     pub steps: Vec<StepView>,
 }
 
-/// The language a guest is addressed in: the one asked for, else the reservation's, else English.
+/// Returns the language for a guest: the requested language, else the reservation's, else English.
 #[must_use]
 pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
-    asked.or(guest.language.as_deref()).and_then(engine::format::language).unwrap_or_else(|| ENGLISH.into())
+    asked
+        .or(guest.language.as_deref())
+        .and_then(engine::language::lenient)
+        .unwrap_or_else(|| ENGLISH.into())
 }
 
-/// Resolves what the guest of a stay sees at a moment.
-pub(super) fn view(context: &mut Context<'_, '_>, stay: Stay, setup: &Setup, at: Timestamp) -> Result<GuestView> {
-    let precheckin = precheckin_view(&Precheckin::load(context, &stay, &setup.steps)?, setup);
+/// What a guest has given and what is still asked, besides pre-check-in. A preview has none of it.
+#[derive(Default)]
+pub(super) struct Given {
+    /// Open surveys without an answer.
+    pub review_requests: Vec<SurveyKind>,
+    /// The selected extras.
+    pub cart: Vec<CartItem>,
+}
+
+/// Builds the guest's view of a stay at a moment.
+pub(super) fn view(
+    context: &mut Context<'_, '_>,
+    stay: Stay,
+    setup: &Setup,
+    at: Timestamp,
+) -> Result<GuestView> {
+    let precheckin = Precheckin::load_for(context, &stay, setup)?.at(&stay, at);
+    let precheckin = precheckin_view(&precheckin, setup);
     let languages = context.organization.settings.languages.clone();
-    Ok(view_of(stay, setup, precheckin, languages, at))
+    let given = Given {
+        review_requests: surveys::requested(context, &stay, at)?,
+        cart: extras::selection(context, &stay, setup)?,
+    };
+    Ok(view_of(stay, setup, precheckin, given, languages, at))
 }
 
-/// The same with pre-check-in as it is said to stand.
-pub(super) fn view_of(stay: Stay, setup: &Setup, precheckin: PrecheckinView, languages: Vec<String>, at: Timestamp) -> GuestView {
+/// Builds the view of a stay with a given state of pre-check-in.
+pub(super) fn view_of(
+    stay: Stay,
+    setup: &Setup,
+    precheckin: PrecheckinView,
+    given: Given,
+    languages: Vec<String>,
+    at: Timestamp,
+) -> GuestView {
     let portal = stay.portal();
+    let times = stay
+        .times()
+        .map(|time| time.map(|time| time.strftime("%H:%M").to_string()));
+    let is_arriving =
+        Hours::of(&stay).is_some_and(|hours| instructions::are_shown(hours.phase(at)));
     GuestView {
-        contact: portal.and_then(contact).map(|(method, value)| ContactView { method, value: value.to_owned() }),
-        quick_access: portal.map(|portal| tiles(portal.excluded_quick_access_types.as_deref())).unwrap_or_default(),
-        special_offer: portal.filter(|portal| is_offered(portal, setup.which)).map(|portal| offer(portal, &setup.texts)),
+        contact: portal.and_then(contact).map(|(method, value)| ContactView {
+            method,
+            value: value.to_owned(),
+        }),
+        quick_access: portal.map(offered_tiles).unwrap_or_default(),
+        review_requests: given.review_requests,
+        extras: if stay.is_cancelled() {
+            Vec::new()
+        } else {
+            setup.extras.clone()
+        },
+        cart: given.cart,
+        instructions: if is_arriving {
+            setup.instructions.clone()
+        } else {
+            Vec::new()
+        },
+        special_offer: portal
+            .filter(|portal| is_offered(portal, setup.which))
+            .map(|portal| offer(portal, setup)),
         precheckin,
         manual_categories: setup.shelves.view(&stay, at),
-        upcoming: portal.filter(|portal| portal.is_unlock_hint_shown).map(|_| setup.shelves.upcoming(&stay, at)).unwrap_or_default(),
+        upcoming: portal
+            .filter(|portal| portal.is_unlock_hint_shown)
+            .map(|_| setup.shelves.upcoming(&stay, at))
+            .unwrap_or_default(),
         languages,
-        property: setup.flat.as_deref().map(flat_of),
+        property: setup.flat.as_deref().map(|flat| flat_of(flat, &times)),
         portal: portal.map(shown),
-        branding: setup.branding.as_ref().map(|branding| look(branding, &setup.texts)),
-        reservation: stay_of(stay.id, stay.reservation),
+        branding: setup
+            .branding
+            .as_ref()
+            .map(|branding| look(branding, setup)),
+        reservation: stay_of(stay.id, stay.reservation, times),
         preview: None,
     }
 }
 
-/// Pre-check-in of a stay.
+/// Builds the guest's view of pre-check-in.
 pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> PrecheckinView {
-    let Setup { texts, language, .. } = setup;
+    let Setup {
+        texts, language, ..
+    } = setup;
     let portal = setup.flat.as_deref().and_then(Flat::portal);
     let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
     let request = precheckin.submitted.as_ref().and_then(Submitted::request);
@@ -214,27 +318,78 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> Prechec
         status: precheckin.status(),
         message: request.and_then(|decision| decision.message.clone()),
         requested_at: request.and_then(|decision| decision.decided_at),
-        prompt_message: precheckin.is_enabled.then(|| written.unwrap_or_else(|| in_language(language).0.precheckin.prompt.to_owned())),
+        open_steps: precheckin.open_steps(),
+        prompt_message: (!precheckin.steps.is_empty()).then(|| {
+            written.unwrap_or_else(|| in_language(language).0.precheckin.prompt.to_owned())
+        }),
         steps: precheckin.views(setup),
+        text_languages: prompt_language(portal, texts, language),
     }
 }
 
-fn stay_of(id: Uuid, reservation: Reservation) -> StayView {
-    let Reservation { status, check_in, check_out, guest, adults, children, .. } = reservation;
-    StayView { id, status, check_in, check_out, guest, adults, children }
+/// Returns the language of the invitation to pre-check-in.
+fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> TextLanguages {
+    let field = "promptMessage";
+    match portal.and_then(|portal| portal.precheckin_prompt_message_id) {
+        Some(id) if texts.of(Some(id)).is_some() => texts.languages(language, [(field, Some(id))]),
+        _ => TextLanguages::default().and(field, in_language(language).1, language),
+    }
 }
 
-fn flat_of(flat: &Flat) -> PropertyView {
-    let Property { name, timezone, country, address, check_in_time, check_out_time, latitude, longitude, photo_url, .. } =
-        flat.property.clone();
+/// Returns the tiles of a portal. The tile for issues needs a portal that takes them.
+fn offered_tiles(portal: &Portal) -> Vec<Tile> {
+    let mut tiles = tiles(portal.excluded_quick_access_types.as_deref());
+    tiles.retain(|tile| *tile != Tile::ReportAnIssue || issues::are_taken(portal));
+    tiles
+}
+
+fn stay_of(
+    id: Uuid,
+    reservation: Reservation,
+    [check_in_time, check_out_time]: [Option<String>; 2],
+) -> StayView {
+    let Reservation {
+        status,
+        check_in,
+        check_out,
+        guest,
+        adults,
+        children,
+        ..
+    } = reservation;
+    StayView {
+        id,
+        status,
+        check_in,
+        check_out,
+        check_in_time,
+        check_out_time,
+        guest,
+        adults,
+        children,
+    }
+}
+
+/// Returns the flat with the times of a stay.
+fn flat_of(flat: &Flat, [check_in_time, check_out_time]: &[Option<String>; 2]) -> PropertyView {
+    let Property {
+        name,
+        timezone,
+        country,
+        address,
+        latitude,
+        longitude,
+        photo_url,
+        ..
+    } = flat.property.clone();
     PropertyView {
         id: flat.placement.property,
         name,
         address,
         country,
         timezone,
-        check_in_time,
-        check_out_time,
+        check_in_time: check_in_time.clone(),
+        check_out_time: check_out_time.clone(),
         latitude,
         longitude,
         photo_url: photo_url.filter(|url| engine::format::is_https_url(url)),
@@ -257,10 +412,15 @@ fn shown(portal: &Portal) -> PortalView {
     }
 }
 
-fn look(branding: &Branding, texts: &Texts) -> BrandingView {
+fn look(branding: &Branding, setup: &Setup) -> BrandingView {
     let branding = branding.clone();
     BrandingView {
-        callout_message: texts.of(branding.callout_message_id),
+        callout_message: setup.texts.of(branding.callout_message_id),
+        text_languages: setup.texts.languages(
+            &setup.language,
+            [("calloutMessage", branding.callout_message_id)],
+        ),
+        domain: setup.domain.clone(),
         id: branding.id,
         name: branding.name,
         text_color: branding.text_color,
@@ -275,15 +435,30 @@ fn look(branding: &Branding, texts: &Texts) -> BrandingView {
     }
 }
 
-/// Whether the special offer is shown. One that is not active is worth showing only where there is something to it.
+/// Returns whether the special offer is shown. Previews show an inactive offer only where it has a
+/// text.
 fn is_offered(portal: &Portal, which: Which) -> bool {
-    let has_copy =
-        || [portal.special_offer_title_id, portal.special_offer_type_id, portal.special_offer_cta_text_id].iter().any(Option::is_some);
+    let has_copy = || {
+        [
+            portal.special_offer_title_id,
+            portal.special_offer_type_id,
+            portal.special_offer_cta_text_id,
+        ]
+        .iter()
+        .any(Option::is_some)
+    };
     portal.is_special_offer_active || which == Which::All && has_copy()
 }
 
-fn offer(portal: &Portal, texts: &Texts) -> OfferView {
+fn offer(portal: &Portal, setup: &Setup) -> OfferView {
+    let texts = &setup.texts;
+    let linked = [
+        ("title", portal.special_offer_title_id),
+        ("type", portal.special_offer_type_id),
+        ("ctaText", portal.special_offer_cta_text_id),
+    ];
     OfferView {
+        text_languages: texts.languages(&setup.language, linked),
         title: texts.of(portal.special_offer_title_id),
         kind: texts.of(portal.special_offer_type_id),
         cta_text: texts.of(portal.special_offer_cta_text_id),
@@ -292,13 +467,15 @@ fn offer(portal: &Portal, texts: &Texts) -> OfferView {
     }
 }
 
-/// As it is published: of a portal with an offer, before the guest has begun.
+/// The published example: a portal with an offer, before the guest has begun.
 fn example() -> Value {
-    let [stay, flat, portal, branding] =
-        [0xab, 0xac, 0xad, 0xae].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    let [stay, flat, portal, branding, step, upsell, instruction] =
+        [0xab, 0xac, 0xad, 0xae, 0xaf, 0xb0, 0xb1]
+            .map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
     json!({
         "reservation": {
             "id": stay, "status": "confirmed", "checkIn": "2026-12-11", "checkOut": "2026-12-14",
+            "checkInTime": "15:00", "checkOutTime": "11:00",
             "guest": { "firstName": "Guest", "lastName": null, "language": "en" }, "adults": 2, "children": 0,
         },
         "property": {
@@ -319,10 +496,19 @@ fn example() -> Value {
         "quickAccess": ["report_an_issue"],
         "specialOffer": { "title": "Late check-out", "type": null, "ctaText": "Ask for it", "url": null },
         "precheckin": {
-            "isEnabled": true, "status": "not_started", "promptMessage": "Please complete your pre-check-in before you arrive.", "steps": [],
+            "isEnabled": true, "status": "not_started", "promptMessage": "Please complete your pre-check-in before you arrive.",
+            "openSteps": [],
+            "steps": [{ "id": step, "stepType": "main", "title": "Ready for check-in", "state": "todo", "isComplete": false, "isOpen": true }],
         },
         "manualCategories": [],
         "upcoming": [],
+        "reviewRequests": [],
+        "extras": [{
+            "id": upsell, "name": "Late check-out", "description": "Stay until 14:00.", "priceCents": 2500, "currency": "EUR",
+            "imageUrl": null,
+        }],
+        "cart": [{ "upsellId": upsell, "quantity": 1 }],
+        "instructions": [{ "id": instruction, "title": "Ring the bell", "text": "The one at the top.", "imageUrl": null }],
         "languages": ["en", "es"],
         "preview": { "expiresAt": "2026-11-21T09:30:00.000Z", "at": "2026-11-21T09:30:00.000Z", "isInactiveIncluded": false },
     })

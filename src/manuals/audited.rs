@@ -1,4 +1,4 @@
-//! What the audit log tells of manuals, their headings and instructions.
+//! Describes manuals, their categories and instructions for the audit log.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -11,30 +11,52 @@ use super::{categories, records};
 use crate::records::{Kind, typed};
 use crate::translations::{self, ENGLISH};
 
-/// A manual.
+/// Describes a manual.
 pub(super) fn manual(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let found = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
-    let thing = |manual: super::ManualView| Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual);
+    let thing = |manual: super::ManualView| {
+        Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual)
+    };
     found.map(|manual| thing(manual.answered)).transpose()
 }
 
-/// A heading, by its title in English.
+/// Describes a category, named by its English title.
 pub(super) fn category(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(category) = id(input, "id").map_or(Ok(None), |id| categories::find(context, id))? else { return Ok(None) };
+    let Some(category) = id(input, "id").map_or(Ok(None), |id| categories::find(context, id))?
+    else {
+        return Ok(None);
+    };
     let title = translations::texts(context, category.title_id, ENGLISH)?;
-    Thing::new("manual_category", Some(category.id), title.of(category.title_id)).showing(&category.view(&title)).map(Some)
+    Thing::new(
+        "manual_category",
+        Some(category.id),
+        title.of(category.title_id),
+    )
+    .showing(&category.view(&title))
+    .map(Some)
 }
 
-/// The order of all headings.
+/// Describes the order of all categories.
 pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
-    let ids: Vec<Uuid> = categories::in_order(context)?.iter().map(|category| category.id).collect();
-    Thing::new("manual_category_order", None, None).showing(&json!({ "orderedIds": ids })).map(Some)
+    let ids: Vec<Uuid> = categories::in_order(context)?
+        .iter()
+        .map(|category| category.id)
+        .collect();
+    Thing::new("manual_category_order", None, None)
+        .showing(&json!({ "orderedIds": ids }))
+        .map(Some)
 }
 
-/// An instruction, as the platform has pushed it.
+/// Describes an instruction, with the data that the platform sent.
 pub(super) fn instruction(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(id) = id(input, "id") else { return Ok(None) };
-    let Some(data) = typed::<Object>(context, Kind::Instruction, id)? else { return Ok(None) };
+    let Some(id) = id(input, "id") else {
+        return Ok(None);
+    };
+    let Some(data) = typed::<Object>(context, Kind::Instruction, id)? else {
+        return Ok(None);
+    };
     let title = data.get("title").and_then(Value::as_str).map(str::to_owned);
-    Thing::new("instruction", Some(id), title).showing(&data).map(Some)
+    Thing::new("instruction", Some(id), title)
+        .showing(&data)
+        .map(Some)
 }

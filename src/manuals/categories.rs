@@ -1,9 +1,8 @@
-//! Manual categories in the database: the headings manuals are filed under (spec: Manual category).
+//! Manual categories in the database: the headings of manuals (rules: categories).
 
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
-use engine::operation::Foreseen;
 use engine::values;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,29 +19,26 @@ store::statements! {
         where organization_id = ?1 order by sort_order, created_at, id";
     /// A category.
     CATEGORY = "select id, title_id, sort_order, created_at, updated_at from manual_category where organization_id = ?1 and id = ?2";
-    /// Writes a category.
+    /// Inserts or updates a category.
     PUT_CATEGORY = "insert into manual_category (organization_id, id, title_id, sort_order, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, id) do update set title_id = excluded.title_id, sort_order = excluded.sort_order, updated_at = excluded.updated_at";
-    /// Removes a category.
+    /// Deletes a category.
     DELETE_CATEGORY = "delete from manual_category where organization_id = ?1 and id = ?2";
 }
 
-/// A category, as it is stored.
+/// A category, as stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Category {
-    /// Which one.
     pub id: Uuid,
     /// Translation of its title.
     pub title_id: Option<Uuid>,
-    /// Its place; two can have the same.
+    /// Its position. Two categories may share a position.
     pub sort_order: i64,
-    /// When it was made.
     pub created_at: Moment,
-    /// When it last changed.
     pub updated_at: Moment,
 }
 
-/// A category, as it is answered.
+/// A category, as answered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ManualCategory", example = json!({
@@ -51,7 +47,7 @@ pub(crate) struct Category {
 }))]
 pub(super) struct CategoryView {
     id: Uuid,
-    /// In the language asked for; null for a category set up without a title.
+    /// In the requested language; null for a category set up without a title.
     title: Option<String>,
     title_id: Option<Uuid>,
     sort_order: i64,
@@ -62,44 +58,86 @@ pub(super) struct CategoryView {
 impl Category {
     fn from_row(row: &Row) -> Result<Self> {
         let (created_at, updated_at) = (Moment(row.get(3)?), Moment(row.get(4)?));
-        Ok(Self { id: row.get(0)?, title_id: row.get(1)?, sort_order: row.get(2)?, created_at, updated_at })
+        Ok(Self {
+            id: row.get(0)?,
+            title_id: row.get(1)?,
+            sort_order: row.get(2)?,
+            created_at,
+            updated_at,
+        })
     }
 
     pub(super) fn view(&self, texts: &Texts) -> CategoryView {
-        let Self { id, title_id, sort_order, created_at, updated_at } = *self;
-        CategoryView { id, title: texts.of(title_id), title_id, sort_order, created_at, updated_at }
+        let Self {
+            id,
+            title_id,
+            sort_order,
+            created_at,
+            updated_at,
+        } = *self;
+        CategoryView {
+            id,
+            title: texts.of(title_id),
+            title_id,
+            sort_order,
+            created_at,
+            updated_at,
+        }
     }
 }
 
-/// The categories of the organization, in portal order.
+/// Returns the categories of the organization, in portal order.
 pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<Category>> {
-    context.rows(&CATEGORIES, [])?.iter().map(Category::from_row).collect()
+    context
+        .rows(&CATEGORIES, [])?
+        .iter()
+        .map(Category::from_row)
+        .collect()
 }
 
-/// What [`find`] asks.
-pub(super) fn foreseen(id: Uuid) -> Foreseen {
-    Foreseen::new(&CATEGORY, values![id])
-}
-
-/// A category.
+/// Reads a category.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Category>> {
-    context.row(&CATEGORY, values![id])?.as_ref().map(Category::from_row).transpose()
+    context
+        .row(&CATEGORY, values![id])?
+        .as_ref()
+        .map(Category::from_row)
+        .transpose()
 }
 
-/// Writes a category, and which text it shows, where it showed another before.
-pub(super) fn save(context: &mut Context<'_, '_>, before: Option<Uuid>, category: &Category) -> Result<()> {
+/// Saves a category, and notes which text it shows. `before` is its previous title.
+pub(super) fn save(
+    context: &mut Context<'_, '_>,
+    before: Option<Uuid>,
+    category: &Category,
+) -> Result<()> {
     put(context, category)?;
-    translations::note_links(context, category.id, [(TITLE, before)], [(TITLE, category.title_id)])
+    translations::note_links(
+        context,
+        category.id,
+        [(TITLE, before)],
+        [(TITLE, category.title_id)],
+    )
 }
 
-/// Writes a category that shows the text it did.
+/// Saves a category whose title is the same text as before.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
-    let Category { id, title_id, sort_order, created_at, updated_at } = *category;
-    context.execute_along(&PUT_CATEGORY, values![id, title_id, sort_order, created_at, updated_at])
+    let Category {
+        id,
+        title_id,
+        sort_order,
+        created_at,
+        updated_at,
+    } = *category;
+    context.execute_along(
+        &PUT_CATEGORY,
+        values![id, title_id, sort_order, created_at, updated_at],
+    )
 }
 
-/// Removes a category, and its title with it.
+/// Deletes a category and its title.
 pub(super) fn delete(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
     context.execute_along(&DELETE_CATEGORY, values![category.id])?;
-    category.title_id.map_or(Ok(()), |id| translations::delete(context, id))
+    category
+        .title_id
+        .map_or(Ok(()), |id| translations::delete(context, id))
 }

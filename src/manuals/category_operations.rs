@@ -1,5 +1,5 @@
-//! listPortalManualCategories, createPortalManualCategory, updatePortalManualCategory, reorderPortalManualCategories,
-//! deletePortalManualCategory.
+//! listPortalManualCategories, createPortalManualCategory, updatePortalManualCategory,
+//! reorderPortalManualCategories, deletePortalManualCategory.
 
 use std::collections::HashSet;
 
@@ -23,8 +23,8 @@ use crate::translations::{self, ENGLISH, Others, SourceTable};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListCategories {
-    /// Language of the titles, as a BCP 47 tag such as `fr` or `pt-BR`. Left out: English, which is also what a title without that language
-    /// falls back to.
+    /// Language of the titles, as a BCP 47 tag such as `fr` or `pt-BR`. Left out: English, which
+    /// also stands in for a missing language.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -33,9 +33,9 @@ struct ListCategories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "title": "Getting in" }))]
 struct CreateCategory {
-    /// Heading that guests read over the manuals filed under it, in English, 1 to 200 characters after trimming; other languages are
-    /// translated in the background. It differs from every other category's English title, ignoring case and surrounding spaces: 409
-    /// otherwise.
+    /// Heading that guests read above its manuals, in English, 1 to 200 characters after trimming;
+    /// other languages are translated in the background. It differs from every other category's
+    /// English title, ignoring case and surrounding spaces: 409 otherwise.
     title: CategoryTitle,
 }
 
@@ -45,16 +45,17 @@ struct CreateCategory {
 struct RenameCategory {
     /// Id of the category to rename; manuals stay filed under it.
     id: Uuid,
-    /// New heading in English, 1 to 200 characters after trimming, unlike every other category's (409). Other languages are translated anew
-    /// only if all of them are machine translations.
+    /// New heading in English, 1 to 200 characters after trimming, unlike every other category's
+    /// (409). Other languages are translated again only if they are all machine translations.
     title: CategoryTitle,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Reorder {
-    /// Ids of categories in the order wanted, each once: they take the positions 0, 1, 2 and so on. Those left out keep theirs, so
-    /// positions can collide; if any is unknown or not writable, nothing changes.
+    /// Ids of categories in the new order, each once: they take the positions 0, 1, 2 and so on.
+    /// Those left out keep theirs, so positions can collide; if any is unknown or not writable,
+    /// nothing changes.
     #[schemars(length(min = 1, max = 200), extend("uniqueItems" = true))]
     ordered_ids: Vec<Uuid>,
 }
@@ -62,17 +63,18 @@ struct Reorder {
 impl Reorder {
     fn issue(&self) -> Option<Issue> {
         let distinct: HashSet<&Uuid> = self.ordered_ids.iter().collect();
-        (distinct.len() < self.ordered_ids.len()).then(|| Issue::new(&["orderedIds"], Reason::Twice))
+        (distinct.len() < self.ordered_ids.len())
+            .then(|| Issue::new(&["orderedIds"], Reason::Twice))
     }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Reordered {
-    /// How many categories were given a position.
+    /// Number of categories with a new position.
     reordered: usize,
 }
 
-/// It is done.
+/// Success.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Deleted {
     success: bool,
@@ -108,7 +110,6 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Rename a manual category")
             .tool("manuals", "Rename a manual category", "Gives a heading of house manuals another English title.")
             .audited(Audits::changes(audited::category))
-            .foresees_its_thing(categories::foreseen)
             .run(rename),
         Operation::public(
             "reorderPortalManualCategories",
@@ -136,18 +137,39 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn list(context: &mut Context<'_, '_>, input: ListCategories) -> Result<Vec<CategoryView>> {
     let categories = categories::in_order(context)?;
-    let language = input.language.map_or_else(|| ENGLISH.to_owned(), |language| language.0);
-    let texts = translations::texts(context, categories.iter().filter_map(|category| category.title_id), &language)?;
-    Ok(categories.iter().map(|category| category.view(&texts)).collect())
+    let language = input
+        .language
+        .map_or_else(|| ENGLISH.to_owned(), |language| language.0);
+    let texts = translations::texts(
+        context,
+        categories.iter().filter_map(|category| category.title_id),
+        &language,
+    )?;
+    Ok(categories
+        .iter()
+        .map(|category| category.view(&texts))
+        .collect())
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<CategoryView> {
     check_title(context, &[], &input.title)?;
+    translations::check_placeholders(context, &["title"], &input.title)?;
     let others = categories::in_order(context)?;
     let now = Moment(context.now());
-    let title_id = translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?;
-    let sort_order = others.iter().map(|category| category.sort_order + 1).max().unwrap_or(0);
-    let category = Category { id: context.new_id(), title_id: Some(title_id), sort_order, created_at: now, updated_at: now };
+    let title_id =
+        translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?;
+    let sort_order = others
+        .iter()
+        .map(|category| category.sort_order + 1)
+        .max()
+        .unwrap_or(0);
+    let category = Category {
+        id: context.new_id(),
+        title_id: Some(title_id),
+        sort_order,
+        created_at: now,
+        updated_at: now,
+    };
     categories::save(context, None, &category)?;
     in_english(context, &category)
 }
@@ -164,41 +186,65 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
     if stored.as_deref() == Some(&*input.title) {
         return in_english(context, &category);
     }
+    translations::check_placeholders(context, &["title"], &input.title)?;
     match category.title_id {
-        // Spec: other languages are translated anew only if all of them are a machine's.
+        // Spec: other languages are translated again only if all of them are machine translations.
         Some(id) => {
-            let others = if translations::are_others_machine_made(context, id)? { Others::Renew } else { Others::Keep };
+            let others = if translations::are_others_machine_made(context, id)? {
+                Others::Renew
+            } else {
+                Others::Keep
+            };
             translations::put(context, id, ENGLISH, &input.title, others)?;
         }
-        None => category.title_id = Some(translations::create(context, SourceTable::ManualCategory, ENGLISH, &input.title)?),
+        None => {
+            category.title_id = Some(translations::create(
+                context,
+                SourceTable::ManualCategory,
+                ENGLISH,
+                &input.title,
+            )?);
+        }
     }
     category.updated_at = category.updated_at.advanced_to(context.now());
     categories::save(context, title_before, &category)?;
     in_english(context, &category)
 }
 
-/// All or nothing: 404 for one that is not there, 403 for one that is not the caller's to move.
+/// Changes all positions or none. Fails with 404 for an unknown category, and with 403 for a
+/// category of others.
 fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
     let mut categories = categories::in_order(context)?;
-    if !input.ordered_ids.iter().all(|id| categories.iter().any(|category| category.id == *id)) {
+    if !input
+        .ordered_ids
+        .iter()
+        .all(|id| categories.iter().any(|category| category.id == *id))
+    {
         return Err(not_found());
     }
     check_writable(context, &input.ordered_ids)?;
     for (position, id) in (0..).zip(&input.ordered_ids) {
-        let moved = categories.iter_mut().find(|category| category.id == *id && category.sort_order != position);
+        let moved = categories
+            .iter_mut()
+            .find(|category| category.id == *id && category.sort_order != position);
         if let Some(category) = moved {
             category.sort_order = position;
             category.updated_at = category.updated_at.advanced_to(context.now());
             categories::put(context, category)?;
         }
     }
-    Ok(Reordered { reordered: input.ordered_ids.len() })
+    Ok(Reordered {
+        reordered: input.ordered_ids.len(),
+    })
 }
 
 fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     if records::filed(context)?.contains_key(&category.id) {
-        return Err(Error::conflict(Reason::rule("category_in_use", "Manuals are filed under this category.")));
+        return Err(Error::conflict(Reason::rule(
+            "category_in_use",
+            "Manuals are filed under this category; move them to another one first.",
+        )));
     }
     categories::delete(context, &category)?;
     Ok(Deleted::DONE)
@@ -213,36 +259,51 @@ fn in_english(context: &mut Context<'_, '_>, category: &Category) -> Result<Cate
     Ok(category.view(&texts))
 }
 
-/// 409 for a title that a category other than these has in English, ignoring case and surrounding spaces.
+/// Fails with 409 if a category other than these has this English title, ignoring case and
+/// surrounding spaces.
 pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
-    let others = categories::in_order(context)?.into_iter().filter(|category| !own.contains(&category.id));
-    let titles = translations::all_written(context, others.filter_map(|other| other.title_id).collect(), ENGLISH)?;
+    let others = categories::in_order(context)?
+        .into_iter()
+        .filter(|category| !own.contains(&category.id));
+    let titles = translations::all_written(
+        context,
+        others.filter_map(|other| other.title_id).collect(),
+        ENGLISH,
+    )?;
     let title = folded(title);
     if titles.values().any(|taken| folded(taken) == title) {
-        return Err(Error::conflict(Reason::rule("category_title_taken", "Another category has this title.")));
-    }
-    Ok(())
-}
-
-/// 403 for a category used by manuals on properties outside a limited caller's reach.
-fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
-    let writable = writable_ids(context, ids)?;
-    if ids.iter().any(|id| !writable.contains(id)) {
-        return Err(Error::forbidden(Reason::rule(
-            "category_of_others",
-            "Manuals on properties that you cannot reach are filed under this category.",
+        return Err(Error::conflict(Reason::rule(
+            "category_title_taken",
+            "Another category has this title.",
         )));
     }
     Ok(())
 }
 
-/// The categories among these under which no manual on properties outside a limited caller's reach is filed.
+/// Fails with 403 for a category with manuals on properties that a limited caller cannot access.
+fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
+    let writable = writable_ids(context, ids)?;
+    if ids.iter().any(|id| !writable.contains(id)) {
+        return Err(Error::forbidden(Reason::rule(
+            "category_of_others",
+            "Manuals of properties that you cannot access are filed under this category.",
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the categories among these without manuals on properties that a limited caller cannot
+/// access.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.reach().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
     let of_others = visible::of_others(context)?;
     let filed = records::filed(context)?;
-    let is_shared = |id: &Uuid| filed.get(id).is_some_and(|manuals| manuals.iter().any(|manual| of_others.contains(manual)));
+    let is_shared = |id: &Uuid| {
+        filed
+            .get(id)
+            .is_some_and(|manuals| manuals.iter().any(|manual| of_others.contains(manual)))
+    };
     Ok(ids.iter().copied().filter(|id| !is_shared(id)).collect())
 }

@@ -1,10 +1,10 @@
-//! How the rows of this chapter go with their organization.
+//! Statements that erase the rows of this chapter with their organization.
 
 use engine::some_of;
 
 store::statements! {
     /// Manuals.
     MANUALS = some_of!("manual", "organization_id, id");
-    /// Their headings.
+    /// Categories of manuals.
     CATEGORIES = some_of!("manual_category", "organization_id, id");
 }

@@ -1,4 +1,4 @@
-//! searchCoverIcons: Lucide's icons by their names (spec: searchCoverIcons; contract: Covers).
+//! searchCoverIcons: searches Lucide's icons by name (rules: manuals#covers).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,29 +9,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Each icon's name and its tags; see `data/README.md` for their source and licence.
+/// The name and the tags of each icon. `data/README.md` gives their source and licence.
 const CATALOGUE: &str = include_str!("../../data/icons.json");
 
-/// Every name, in alphabetical order. Names are lower case.
+/// All names in alphabetical order. Names are lower case.
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let icons: BTreeMap<&'static str, Vec<&'static str>> = serde_json::from_str(CATALOGUE).unwrap_or_default();
+    let icons: BTreeMap<&'static str, Vec<&'static str>> =
+        serde_json::from_str(CATALOGUE).unwrap_or_default();
     icons.into_keys().collect()
 });
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Names, in alphabetical order, as many as were asked for.
+    /// The names found, in alphabetical order, up to the limit.
     pub items: Vec<&'static str>,
     /// Matches before the limit.
     pub total: usize,
 }
 
-/// The icons whose names contain the query, in either case; every icon without one.
+/// Returns the icons whose names contain the query, ignoring case. Without a query, returns every
+/// icon.
 #[must_use]
 pub fn search(query: Option<&str>, limit: usize) -> Found {
     let wanted = query.unwrap_or_default().to_lowercase();
-    let mut items: Vec<_> = NAMES.iter().copied().filter(|name| name.contains(&wanted)).collect();
+    let mut items: Vec<_> = NAMES
+        .iter()
+        .copied()
+        .filter(|name| name.contains(&wanted))
+        .collect();
     let total = items.len();
     items.truncate(limit);
     Found { items, total }
@@ -44,7 +50,7 @@ struct SearchCoverIcons {
     #[serde(default)]
     #[schemars(length(max = 200))]
     query: Option<String>,
-    /// How many icons at the most; `total` counts all that match.
+    /// Maximum number of icons; `total` counts all that match.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
@@ -66,7 +72,7 @@ struct CoverIcons {
 /// An icon.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CoverIcon {
-    /// What a manual's `iconName` takes.
+    /// Value for a manual's `iconName`.
     name: &'static str,
 }
 
@@ -94,19 +100,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_catalogue_reads_in_order() {
-        assert_eq!(NAMES.len(), CATALOGUE.lines().count() - 2, "a line an icon, between two braces");
+    fn the_icon_catalogue_is_sorted_and_lowercase() {
+        assert_eq!(
+            NAMES.len(),
+            CATALOGUE.lines().count() - 2,
+            "a line an icon, between two braces"
+        );
         assert!(NAMES.is_sorted());
-        let is_lower = |letter: char| letter == '-' || letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        let is_lower =
+            |letter: char| letter == '-' || letter.is_ascii_lowercase() || letter.is_ascii_digit();
         assert!(NAMES.iter().all(|name| name.chars().all(is_lower)));
     }
 
     #[test]
-    fn a_name_is_found_by_any_part_of_it_and_not_by_its_tags() {
-        assert_eq!(search(Some("HOUSE-wi"), 25), Found { items: vec!["house-wifi"], total: 1 });
-        // A tag of `accessibility`.
-        assert_eq!(search(Some("disability"), 25), Found { items: vec![], total: 0 });
-        assert_eq!(search(None, 2), Found { items: NAMES[..2].to_vec(), total: NAMES.len() });
+    fn icons_are_found_by_part_of_their_name_but_not_by_tags() {
+        assert_eq!(
+            search(Some("HOUSE-wi"), 25),
+            Found {
+                items: vec!["house-wifi"],
+                total: 1
+            }
+        );
+        // The query is a tag of `accessibility`. Tags are not searched.
+        assert_eq!(
+            search(Some("disability"), 25),
+            Found {
+                items: vec![],
+                total: 0
+            }
+        );
+        assert_eq!(
+            search(None, 2),
+            Found {
+                items: NAMES[..2].to_vec(),
+                total: NAMES.len()
+            }
+        );
     }
 
     proptest! {

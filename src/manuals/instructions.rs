@@ -1,5 +1,6 @@
-//! listInstructions, deleteInstruction: the steps of a guest's instructions, kept in a contiguous order within their scope. What
-//! an instruction is of decides who sees it and may change it (contract: Limited callers).
+//! listInstructions, deleteInstruction: the steps of a guest's instructions, kept in a contiguous
+//! order within their scope. The scope of an instruction decides who may see and change it (rules:
+//! access#records-of-limited-callers).
 
 use std::collections::HashMap;
 
@@ -16,14 +17,16 @@ use uuid::Uuid;
 
 use super::audited;
 use super::category_operations::Deleted;
-use crate::records::{Kind, Record, basis, list_all, list_of, remove_record, replace_record, typed};
+use crate::records::{
+    Kind, Record, basis, list_all, list_of, remove_record, replace_record, typed,
+};
 use crate::scopes::{Coverage, Target, TargetKind};
 
 store::statements! {
     /// The instructions of a scope, by creation.
     OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = ?2
         order by created_at, id";
-    /// Which of some ids are properties, groups or tags.
+    /// The properties, groups and tags among some ids.
     PLACES = "select kind, id from record
         where organization_id = ?1 and kind in ('property', 'property_group', 'tag') and id = any(?2)";
 }
@@ -34,9 +37,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("List every record of this kind within the caller's reach, by creation")
             .tool(
                 "manuals",
-                "List staff instructions",
-                "Instructions for staff, each for a property, group or tag (`scopeId`). What guests read are manuals: \
-                    `listPortalManuals`.",
+                "List instructions",
+                "Instructions that guests read until the day of arrival, each for a property, group or tag (`scopeId`). What they \
+                    read besides are manuals: `listPortalManuals`.",
             )
             .kept(basis(Kind::Instruction))
             .run(list)
@@ -45,8 +48,8 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("Delete an instruction; those after it in its scope move up")
             .tool(
                 "manuals",
-                "Delete a staff instruction",
-                "Deletes an instruction for staff for good; those after it move up. Find its id with `listInstructions`.",
+                "Delete an instruction",
+                "Deletes an instruction for guests for good; those after it move up. Find its id with `listInstructions`.",
             )
             .audited(Audits::changes(audited::instruction))
             .run(delete),
@@ -66,11 +69,17 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
         return Err(not_found());
     }
     remove_record(context, Kind::Instruction, input.id)?;
-    let scope = data.get("scopeId").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    let scope = data
+        .get("scopeId")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let rows = context.rows(&OF_SCOPE, values![scope])?;
-    let read = |row: &Row| -> Result<(Uuid, Object)> { Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?)) };
+    let read = |row: &Row| -> Result<(Uuid, Object)> {
+        Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))
+    };
     let mut left = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
-    // The platform's numbers may be larger than any integer of a database.
+    // Positions come from the platform and may exceed the integers of a database.
     let position = |data: &Object| data.get("position").and_then(Value::as_f64).unwrap_or(0.0);
     left.sort_by(|(_, one), (_, other)| position(one).total_cmp(&position(other)));
     for (position, (id, mut data)) in left.into_iter().enumerate() {
@@ -82,7 +91,7 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     Ok(Deleted::DONE)
 }
 
-/// Takes away the instructions that a limited caller does not see.
+/// Removes the instructions that a limited caller may not see.
 fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>) -> Result<()> {
     if !context.reach().is_limited() {
         return Ok(());
@@ -99,23 +108,30 @@ fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>)
     Ok(())
 }
 
-/// Whether the caller may change an instruction: what it is of is theirs to write, or is no property, group or tag.
+/// Returns whether the caller may change an instruction. Its scope must be writable for the caller,
+/// or be no property, group or tag.
 fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
     if !context.reach().is_limited() {
         return Ok(true);
     }
-    let scope = instruction.get("scopeId").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    let scope = instruction
+        .get("scopeId")
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse().ok());
     let places = places_of(context, scope.into_iter().collect())?;
     let coverage = Coverage::load(context)?;
-    Ok(places.is_empty() || places.iter().any(|(kind, id)| coverage.is_writable(*kind, *id)))
+    Ok(places.is_empty()
+        || places
+            .iter()
+            .any(|(kind, id)| coverage.is_writable(*kind, *id)))
 }
 
-/// What an instruction is of.
+/// Returns the scope of an instruction.
 fn scope(instruction: &Record) -> Option<Uuid> {
     instruction.field("scopeId")
 }
 
-/// The properties, groups and tags with these ids, which are unique within a kind only.
+/// Returns the properties, groups and tags with these ids. An id is unique only within a kind.
 fn places_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
     let mut places = Vec::new();
     for row in context.rows(&PLACES, values![ids])? {

@@ -1,4 +1,4 @@
-//! A house manual: its fields, and the rules on them together (spec: House manual, createPortalManual, updatePortalManual).
+//! A house manual: its fields, and the rules over several of them (rules: manuals).
 
 use engine::error::{Issue, Reason};
 use engine::field::{Creatable, Field, HttpUrl, HttpUrlOrEmpty, Text200, Text5000, UpTo200};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::rule::{Rule, VisibilityRules};
 
-/// What a manual shows.
+/// Content of a manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayMode {
@@ -21,13 +21,13 @@ pub enum DisplayMode {
     PmsVariable,
 }
 
-/// A manual, as it is stored.
+/// A manual, as stored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Manual {
-    /// What is answered of it.
+    /// The part that is answered.
     pub answered: ManualView,
-    /// Whether the image was made for this manual, and goes when it is replaced.
+    /// Whether the image was made for this manual. Such an image is deleted when it is replaced.
     pub owns_image: bool,
 }
 
@@ -40,23 +40,27 @@ engine::resource! {
 
         /// Internal label used for search, never shown to guests.
         nickname: String = String::new(),
-        /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and ordered by it, and guests never see it.
+        /// Internal label of the manual, 1 to 200 characters and not blank; lists are searched and
+        /// sorted by it, and guests never see it.
         sent as Text200;
 
         /// False hides it from every portal and keeps its assignments.
         is_active: bool = false,
-        /// Whether portals show the manual where it is assigned. `false`, the default, hides it everywhere and keeps its assignments.
+        /// Whether portals show the manual where it is assigned. `false`, the default, hides it
+        /// everywhere and keeps its assignments.
         sent as bool;
 
-        /// The heading it is filed under.
+        /// Category it is filed under.
         manual_category_id: Option<Uuid> = None,
-        /// Id of the category that the manual is filed under (`listPortalManualCategories`); an unknown one is a 404. Null or left out on
-        /// create: none, and guests find it after all headings.
+        /// Id of the category that the manual is filed under (`listPortalManualCategories`); an
+        /// unknown one is a 404. Null or left out on create: none, and guests find it after all
+        /// headings.
         sent as Option<Uuid>;
 
         /// Translation of the guest-facing title.
         title_id: Option<Uuid> = None,
-        /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused unless `displayMode` is `pms_variable`.
+        /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused
+        /// unless `displayMode` is `pms_variable`.
         sent as Option<Uuid>;
 
         /// Translation of the guest-facing body, in Markdown.
@@ -64,21 +68,21 @@ engine::resource! {
         /// Id of a `manual` translation to use as the body. Null unlinks it.
         sent as Option<Uuid>;
 
-        /// What it shows.
+        /// Its content.
         display_mode: DisplayMode = DisplayMode::MultiLingualText,
-        /// What guests see below the title: `multi_lingual_text`, the default, shows the description; `pms_variable` shows the value of a
-        /// custom field and needs `customFieldId`.
+        /// What guests see below the title: `multi_lingual_text`, the default, shows the
+        /// description; `pms_variable` shows the value of a custom field and needs `customFieldId`.
         sent as DisplayMode;
 
         /// The custom field whose value is shown.
         custom_field_id: Option<Uuid> = None,
-        /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required while `displayMode` is `pms_variable`,
-        /// refused otherwise: going back takes null.
+        /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required
+        /// while `displayMode` is `pms_variable`, refused otherwise: going back takes null.
         sent as Option<Uuid>;
 
-        /// A video to go with it.
+        /// A video shown with it.
         video_url: Option<String> = None,
-        /// Address of a video to go with the manual, an absolute http or https URL. Null clears it.
+        /// Address of a video shown with the manual, an absolute http or https URL. Null clears it.
         sent as Option<HttpUrl>;
 
         /// Staff note, never shown to guests.
@@ -86,58 +90,72 @@ engine::resource! {
         /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
         sent as Option<Text5000>;
 
-        /// The cover, where it is an image.
+        /// The cover image, if any.
         image_id: Option<Uuid> = None,
-        /// Id of an image record to use as the cover; an unknown one is a 404. It takes the icon away; null removes the image. On update
-        /// only, and not together with `iconName` or `imageUrl`.
+        /// Id of an image record to use as the cover; an unknown one is a 404. It replaces the
+        /// icon; null removes the image. On update only, and not together with `iconName` or
+        /// `imageUrl`.
         sent as Option<Uuid>, by hand;
 
-        /// The cover, where it is an icon. An unknown name shows as a blank.
+        /// The cover icon, if any. An unknown name shows as a blank.
         icon_name: Option<String> = None,
-        /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an unknown name shows a blank placeholder. It
-        /// takes the image away; null or `""` removes the icon. Not together with an image.
+        /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it; an
+        /// unknown name shows a blank placeholder. It replaces the image; null or `""` removes the
+        /// icon. Not together with an image.
         sent as Option<UpTo200>, by hand;
 
         /// All must hold for a guest to see it; none means always visible.
         visibility_rules: Vec<Rule> = Vec::new(),
-        /// When guests see the manual: all rules must hold for the reservation, at most one of a category. Replaces the whole set; `[]`,
-        /// the default, means always. A rule keeps the fields of its category, others are ignored.
+        /// When guests see the manual: all rules must hold for the reservation, at most one of a
+        /// category. Replaces the whole set; `[]`, the default, means always. A rule keeps the
+        /// fields of its category, others are ignored.
         sent as VisibilityRules, by hand;
 
-        /// When it was made.
+        /// Time of creation.
         created_at: Moment = Moment::default();
 
-        /// When it last changed.
+        /// Time of last change.
         updated_at: Moment = Moment::default();
     }
 
     /// The writable fields of a manual.
     #[schemars(rename = "PortalManual")]
     pub struct ManualFields {
-        /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the background. Required unless `titleId` is
-        /// given or `displayMode` is `pms_variable`; wins over `titleId`. On create only.
+        /// Title that guests read, in plain English, 1 to 200 characters; it is translated in the
+        /// background. Required unless `titleId` is given or `displayMode` is `pms_variable`; wins
+        /// over `titleId`. On create only.
         title: Option<Text200>;
 
-        /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated in the background. Wins over
-        /// `descriptionId`; blank text says nothing. On create only.
+        /// Body that guests read, in English and Markdown, up to 5000 characters; it is translated
+        /// in the background. Wins over `descriptionId`; blank text adds none. On create only.
         description: Option<Text5000>;
 
-        /// Address of the image on the cover, an absolute http or https URL; it is stored as given and not copied. It takes the icon
-        /// away; null or `""` removes the image. Not together with `iconName` or `imageId`.
+        /// Address of the image on the cover, an absolute http or https URL; it is stored as given
+        /// and not copied. It replaces the icon; null or `""` removes the image. Not together with
+        /// `iconName` or `imageId`.
         image_url: Option<HttpUrlOrEmpty>;
 
-        /// Id of the one property that the new manual is assigned to; one out of reach is a 404. Null or left out: none yet, so no guest
-        /// sees it. On create only.
+        /// Id of the one property that the new manual is assigned to; an inaccessible one is a 404.
+        /// Null or left out: none, so no guest sees it. On create only.
         property_id: Option<Uuid>;
     }
 }
 
 impl Manual {
-    /// A manual as it is when nothing but its nickname is given.
+    /// Returns a manual with default values, except its nickname.
     #[must_use]
     pub fn new(id: Uuid, nickname: String, now: Moment) -> Self {
-        let answered = ManualView { id, nickname, created_at: now, updated_at: now, ..ManualView::default() };
-        Self { answered, owns_image: false }
+        let answered = ManualView {
+            id,
+            nickname,
+            created_at: now,
+            updated_at: now,
+            ..ManualView::default()
+        };
+        Self {
+            answered,
+            owns_image: false,
+        }
     }
 }
 
@@ -156,15 +174,15 @@ impl Creatable for ManualFields {
     }
 }
 
-/// What is to become of something that may be there or not.
+/// A change of an optional value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Patch<T> {
-    /// It stays.
+    /// The value stays.
     #[default]
     Keep,
-    /// It goes.
+    /// The value is removed.
     Clear,
-    /// It is this from now on.
+    /// The value is replaced by this one.
     Set(T),
 }
 
@@ -180,82 +198,146 @@ impl<T: PartialEq> Patch<T> {
         matches!(self, Self::Set(_))
     }
 
-    /// The first that sets something, else the first that says anything.
+    /// Combines two changes. The first `Set` wins, and otherwise the first that is not `Keep`.
     fn or(self, other: Self) -> Self {
-        if self.sets() || other == Self::Keep { self } else { other }
+        if self.sets() || other == Self::Keep {
+            self
+        } else {
+            other
+        }
     }
 }
 
-/// What a request says of the cover (spec: updatePortalManual, 4).
+/// The change of the cover in a request (rules: manuals#covers).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cover {
-    /// The image.
+    /// The change of the image.
     pub image: Patch<Image>,
-    /// The name of the icon.
+    /// The change of the icon's name.
     pub icon: Patch<String>,
 }
 
-/// An image to be a cover.
+/// An image for the cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
-    /// At an address; a record is made for it.
+    /// An address. A record is created for it.
     Url(String),
-    /// A record that is there.
+    /// An existing record.
     Record(Uuid),
 }
 
 impl ManualFields {
-    /// What is said of the cover, or what is wrong with it: two covers at once.
+    /// Returns the change of the cover, or the issues of a request with several covers.
     pub fn cover(&self, base: &[&str]) -> Result<Cover, Vec<Issue>> {
-        let url = Patch::of(&self.image_url, |url| (!url.is_empty()).then(|| Image::Url(url.0.clone())));
+        let url = Patch::of(&self.image_url, |url| {
+            (!url.is_empty()).then(|| Image::Url(url.0.clone()))
+        });
         let record = Patch::of(&self.image_id, |id| Some(Image::Record(*id)));
-        let icon = Patch::of(&self.icon_name, |name| (!name.is_empty()).then(|| name.0.clone()));
-        let given = [("imageUrl", url.sets()), ("imageId", record.sets()), ("iconName", icon.sets())];
-        let given: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect();
+        let icon = Patch::of(&self.icon_name, |name| {
+            (!name.is_empty()).then(|| name.0.clone())
+        });
+        let given = [
+            ("imageUrl", url.sets()),
+            ("imageId", record.sets()),
+            ("iconName", icon.sets()),
+        ];
+        let given: Vec<&str> = given
+            .into_iter()
+            .filter(|(_, is_given)| *is_given)
+            .map(|(field, _)| field)
+            .collect();
         if given.len() > 1 {
             let issue = |field: &&str| {
-                Issue::new(&[base, &[*field]].concat(), Reason::rule("one_cover", "a manual has one cover: an image or an icon"))
+                Issue::new(
+                    &[base, &[*field]].concat(),
+                    Reason::rule(
+                        "one_cover",
+                        "must be the only cover sent: a manual has an image or an icon",
+                    ),
+                )
             };
             return Err(given.iter().map(issue).collect());
         }
         let image = url.or(record);
-        // Setting one sort of cover takes the other away.
+        // Setting one kind of cover removes the other.
         Ok(match (image.sets(), icon.sets()) {
-            (true, _) => Cover { image, icon: Patch::Clear },
-            (_, true) => Cover { image: Patch::Clear, icon },
+            (true, _) => Cover {
+                image,
+                icon: Patch::Clear,
+            },
+            (_, true) => Cover {
+                image: Patch::Clear,
+                icon,
+            },
             _ => Cover { image, icon },
         })
     }
 
-    /// The visibility rules that are sent, or what is wrong with several fields of them.
+    /// Returns the sent visibility rules, or the issues that concern several of their fields.
     pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<Rule>>, Vec<Issue>> {
-        self.visibility_rules.sent().cloned().map(|rules| rules.into_rules(base)).transpose()
+        self.visibility_rules
+            .sent()
+            .cloned()
+            .map(|rules| rules.into_rules(base))
+            .transpose()
     }
 }
 
-/// The rules over several fields of a manual, held against the manual as it will be; `has_title` says whether it will have
-/// one, and `title_field` which field gives it.
+/// Checks the rules over several fields of a manual in its new state. `has_title` says whether it
+/// has a title then, and `title_field` names the field that gives it.
 #[must_use]
-pub fn issues(manual: &ManualView, has_title: bool, title_field: &str, base: &[&str]) -> Vec<Issue> {
+pub fn issues(
+    manual: &ManualView,
+    has_title: bool,
+    title_field: &str,
+    base: &[&str],
+) -> Vec<Issue> {
     let issue = |field: &str, reason: Reason| Issue::new(&[base, &[field]].concat(), reason);
     let is_variable = manual.display_mode == DisplayMode::PmsVariable;
     let mut issues = Vec::new();
     if is_variable && manual.custom_field_id.is_none() {
-        issues.push(issue("customFieldId", Reason::rule("needs_custom_field", "pms_variable needs a custom field")));
+        issues.push(issue(
+            "customFieldId",
+            Reason::rule(
+                "needs_custom_field",
+                "is required for displayMode pms_variable",
+            ),
+        ));
     }
     if !is_variable && manual.custom_field_id.is_some() {
-        issues.push(issue("customFieldId", Reason::rule("no_custom_field", "only pms_variable has a custom field")));
+        issues.push(issue(
+            "customFieldId",
+            Reason::rule(
+                "no_custom_field",
+                "must be null unless displayMode is pms_variable",
+            ),
+        ));
     }
     if !is_variable && !has_title {
-        issues.push(issue(title_field, Reason::rule("needs_title", "is required unless displayMode is pms_variable")));
+        issues.push(issue(
+            title_field,
+            Reason::rule(
+                "needs_title",
+                "is required unless displayMode is pms_variable",
+            ),
+        ));
     }
     issues
 }
 
 fn example() -> ManualView {
     let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
-    let manual = Manual::new(id, "Wi-Fi".into(), Moment(Timestamp::constant(1_795_253_400, 0)));
-    ManualView { is_active: true, title_id: Some(id), icon_name: Some("wifi".into()), ..manual.answered }
+    let manual = Manual::new(
+        id,
+        "Wi-Fi".into(),
+        Moment(Timestamp::constant(1_795_253_400, 0)),
+    );
+    ManualView {
+        is_active: true,
+        title_id: Some(id),
+        icon_name: Some("wifi".into()),
+        ..manual.answered
+    }
 }
 
 #[cfg(test)]
@@ -273,34 +355,63 @@ mod tests {
         let url = || Set(Image::Url("https://a.example/1.jpg".into()));
         for (body, image, icon) in [
             (json!({}), Keep, Keep),
-            (json!({ "imageUrl": "https://a.example/1.jpg" }), url(), Clear),
-            (json!({ "imageUrl": "https://a.example/1.jpg", "iconName": "" }), url(), Clear),
-            (json!({ "imageUrl": "https://a.example/1.jpg", "imageId": null }), url(), Clear),
+            (
+                json!({ "imageUrl": "https://a.example/1.jpg" }),
+                url(),
+                Clear,
+            ),
+            (
+                json!({ "imageUrl": "https://a.example/1.jpg", "iconName": "" }),
+                url(),
+                Clear,
+            ),
+            (
+                json!({ "imageUrl": "https://a.example/1.jpg", "imageId": null }),
+                url(),
+                Clear,
+            ),
             (json!({ "imageId": id }), Set(Image::Record(id)), Clear),
-            (json!({ "imageId": id, "imageUrl": "" }), Set(Image::Record(id)), Clear),
+            (
+                json!({ "imageId": id, "imageUrl": "" }),
+                Set(Image::Record(id)),
+                Clear,
+            ),
             (json!({ "iconName": "wifi" }), Clear, Set("wifi".to_owned())),
-            (json!({ "iconName": "wifi", "imageUrl": null }), Clear, Set("wifi".to_owned())),
+            (
+                json!({ "iconName": "wifi", "imageUrl": null }),
+                Clear,
+                Set("wifi".to_owned()),
+            ),
             (json!({ "imageUrl": null }), Clear, Keep),
             (json!({ "imageUrl": "" }), Clear, Keep),
             (json!({ "imageId": null }), Clear, Keep),
             (json!({ "iconName": null }), Keep, Clear),
             (json!({ "iconName": "" }), Keep, Clear),
         ] {
-            assert_eq!(fields(body.clone()).cover(&[]), Ok(Cover { image, icon }), "{body}");
+            assert_eq!(
+                fields(body.clone()).cover(&[]),
+                Ok(Cover { image, icon }),
+                "{body}"
+            );
         }
         for body in [
             json!({ "imageUrl": "https://a.example/1.jpg", "iconName": "wifi" }),
             json!({ "imageUrl": "https://a.example/1.jpg", "imageId": id }),
             json!({ "imageId": id, "iconName": "wifi" }),
         ] {
-            assert_eq!(fields(body.clone()).cover(&["data"]).unwrap_err().len(), 2, "{body}");
+            assert_eq!(
+                fields(body.clone()).cover(&["data"]).unwrap_err().len(),
+                2,
+                "{body}"
+            );
         }
     }
 
     #[test]
-    fn what_is_shown_is_a_text_or_a_custom_field() {
+    fn a_manual_shows_either_texts_or_a_custom_field() {
         let id = Some(Uuid::from_u128(7));
-        // Variable, custom field, title → fields at fault.
+        // Whether it is variable, its custom field, whether it has a title → the fields with
+        // issues.
         for (is_variable, custom_field_id, has_title, expected) in [
             (false, None, true, &[][..]),
             (false, None, false, &["titleId"][..]),
@@ -309,12 +420,26 @@ mod tests {
             (true, id, false, &[][..]),
             (true, id, true, &[][..]),
         ] {
-            let display_mode = if is_variable { DisplayMode::PmsVariable } else { DisplayMode::MultiLingualText };
-            let manual = ManualView { display_mode, custom_field_id, ..example() };
+            let display_mode = if is_variable {
+                DisplayMode::PmsVariable
+            } else {
+                DisplayMode::MultiLingualText
+            };
+            let manual = ManualView {
+                display_mode,
+                custom_field_id,
+                ..example()
+            };
             let found = issues(&manual, has_title, "titleId", &[]);
             assert_eq!(
-                found.iter().map(|issue| issue.path[0].clone()).collect::<Vec<_>>(),
-                expected.iter().map(|field| (*field).into()).collect::<Vec<_>>()
+                found
+                    .iter()
+                    .map(|issue| issue.path[0].clone())
+                    .collect::<Vec<_>>(),
+                expected
+                    .iter()
+                    .map(|field| (*field).into())
+                    .collect::<Vec<_>>()
             );
         }
     }

@@ -1,4 +1,5 @@
-//! listPortalManuals, listPortalManualsByProperty, getPortalManual, createPortalManual, updatePortalManual.
+//! listPortalManuals, listPortalManualsByProperty, getPortalManual, createPortalManual,
+//! updatePortalManual.
 
 use std::collections::HashSet;
 
@@ -19,6 +20,7 @@ use super::manual::{Cover, Image, Manual, ManualFields, ManualView, Patch, issue
 use super::records::{self, Covered};
 use super::texts::{DESCRIPTION, TITLE};
 use super::{audited, categories, visible};
+use crate::markdown;
 use crate::records::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::{self, ENGLISH, Link, SourceTable};
@@ -26,11 +28,12 @@ use crate::translations::{self, ENGLISH, Link, SourceTable};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListManuals {
-    /// Part of the nickname, in either case, up to 200 characters. Titles that guests see are not searched.
+    /// Part of the nickname, in either case, up to 200 characters. Titles that guests see are not
+    /// searched.
     #[serde(default)]
     search: Option<UpTo200>,
-    /// Only manuals assigned directly to any of these properties; one that reaches a property by a group or tag does not count. With other
-    /// filters, all must hold.
+    /// Only manuals assigned directly to any of these properties; manuals assigned by a group or
+    /// tag do not count. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
@@ -47,29 +50,29 @@ struct ListManuals {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfProperty {
-    /// Id of the property whose manuals are listed, those of its group and tags included.
+    /// Id of the property whose manuals are listed, with those of its group and tags.
     property_id: Uuid,
 }
 
-/// A row of the list.
+/// Item of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualRow", transform = exemplify_row)]
 struct ManualRow {
     #[serde(flatten)]
     manual: ManualView,
-    /// The cover's address, as it was given.
+    /// The cover's address, as given.
     image_url: Option<String>,
 }
 
-/// A row of the list of one property.
+/// Item of the list of one property.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualOfProperty", transform = exemplify_placed)]
 struct PlacedRow {
     #[serde(flatten)]
     row: ManualRow,
-    /// The assignment's position; none comes last.
+    /// The assignment's position; null comes last.
     sort_order: Option<i64>,
 }
 
@@ -78,13 +81,23 @@ fn exemplify_row(schema: &mut Schema) {
 }
 
 fn exemplify_placed(schema: &mut Schema) {
-    add_to_example(schema, &[("imageUrl", Value::Null), ("sortOrder", Value::Null)]);
+    add_to_example(
+        schema,
+        &[("imageUrl", Value::Null), ("sortOrder", Value::Null)],
+    );
 }
 
 fn add_to_example(schema: &mut Schema, fields: &[(&str, Value)]) {
-    let example = schema.get_mut("examples").and_then(|examples| examples.get_mut(0)).and_then(Value::as_object_mut);
+    let example = schema
+        .get_mut("examples")
+        .and_then(|examples| examples.get_mut(0))
+        .and_then(Value::as_object_mut);
     if let Some(example) = example {
-        example.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        example.extend(
+            fields
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone())),
+        );
     }
 }
 
@@ -147,14 +160,16 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
             .audited(Audits::changes(audited::manual))
-            .foresees_its_thing(records::foreseen)
             .run(update),
     ]
 }
 
 impl From<Covered> for ManualRow {
     fn from(covered: Covered) -> Self {
-        Self { manual: covered.manual.answered, image_url: covered.image_url }
+        Self {
+            manual: covered.manual.answered,
+            image_url: covered.image_url,
+        }
     }
 }
 
@@ -164,8 +179,10 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         (TargetKind::PropertyGroup, input.property_group_ids),
         (TargetKind::Tag, input.tag_ids),
     ];
-    let filters: Vec<Vec<Target>> =
-        filters.into_iter().filter_map(|(kind, ids)| ids.map(|ids| ids.into_iter().map(|id| (kind, id)).collect())).collect();
+    let filters: Vec<Vec<Target>> = filters
+        .into_iter()
+        .filter_map(|(kind, ids)| ids.map(|ids| ids.into_iter().map(|id| (kind, id)).collect()))
+        .collect();
     let mut rows = records::all(context)?;
     if let Some(search) = input.search {
         let wanted = case_folded(&search);
@@ -174,38 +191,77 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
     if !filters.is_empty() {
         let coverage = Coverage::load(context)?;
         for filter in filters {
-            let seen: Vec<Target> = filter.into_iter().filter(|(kind, id)| coverage.is_visible(*kind, *id)).collect();
-            let found: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &seen)?.into_iter().map(|(id, _)| id).collect();
+            let seen: Vec<Target> = filter
+                .into_iter()
+                .filter(|(kind, id)| coverage.is_visible(*kind, *id))
+                .collect();
+            let found: HashSet<Uuid> = scopes::reaching(context, EntityType::Manual, &seen)?
+                .into_iter()
+                .map(|(id, _)| id)
+                .collect();
             rows.retain(|row| found.contains(&row.manual.answered.id));
         }
     }
     let visible = visible::visible_ids(context, rows.iter().map(|row| row.manual.answered.id))?;
-    Ok(rows.into_iter().filter(|row| visible.contains(&row.manual.answered.id)).map(ManualRow::from).collect())
+    Ok(rows
+        .into_iter()
+        .filter(|row| visible.contains(&row.manual.answered.id))
+        .map(ManualRow::from)
+        .collect())
 }
 
-/// The row of the list; 404 for a manual that the list does not have for this caller.
+/// Returns the list item of a manual, or 404 if the caller's list does not contain it.
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
     visible::check_exists(context, input.id)?;
     let found = records::among(context, vec![input.id])?;
-    found.into_iter().next().map(ManualRow::from).ok_or_else(|| Error::not_found("Manual"))
+    found
+        .into_iter()
+        .next()
+        .map(ManualRow::from)
+        .ok_or_else(|| Error::not_found("Manual"))
 }
 
-/// 404 for a property that is not there; for a limited caller an empty list, whether it is there or not.
+/// Fails with 404 for an unknown property. A limited caller gets an empty list instead, so that the
+/// answer does not reveal whether the property exists.
 fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<Vec<PlacedRow>> {
     let id = input.property_id;
-    let property: Option<Property> = if context.reach().covers(id) { typed(context, Kind::Property, id)? } else { None };
-    let Some(property) = property else {
-        return if context.reach().is_limited() { Ok(Vec::new()) } else { Err(Error::not_found("Property")) };
+    let property: Option<Property> = if context.reach().covers(id) {
+        typed(context, Kind::Property, id)?
+    } else {
+        None
     };
-    let group = property.property_group_id.map(|id| (TargetKind::PropertyGroup, id));
-    let tags = property.tag_ids.unwrap_or_default().into_iter().map(|id| (TargetKind::Tag, id));
-    let targets: Vec<Target> = [(TargetKind::Property, id)].into_iter().chain(group).chain(tags).collect();
+    let Some(property) = property else {
+        return if context.reach().is_limited() {
+            Ok(Vec::new())
+        } else {
+            Err(Error::not_found("Property"))
+        };
+    };
+    let group = property
+        .property_group_id
+        .map(|id| (TargetKind::PropertyGroup, id));
+    let tags = property
+        .tag_ids
+        .unwrap_or_default()
+        .into_iter()
+        .map(|id| (TargetKind::Tag, id));
+    let targets: Vec<Target> = [(TargetKind::Property, id)]
+        .into_iter()
+        .chain(group)
+        .chain(tags)
+        .collect();
     let reaching = scopes::reaching_ids(context, EntityType::Manual, &targets)?;
     let rows = records::among(context, reaching)?;
-    Ok(rows.into_iter().map(|covered| PlacedRow { row: covered.into(), sort_order: None }).collect())
+    Ok(rows
+        .into_iter()
+        .map(|covered| PlacedRow {
+            row: covered.into(),
+            sort_order: None,
+        })
+        .collect())
 }
 
-/// The rules over what is sent of a new manual.
+/// Checks the rules on the fields of a new manual.
 fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let (mut sent, mut merged) = (Vec::new(), Vec::new());
     take(fields.rules(&[]), &mut sent);
@@ -213,14 +269,23 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = ManualView::default();
     fields.apply(&mut manual);
-    // What is shown hangs on all three, so nothing is said of it while one of them is wrong.
-    if !["titleId", "displayMode", "customFieldId"].iter().any(|field| wrong.contains(field)) {
-        merged.extend(issues(&manual, has_title || manual.title_id.is_some(), "title", &[]));
+    // The rules on the content depend on all three fields, so they are skipped while one of these
+    // fields is wrong.
+    if !["titleId", "displayMode", "customFieldId"]
+        .iter()
+        .any(|field| wrong.contains(field))
+    {
+        merged.extend(issues(
+            &manual,
+            has_title || manual.title_id.is_some(),
+            "title",
+            &[],
+        ));
     }
     Findings { sent, merged }
 }
 
-/// The rules over what is sent to change a manual, as far as they hang on nothing stored.
+/// Checks the rules on the fields of a change, as far as they do not depend on stored fields.
 fn rules_of_change(fields: &ManualFields) -> Findings {
     let mut merged = Vec::new();
     take(fields.rules(&["data"]), &mut merged);
@@ -234,11 +299,22 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     if let Some(id) = property
         && !(context.reach().covers(id) && exists(context, Kind::Property, id)?)
     {
-        return Err(Error::not_found("Property"));
+        return Err(Error::not_found("Property").of(id));
     }
-    let title = fields.title.sent().and_then(Option::as_ref).map(|title| title.0.clone());
+    let title = fields
+        .title
+        .sent()
+        .and_then(Option::as_ref)
+        .map(|title| title.0.clone());
     let description = sent_text(&fields.description);
-    let mut broken = check_references(context, &fields, None, title.is_some(), description.is_some(), &[])?;
+    let mut broken = check_references(
+        context,
+        &fields,
+        None,
+        title.is_some(),
+        description.is_some(),
+        &[],
+    )?;
 
     let mut manual = Manual::new(context.new_id(), String::new(), Moment(context.now()));
     let cover = take(fields.cover(&[]), &mut broken);
@@ -250,16 +326,35 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
         return Err(Error::issues(broken));
     }
     if let Some(title) = title {
-        manual.answered.title_id = Some(translations::create(context, SourceTable::Manual, ENGLISH, &title)?);
+        translations::check_placeholders(context, &["title"], &title)?;
+        manual.answered.title_id = Some(translations::create(
+            context,
+            SourceTable::Manual,
+            ENGLISH,
+            &title,
+        )?);
     }
     if let Some(description) = description {
-        manual.answered.description_id = Some(translations::create(context, SourceTable::Manual, ENGLISH, &description)?);
+        translations::check_placeholders(context, &["description"], &description)?;
+        warn_of_dropped(context, "description", &description);
+        manual.answered.description_id = Some(translations::create(
+            context,
+            SourceTable::Manual,
+            ENGLISH,
+            &description,
+        )?);
     }
     manual.answered.visibility_rules = rules.unwrap_or_default();
     set_cover(context, &mut manual, cover)?;
     records::save(context, None, &manual)?;
     if let Some(property) = property {
-        scopes::add(context, EntityType::Manual, manual.answered.id, TargetKind::Property, &[property])?;
+        scopes::add(
+            context,
+            EntityType::Manual,
+            manual.answered.id,
+            TargetKind::Property,
+            &[property],
+        )?;
     }
     Ok(manual.answered)
 }
@@ -268,14 +363,25 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let before = visible::check_writable(context, input.id)?;
     let fields = input.data;
     let base = &["data"];
-    let mut broken = check_references(context, &fields, Some(&before.answered), false, false, base)?;
+    let mut broken =
+        check_references(context, &fields, Some(&before.answered), false, false, base)?;
     let mut manual = before.clone();
     let cover = take(fields.cover(base), &mut broken);
     let rules = take(fields.rules(base), &mut broken);
     fields.apply(&mut manual.answered);
-    // What was broken before, by a record that is gone, does not stand in the way of another change.
-    let stale = issues(&before.answered, before.answered.title_id.is_some(), "titleId", base);
-    let found = issues(&manual.answered, manual.answered.title_id.is_some(), "titleId", base);
+    // An issue that existed before, because a record was deleted, must not prevent another change.
+    let stale = issues(
+        &before.answered,
+        before.answered.title_id.is_some(),
+        "titleId",
+        base,
+    );
+    let found = issues(
+        &manual.answered,
+        manual.answered.title_id.is_some(),
+        "titleId",
+        base,
+    );
     broken.extend(found.into_iter().filter(|issue| !stale.contains(issue)));
     if !broken.is_empty() {
         return Err(Error::issues(broken));
@@ -284,6 +390,9 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
         manual.answered.visibility_rules = rules;
     }
     set_cover(context, &mut manual, cover)?;
+    if manual.answered.description_id != before.answered.description_id {
+        warn_of_linked(context, manual.answered.description_id)?;
+    }
     if manual != before {
         manual.answered.updated_at = before.answered.updated_at.advanced_to(context.now());
         records::save(context, Some(&before), &manual)?;
@@ -291,13 +400,39 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     Ok(manual.answered)
 }
 
-/// A text that was sent and is not blank.
-fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
-    field.sent().and_then(Option::as_ref).map(|text| text.0.clone()).filter(|text| !text.trim().is_empty())
+/// Warns of the parts of a description that guests do not see (rules:
+/// manuals#texts-as-hosts-write-them).
+fn warn_of_dropped(context: &mut Context<'_, '_>, field: &'static str, description: &str) {
+    if let Some(warning) = markdown::warning(description) {
+        context.warn(field, warning);
+    }
 }
 
-/// 404 for what is referred to and is not there; the issues of what is there and of another sort. Where a text is sent, the
-/// id beside it is not looked at.
+/// Warns of the parts of a linked description that guests do not see, in any of its languages.
+fn warn_of_linked(context: &mut Context<'_, '_>, description: Option<Uuid>) -> Result<()> {
+    let Some(id) = description else { return Ok(()) };
+    let mut versions = translations::versions(context, id)?;
+    versions.sort_by_key(|(language, _)| language != ENGLISH);
+    let warning = versions
+        .iter()
+        .find_map(|(_, text)| markdown::warning(text));
+    if let Some(warning) = warning {
+        context.warn(DESCRIPTION, warning);
+    }
+    Ok(())
+}
+
+/// Returns a text that was sent and is not blank.
+fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
+    field
+        .sent()
+        .and_then(Option::as_ref)
+        .map(|text| text.0.clone())
+        .filter(|text| !engine::typed::is_blank(text))
+}
+
+/// Checks the references. Fails with 404 if a referenced object does not exist, and returns issues
+/// for objects of the wrong kind. If a text is sent, the id for the same field is ignored.
 fn check_references(
     context: &mut Context<'_, '_>,
     fields: &ManualFields,
@@ -308,26 +443,49 @@ fn check_references(
 ) -> Result<Vec<Issue>> {
     let sent = |field: &Field<Option<Uuid>>| field.sent().copied().flatten();
     if let Some(id) = sent(&fields.manual_category_id) {
-        categories::find(context, id)?.ok_or_else(|| Error::not_found("Manual category"))?;
+        categories::find(context, id)?.ok_or_else(|| Error::not_found("Manual category").of(id))?;
     }
-    for (kind, id) in [(Kind::CustomField, sent(&fields.custom_field_id)), (Kind::Image, sent(&fields.image_id))] {
+    for (kind, id) in [
+        (Kind::CustomField, sent(&fields.custom_field_id)),
+        (Kind::Image, sent(&fields.image_id)),
+    ] {
         if let Some(id) = id
             && !exists(context, kind, id)?
         {
-            return Err(Error::not_found(&kind.label()));
+            return Err(Error::not_found(&kind.label()).of(id));
         }
     }
     let linked = |field, id: Option<Uuid>, before: Option<Uuid>| {
-        let path = [base, &[field]].concat().into_iter().map(PathSegment::from).collect();
-        id.map(|id| Link { path, id, source: SourceTable::Manual, field, is_kept: before == Some(id) })
+        let path = [base, &[field]]
+            .concat()
+            .into_iter()
+            .map(PathSegment::from)
+            .collect();
+        id.map(|id| Link {
+            path,
+            id,
+            source: SourceTable::Manual,
+            field,
+            is_kept: before == Some(id),
+        })
     };
-    let title = linked(TITLE, sent(&fields.title_id).filter(|_| !has_title), before.and_then(|before| before.title_id));
-    let description =
-        linked(DESCRIPTION, sent(&fields.description_id).filter(|_| !has_description), before.and_then(|before| before.description_id));
-    translations::wrong_links(context, &title.into_iter().chain(description).collect::<Vec<_>>())
+    let title = linked(
+        TITLE,
+        sent(&fields.title_id).filter(|_| !has_title),
+        before.and_then(|before| before.title_id),
+    );
+    let description = linked(
+        DESCRIPTION,
+        sent(&fields.description_id).filter(|_| !has_description),
+        before.and_then(|before| before.description_id),
+    );
+    translations::wrong_links(
+        context,
+        &title.into_iter().chain(description).collect::<Vec<_>>(),
+    )
 }
 
-/// What is said, or else nothing, and what is wrong with it among all that is.
+/// Returns the value, or adds its issues to `broken` and returns the default.
 fn take<T: Default>(said: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
     said.unwrap_or_else(|issues| {
         broken.extend(issues);
@@ -335,7 +493,7 @@ fn take<T: Default>(said: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
     })
 }
 
-/// Puts a cover in place. An image that was made for the manual goes when it is replaced.
+/// Sets the cover. An image that was made for the manual is deleted when it is replaced.
 fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -> Result<()> {
     match cover.icon {
         Patch::Keep => {}
@@ -345,15 +503,24 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
     let (image_id, owns_image) = match cover.image {
         Patch::Keep => return Ok(()),
         Patch::Clear => (None, false),
-        Patch::Set(Image::Record(id)) => (Some(id), manual.owns_image && manual.answered.image_id == Some(id)),
+        Patch::Set(Image::Record(id)) => (
+            Some(id),
+            manual.owns_image && manual.answered.image_id == Some(id),
+        ),
         Patch::Set(Image::Url(url)) if shows(context, manual, &url)? => return Ok(()),
         Patch::Set(Image::Url(url)) => {
             let id = context.new_id();
-            save_record(context, Kind::Image, id, Object::from_iter([("url".to_owned(), Value::from(url))]))?;
+            save_record(
+                context,
+                Kind::Image,
+                id,
+                Object::from_iter([("url".to_owned(), Value::from(url))]),
+            )?;
             (Some(id), true)
         }
     };
-    let previous = std::mem::replace(&mut manual.answered.image_id, image_id).filter(|previous| Some(*previous) != image_id);
+    let previous = std::mem::replace(&mut manual.answered.image_id, image_id)
+        .filter(|previous| Some(*previous) != image_id);
     if let Some(previous) = previous
         && manual.owns_image
         && !is_used_elsewhere(context, previous, manual.answered.id)?
@@ -364,13 +531,17 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
     Ok(())
 }
 
-/// Whether the cover is an image made for the manual from this very address.
+/// Returns whether the cover is an image made for this manual from exactly this address.
 fn shows(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bool> {
-    let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else { return Ok(false) };
+    let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else {
+        return Ok(false);
+    };
     let image = typed::<Object>(context, Kind::Image, id)?;
     Ok(image.is_some_and(|image| image.get("url").and_then(Value::as_str) == Some(url)))
 }
 
 fn is_used_elsewhere(context: &mut Context<'_, '_>, image: Uuid, manual: Uuid) -> Result<bool> {
-    Ok(linked_from(context, Kind::Image, image)?.iter().any(|(_, user)| *user != manual))
+    Ok(linked_from(context, Kind::Image, image)?
+        .iter()
+        .any(|(_, user)| *user != manual))
 }

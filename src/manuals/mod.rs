@@ -1,4 +1,4 @@
-//! House manuals: what guests read, filed under headings (spec: House manual, Manual category).
+//! House manuals: texts for guests, filed under categories (rules: manuals; categories).
 
 mod audited;
 mod categories;
@@ -27,12 +27,12 @@ pub(crate) use categories::{Category, in_order as categories_in_order};
 pub use manual::{DisplayMode, ManualView};
 pub use photos::StockPhotos;
 pub(crate) use records::{Covered, all, among};
-pub use rule::{Rule, VisibilityRules};
+pub use rule::{Rule, VisibilityRules, seasons_are_over};
 pub use upcoming::{changes_at, shown_from};
 pub use visibility::{StayFacts, Visibility, decide};
 pub(crate) use visible::visible_ids;
 
-/// House manuals.
+/// The chapter of the house manuals.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
         [
@@ -46,21 +46,48 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         .flatten()
         .collect()
     },
-    statements: || [categories::STATEMENTS, instructions::STATEMENTS, records::STATEMENTS].concat(),
+    statements: || {
+        [
+            categories::STATEMENTS,
+            instructions::STATEMENTS,
+            records::STATEMENTS,
+        ]
+        .concat()
+    },
     erased: erased::STATEMENTS,
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::ManualTexts);
         lists.add::<&'static dyn Shows>(&texts::CategoryTitles);
-        lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
+        lists.add(Linking {
+            filed_as: records::LINKED_AS,
+            forget: records::forget_records,
+        });
         let needs = Some(Permission::ModifyGuides);
-        lists.add(Assignable { entity_type: EntityType::Manual, check: visible::check_exists, name: records::name, needs });
+        lists.add(Assignable {
+            entity_type: EntityType::Manual,
+            check: visible::check_exists,
+            name: records::name,
+            needs,
+        });
     },
     subjects: &[
-        ("portal-manuals", "House manuals: what guests read, with the rules that say when it is shown."),
-        ("portal-manual-categories", "Headings that manuals stand under."),
+        (
+            "portal-manuals",
+            "House manuals: what guests read, with the rules that say when it is shown.",
+        ),
+        (
+            "portal-manual-categories",
+            "Headings that manuals stand under.",
+        ),
         ("cover-icons", "Icons for the covers of manuals."),
-        ("stock-photos", "Photos for the covers of manuals, from a provider."),
-        ("instructions", "Instructions that the platform pushes for properties, groups and tags."),
+        (
+            "stock-photos",
+            "Photos for the covers of manuals, from a provider.",
+        ),
+        (
+            "instructions",
+            "Instructions that the platform pushes for properties, groups and tags.",
+        ),
     ],
     ..Chapter::new("manuals")
 };

@@ -1,9 +1,9 @@
-//! searchStockPhotos: an Unsplash-compatible `GET /search/photos` (spec: searchStockPhotos; contract: Commands, Covers).
+//! searchStockPhotos: calls an Unsplash-compatible `GET /search/photos` (rules: manuals#covers, 6).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::error::{Error, Kind, Reason, Result, innermost};
+use engine::error::{Error, Reason, Result, innermost};
 use engine::field::Text200;
 use engine::kit::Kit;
 use engine::operation::{Needs, Operation};
@@ -16,20 +16,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-/// How long the provider may take in all, from the connection to the last byte of the answer.
+/// Deadline of a search, from the connection to the last byte of the answer.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// 4 MiB: the greatest answer that is read.
+/// Maximum size of an answer, 4 MiB.
 const ANSWER_LIMIT: usize = 4 << 20;
-/// How the service introduces itself to the provider.
+/// The service's user agent in requests to the provider.
 const USER_AGENT: &str = "Vestibule-Photos/1";
 
-/// A provider of photos out there.
+/// A client of the photo provider.
 pub struct StockPhotos {
     client: Client,
     endpoint: Url,
 }
 
-/// What of the provider's answer is read.
+/// The part of the provider's answer that is read.
 #[derive(Deserialize)]
 struct Page {
     total: u64,
@@ -65,13 +65,13 @@ struct Links {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SearchStockPhotos {
-    /// What the photos are to show, in a few words.
+    /// What the photos show, in a few words.
     query: Text200,
-    /// How many photos a page has at the most.
+    /// Maximum number of photos a page.
     #[serde(default = "default_per_page")]
     #[schemars(range(min = 1, max = 30))]
     per_page: u32,
-    /// Which page of the photos found, counted from 1.
+    /// Page of the photos found, counted from 1.
     #[serde(default = "default_page")]
     #[schemars(range(min = 1, max = 100))]
     page: u32,
@@ -106,7 +106,7 @@ struct FoundPhotos {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StockPhoto {
-    /// What a manual's `imageUrl` takes.
+    /// Value for a manual's `imageUrl`.
     image_url: String,
     thumbnail_url: String,
     description: Option<String>,
@@ -116,26 +116,43 @@ struct StockPhoto {
 
 impl From<Page> for FoundPhotos {
     fn from(page: Page) -> Self {
-        let items = page.results.into_iter().map(|Photo { description, alt_description, urls, user }| StockPhoto {
-            image_url: urls.regular,
-            thumbnail_url: urls.small,
-            description: description.or(alt_description),
-            photographer_name: user.name,
-            photographer_url: user.links.html,
-        });
-        Self { items: items.collect(), total: page.total, total_pages: page.total_pages }
+        let items = page.results.into_iter().map(
+            |Photo {
+                 description,
+                 alt_description,
+                 urls,
+                 user,
+             }| StockPhoto {
+                image_url: urls.regular,
+                thumbnail_url: urls.small,
+                description: description.or(alt_description),
+                photographer_name: user.name,
+                photographer_url: user.links.html,
+            },
+        );
+        Self {
+            items: items.collect(),
+            total: page.total,
+            total_pages: page.total_pages,
+        }
     }
 }
 
 impl StockPhotos {
-    /// The provider at a base address without a slash at its end.
+    /// Makes a client for the provider at a base address without a slash at its end.
     pub fn new(url: &str, key: Option<&str>) -> Result<Self, String> {
-        let endpoint = Url::parse(&format!("{url}/search/photos")).map_err(|error| format!("stock photos cannot be searched: {error}"))?;
+        let endpoint = Url::parse(&format!("{url}/search/photos"))
+            .map_err(|error| format!("the address for stock photos is not valid: {error}"))?;
         let mut headers = HeaderMap::new();
-        headers.insert(HeaderName::from_static("accept-version"), HeaderValue::from_static("v1"));
+        headers.insert(
+            HeaderName::from_static("accept-version"),
+            HeaderValue::from_static("v1"),
+        );
         if let Some(key) = key.filter(|key| !key.is_empty()) {
             let value = HeaderValue::from_str(&format!("Client-ID {key}"));
-            let mut value = value.map_err(|_| "stock photos cannot be searched: the key holds what no header may".to_owned())?;
+            let mut value = value.map_err(|_| {
+                "the key for stock photos has characters that a header cannot contain".to_owned()
+            })?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -143,11 +160,16 @@ impl StockPhotos {
             .user_agent(USER_AGENT)
             .default_headers(headers)
             .timeout(DEADLINE)
-            // The key is for this address and no other.
+            // Redirects are off, so that the key is sent only to this address.
             .redirect(Policy::none())
             .no_proxy()
             .build()
-            .map_err(|error| format!("stock photos cannot be searched: {}", innermost(&error)))?;
+            .map_err(|error| {
+                format!(
+                    "cannot create the client for stock photos: {}",
+                    innermost(&error)
+                )
+            })?;
         Ok(Self { client, endpoint })
     }
 
@@ -157,10 +179,14 @@ impl StockPhotos {
             .append_pair("query", &wanted.query)
             .append_pair("page", &wanted.page.to_string())
             .append_pair("per_page", &wanted.per_page.to_string());
-        self.fetch(url).await.map(FoundPhotos::from).map_err(Error::provider)
+        self.fetch(url)
+            .await
+            .map(FoundPhotos::from)
+            .map_err(Error::provider)
     }
 
-    /// What the provider answers, or why that is nothing, for the log: neither the key nor the query is in it.
+    /// Returns the provider's answer, or the cause of the failure for the log. The cause contains
+    /// neither the key nor the query.
     async fn fetch(&self, url: Url) -> Result<Page, String> {
         let mut response = self.client.get(url).send().await.map_err(reason)?;
         if !response.status().is_success() {
@@ -173,16 +199,26 @@ impl StockPhotos {
             }
             body.extend_from_slice(&chunk);
         }
-        // An error in full would quote the answer, which may quote the request.
-        serde_json::from_slice(&body).map_err(|error| format!("the answer does not read at {}:{}", error.line(), error.column()))
+        // The full error would quote the answer, which may quote the request.
+        serde_json::from_slice(&body).map_err(|error| {
+            format!(
+                "the answer cannot be parsed at {}:{}",
+                error.line(),
+                error.column()
+            )
+        })
     }
 }
 
-/// What an exchange failed of.
+/// Returns the cause of a failed exchange.
 fn reason(error: reqwest::Error) -> String {
-    // The query is in the URL.
+    // The URL is removed, because it contains the query.
     let error = error.without_url();
-    if error.is_timeout() { "timed out".into() } else { innermost(&error).to_string() }
+    if error.is_timeout() {
+        "timed out".into()
+    } else {
+        innermost(&error).to_string()
+    }
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -195,6 +231,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Photos for the cover of a manual from a stock library; put `imageUrl` of one into the manual. For an \
                     icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
             )
+            .offered_where(|kit| kit.part::<StockPhotos>().is_some())
             .asks(search),
     ]
 }
@@ -202,7 +239,10 @@ pub(super) fn operations() -> Vec<Operation> {
 async fn search(kit: Arc<Kit>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
     match kit.part::<StockPhotos>() {
         Some(provider) => provider.search(&wanted).await,
-        None => Err(Error::new(Kind::Unavailable, Reason::rule("no_photos", "Stock photo search is not configured."))),
+        None => Err(Error::not_configured(Reason::rule(
+            "no_photos",
+            "Stock photo search is not configured.",
+        ))),
     }
 }
 
@@ -211,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_read_without_what_is_of_no_use_here() {
+    fn unused_fields_of_a_photo_page_are_ignored() {
         let photo = |description: Option<&str>, alternative: Option<&str>| {
             json!({
                 "id": "x", "description": description, "alt_description": alternative, "likes": 5,
@@ -219,8 +259,14 @@ mod tests {
                 "user": { "name": "Ada", "links": { "html": "https://p.example/@ada", "self": "https://api.p.example/ada" } },
             })
         };
-        let photos = [photo(Some("Sea"), Some("blue water")), photo(None, Some("blue water")), photo(None, None)];
-        let page: Page = serde_json::from_value(json!({ "total": 133, "total_pages": 45, "results": photos })).unwrap();
+        let photos = [
+            photo(Some("Sea"), Some("blue water")),
+            photo(None, Some("blue water")),
+            photo(None, None),
+        ];
+        let page: Page =
+            serde_json::from_value(json!({ "total": 133, "total_pages": 45, "results": photos }))
+                .unwrap();
         let found = serde_json::to_value(FoundPhotos::from(page)).unwrap();
         let item = |description: Option<&str>| {
             json!({
@@ -229,12 +275,17 @@ mod tests {
             })
         };
         let items = [item(Some("Sea")), item(Some("blue water")), item(None)];
-        assert_eq!(found, json!({ "items": items, "total": 133, "totalPages": 45 }));
+        assert_eq!(
+            found,
+            json!({ "items": items, "total": 133, "totalPages": 45 })
+        );
     }
 
     #[test]
-    fn a_key_that_fits_no_header_is_not_repeated() {
-        let refused = StockPhotos::new("https://photos.example", Some("se\ncret")).err().unwrap();
+    fn an_invalid_provider_key_is_refused_without_showing_it() {
+        let refused = StockPhotos::new("https://photos.example", Some("se\ncret"))
+            .err()
+            .unwrap();
         assert!(!refused.contains("cret"), "{refused}");
         assert!(StockPhotos::new("not an address", None).is_err());
     }

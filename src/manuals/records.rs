@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use engine::context::Context;
 use engine::error::Result;
 use engine::field::folded;
-use engine::operation::Foreseen;
 use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
@@ -27,46 +26,42 @@ store::statements! {
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
     /// The manuals of each category.
     FILED = "select category_id, id from manual where organization_id = ?1 and category_id is not null";
-    /// Writes a manual.
+    /// Inserts or updates a manual.
     PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id, is_active, created_at, updated_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
         on conflict (organization_id, id) do update set nickname_key = excluded.nickname_key, category_id = excluded.category_id,
         image_id = excluded.image_id, is_active = excluded.is_active, updated_at = excluded.updated_at, doc = excluded.doc";
 }
 
-/// What the links of manuals to records are filed under.
+/// The kind under which links from manuals to records are stored.
 pub(crate) const LINKED_AS: &str = "manual";
 
-/// A manual and the address of its cover.
+/// A manual with the address of its cover.
 pub(crate) struct Covered {
-    /// The manual.
     pub manual: Manual,
-    /// Of the image, where that is its cover.
+    /// The address of the image, if the cover is an image.
     pub image_url: Option<String>,
 }
 
-/// What [`find`] asks.
-pub(super) fn foreseen(id: Uuid) -> Foreseen {
-    Foreseen::new(&MANUAL, values![id])
-}
-
-/// A manual.
+/// Reads a manual.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Manual>> {
     let row = context.row(&MANUAL, values![id])?;
-    Ok(row.map(|row| row.get(0).map(|Json(manual)| manual)).transpose()?)
+    Ok(row
+        .map(|row| row.get(0).map(|Json(manual)| manual))
+        .transpose()?)
 }
 
-/// What staff call a manual.
+/// Returns the nickname of a manual.
 pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
     Ok(find(context, id)?.map(|manual| manual.answered.nickname))
 }
 
-/// Every manual of the organization, by nickname.
+/// Returns every manual of the organization, by nickname.
 pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Covered>> {
     covered(&context.rows(&MANUALS, [])?)
 }
 
-/// These manuals, by creation.
+/// Returns these manuals, by creation.
 pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Covered>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -77,12 +72,15 @@ pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec
 fn covered(rows: &[Row]) -> Result<Vec<Covered>> {
     let read = |row: &Row| -> Result<Covered> {
         let Json(manual) = row.get(0)?;
-        Ok(Covered { manual, image_url: row.get(1)? })
+        Ok(Covered {
+            manual,
+            image_url: row.get(1)?,
+        })
     };
     rows.iter().map(read).collect()
 }
 
-/// The manuals filed under each category.
+/// Returns the manuals filed under each category.
 pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<Uuid>>> {
     let mut filed = HashMap::<Uuid, Vec<Uuid>>::new();
     for row in context.rows(&FILED, [])? {
@@ -91,31 +89,68 @@ pub(super) fn filed(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, Vec<U
     Ok(filed)
 }
 
-/// Writes a manual, and which records and texts it names.
-pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Manual>, manual: &Manual) -> Result<()> {
+/// Saves a manual, and notes which records and texts it links.
+pub(super) fn save(
+    context: &mut Context<'_, '_>,
+    before: Option<&Manual>,
+    manual: &Manual,
+) -> Result<()> {
     context.execute_along(&PUT_MANUAL, row(manual)?)?;
-    let (id, before, now) = (manual.answered.id, before.map(|before| &before.answered), &manual.answered);
-    note_named(context, LINKED_AS, id, before.into_iter().flat_map(named), named(now))?;
-    translations::note_links(context, id, before.into_iter().flat_map(ManualView::linked_texts), now.linked_texts())
+    let (id, before, now) = (
+        manual.answered.id,
+        before.map(|before| &before.answered),
+        &manual.answered,
+    );
+    note_named(
+        context,
+        LINKED_AS,
+        id,
+        before.into_iter().flat_map(named),
+        named(now),
+    )?;
+    translations::note_links(
+        context,
+        id,
+        before.into_iter().flat_map(ManualView::linked_texts),
+        now.linked_texts(),
+    )
 }
 
-/// The records that a manual names.
+/// Returns the records that a manual links.
 fn named(manual: &ManualView) -> impl Iterator<Item = (Kind, Uuid)> + use<> {
     let image = manual.image_id.map(|id| (Kind::Image, id));
-    image.into_iter().chain(manual.custom_field_id.map(|id| (Kind::CustomField, id)))
+    image
+        .into_iter()
+        .chain(manual.custom_field_id.map(|id| (Kind::CustomField, id)))
 }
 
-/// What [`PUT_MANUAL`] takes, but for the organization.
+/// Returns the parameters of [`PUT_MANUAL`] without the organization.
 fn row(manual: &Manual) -> Result<[store::Value; 8]> {
     let answered = &manual.answered;
     let doc = store::Value::json(manual)?;
-    let (key, category, image) = (folded(&answered.nickname), answered.manual_category_id, answered.image_id);
-    Ok(values![answered.id, key, category, image, answered.is_active, answered.created_at, answered.updated_at, doc])
+    let (key, category, image) = (
+        folded(&answered.nickname),
+        answered.manual_category_id,
+        answered.image_id,
+    );
+    Ok(values![
+        answered.id,
+        key,
+        category,
+        image,
+        answered.is_active,
+        answered.created_at,
+        answered.updated_at,
+        doc
+    ])
 }
 
-/// Manuals no longer name records that are gone, each as a manual, and what it names no more. That nothing links them is seen
-/// to.
-pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind, Uuid)]) -> Result<()> {
+/// Removes deleted records from manuals. Each entry of `gone` is a manual, and the kind and the id
+/// of a record. The caller deletes the stored links.
+pub(crate) fn forget_records(
+    context: &mut Context<'_, '_>,
+    gone: &[(Uuid, Kind, Uuid)],
+) -> Result<()> {
     let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
     for (manual, kind, id) in gone {
         named.entry(*manual).or_default().push((*kind, *id));
@@ -134,6 +169,9 @@ pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind,
         }
         manual.answered.updated_at = manual.answered.updated_at.advanced_to(context.now());
     }
-    let rows = manuals.iter().map(|covered| row(&covered.manual)).collect::<Result<_>>()?;
+    let rows = manuals
+        .iter()
+        .map(|covered| row(&covered.manual))
+        .collect::<Result<_>>()?;
     context.execute_many(&PUT_MANUAL, rows).map(drop)
 }

@@ -1,8 +1,11 @@
-//! The visibility rules of a manual: their fields, as they are written, stored and answered (spec: House manual,
-//! `visibilityRules`; contract: Manuals).
+//! The visibility rules of a manual: their fields in requests, in the database and in answers
+//! (rules: manuals#visibility).
 //!
-//! A rule is written with fields of any category and keeps those of its own. What one field says is judged by the schema of
-//! [`VisibilityRules`] (`rule_schema.rs`). What several fields say together is judged by [`VisibilityRules::into_rules`].
+//! A request may contain fields of any category. A rule keeps the fields of its own category. The
+//! schema of [`VisibilityRules`] (`rule_schema.rs`) checks each field by itself.
+//! [`VisibilityRules::into_rules`] checks the rules over several fields.
+
+use std::ops::Not;
 
 use engine::error::{Issue, PathSegment, Reason};
 use jiff::civil::Date;
@@ -11,23 +14,23 @@ use strum::{AsRefStr, VariantArray};
 
 use crate::records::VerificationStatus;
 
-/// The kinds of rules, in the order of the spec's table, named as in `ruleCategory`.
+/// The categories of rules, in the order of the rules, named as in `ruleCategory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Category {
-    /// The moment lies between two moments of the stay.
+    /// The moment is between two moments of the stay.
     RelativeDate,
-    /// A night of the stay lies in a season.
+    /// A night of the stay is in a season.
     Seasonal,
-    /// The stay has so many nights.
+    /// The number of nights is in a range.
     LengthOfStay,
-    /// The stay was booked through a certain channel.
+    /// The stay was booked through one of some channels.
     BookingSource,
-    /// The guest's identity has been verified so far.
+    /// The guest's verification has one of some states.
     VerificationStatus,
 }
 
-/// A rule, as it is stored and answered: of the fields sent, those of its category.
+/// A rule, as stored and answered. It has only the fields of its category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
 pub enum Rule {
@@ -35,31 +38,32 @@ pub enum Rule {
     RelativeDate(RelativeDate),
     /// Holds for stays with a night in a season.
     Seasonal(Seasons),
-    /// Holds for stays of some length.
+    /// Holds for stays with a length in a range.
     LengthOfStay(StayLength),
     /// Holds for some booking channels.
     BookingSource(Sources),
-    /// Holds while the guest's verification stands so.
+    /// Holds while the guest's verification has one of some states.
     VerificationStatus(Verifications),
 }
 
-/// From one moment of the stay until another. A side without an anchor is open, and its number is not looked at.
+/// A period between two moments of the stay. A side without an anchor is open, and its number is
+/// ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelativeDate {
-    /// What the start counts from.
+    /// The anchor of the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_date_relative_type: Option<Anchor>,
-    /// How many units the start is away from its anchor, whichever way; none is 0.
+    /// The distance of the start from its anchor, in units. `None` is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_before: Option<u32>,
     /// The unit of the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_before_time_unit: Option<Unit>,
-    /// What the end counts from.
+    /// The anchor of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_date_relative_type: Option<Anchor>,
-    /// How many units the end is away from its anchor, whichever way; none is 0.
+    /// The distance of the end from its anchor, in units. `None` is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_after: Option<u32>,
     /// The unit of the end.
@@ -67,7 +71,7 @@ pub struct RelativeDate {
     pub days_after_time_unit: Option<Unit>,
 }
 
-/// A moment of the stay that others are counted from, and the way they are.
+/// A moment of the stay from which another is counted, with the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
@@ -87,10 +91,13 @@ pub enum Anchor {
 
 impl Anchor {
     pub(super) const fn is_check_in(self) -> bool {
-        matches!(self, Self::BeforeCheckIn | Self::AfterCheckIn | Self::CheckInTime)
+        matches!(
+            self,
+            Self::BeforeCheckIn | Self::AfterCheckIn | Self::CheckInTime
+        )
     }
 
-    /// What a unit counts.
+    /// Returns the sign of the distance.
     pub(super) const fn direction(self) -> i64 {
         match self {
             Self::BeforeCheckIn | Self::BeforeCheckOut => -1,
@@ -100,22 +107,22 @@ impl Anchor {
     }
 }
 
-/// What a relative date is counted in.
+/// The unit of a relative date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Days of the calendar: the same local time on another date.
+    /// A calendar day: the same local time on another date.
     #[default]
     Day,
-    /// Hours that pass, however the clocks change.
+    /// An elapsed hour, regardless of daylight saving.
     Hour,
 }
 
-/// Seasons, any one of which will do.
+/// Seasons. One of them must match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seasons {
-    /// At least one.
+    /// The seasons, at least one.
     pub seasonal_windows: Vec<Window>,
 }
 
@@ -127,78 +134,129 @@ pub struct Window {
     pub start_date: Date,
     /// The last night.
     pub end_date: Date,
+    /// Whether the season returns every year. Only month and day of its dates count then, and it
+    /// may run over the end of the year.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_yearly: bool,
+}
+
+impl Window {
+    /// Returns whether a night lies in the season.
+    pub(super) fn has(&self, night: Date) -> bool {
+        if !self.is_yearly {
+            return self.start_date <= night && night <= self.end_date;
+        }
+        let day = |date: Date| (date.month(), date.day());
+        let (first, last, night) = (day(self.start_date), day(self.end_date), day(night));
+        if first <= last {
+            first <= night && night <= last
+        } else {
+            first <= night || night <= last
+        }
+    }
+
+    /// Returns whether no night from a day on lies in the season.
+    fn is_over(&self, today: Date) -> bool {
+        !self.is_yearly && self.end_date < today
+    }
+}
+
+/// Returns whether a manual with these rules has seasons and all of them are over, so that no guest
+/// who arrives from a day on sees it.
+#[must_use]
+pub fn seasons_are_over(rules: &[Rule], today: Date) -> bool {
+    rules.iter().any(|rule| match rule {
+        Rule::Seasonal(rule) => rule
+            .seasonal_windows
+            .iter()
+            .all(|window| window.is_over(today)),
+        _ => false,
+    })
 }
 
 /// The length of a stay in nights, both bounds included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayLength {
-    /// The shortest.
+    /// The least number of nights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_of_stay_from_days: Option<u32>,
-    /// The longest.
+    /// The greatest number of nights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_of_stay_to_days: Option<u32>,
 }
 
-/// Booking channels, by the identifiers that reservations have.
+/// Booking channels, by their identifiers in reservations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
-    /// Which of the two lists counts.
+    /// The list that counts.
     pub source_rule_type: SourceRuleType,
-    /// Not empty where it counts.
+    /// The included channels. Not empty if this list counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
-    /// May exclude nothing.
+    /// The excluded channels. May be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded_booking_sources: Option<Vec<String>>,
 }
 
-/// Which of the lists of booking channels counts.
+/// The list of booking channels that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceRuleType {
-    /// The channels included.
+    /// The included channels only.
     OnlySelected,
-    /// All but the channels excluded.
+    /// All channels except the excluded ones.
     AllExceptSelected,
 }
 
-/// How far the guest's identity has been verified.
+/// States of the guest's verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verifications {
-    /// Any one of these.
+    /// The states. One of them must match.
     pub verification_statuses: Vec<VerificationStatus>,
 }
 
-/// The rules of a manual as they are written. They replace all that there were.
+/// The rules of a manual in a request. They replace all stored rules.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub struct VisibilityRules(Vec<Rule>);
 
 impl VisibilityRules {
-    /// The rules, or everything that is wrong with several fields of one or with several of them.
+    /// Returns the rules, or all issues that concern several fields of a rule or several rules.
     ///
-    /// `base` is where `visibilityRules` stands in the body.
+    /// `base` is the path of `visibilityRules` in the body.
     pub fn into_rules(self, base: &[&str]) -> Result<Vec<Rule>, Vec<Issue>> {
         let mut issues = Vec::new();
         for (index, rule) in self.0.iter().enumerate() {
-            let is_second = self.0[..index].iter().any(|earlier| earlier.category() == rule.category());
-            let repeated = is_second
-                .then(|| (vec![PathSegment::from("ruleCategory")], Reason::rule("category_twice", "is the category of another rule")));
+            let is_second = self.0[..index]
+                .iter()
+                .any(|earlier| earlier.category() == rule.category());
+            let repeated = is_second.then(|| {
+                (
+                    vec![PathSegment::from("ruleCategory")],
+                    Reason::rule("category_twice", "must not be the category of another rule"),
+                )
+            });
             for (below, reason) in rule.faults().into_iter().chain(repeated) {
-                let above = base.iter().map(|key| PathSegment::from(*key)).chain([PathSegment::from("visibilityRules"), index.into()]);
+                let above = base
+                    .iter()
+                    .map(|key| PathSegment::from(*key))
+                    .chain([PathSegment::from("visibilityRules"), index.into()]);
                 issues.push(Issue::at(above.chain(below).collect(), reason));
             }
         }
-        if issues.is_empty() { Ok(self.0) } else { Err(issues) }
+        if issues.is_empty() {
+            Ok(self.0)
+        } else {
+            Err(issues)
+        }
     }
 }
 
 impl Rule {
-    /// Its category.
+    /// Returns the category.
     #[must_use]
     pub const fn category(&self) -> Category {
         match self {
@@ -210,10 +268,14 @@ impl Rule {
         }
     }
 
-    /// What is wrong with several fields together: below the rule, and how.
+    /// Returns the issues over several fields: the path below the rule, and the reason.
     fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
-            Self::BookingSource(Sources { source_rule_type: SourceRuleType::OnlySelected, included_booking_sources, .. }) => {
+            Self::BookingSource(Sources {
+                source_rule_type: SourceRuleType::OnlySelected,
+                included_booking_sources,
+                ..
+            }) => {
                 let reason = match included_booking_sources {
                     None => Reason::Required,
                     Some(sources) if sources.is_empty() => Reason::MinItems(1),
@@ -221,21 +283,50 @@ impl Rule {
                 };
                 vec![(vec![PathSegment::from("includedBookingSources")], reason)]
             }
-            Self::RelativeDate(RelativeDate { start_date_relative_type: None, end_date_relative_type: None, .. }) => {
+            Self::RelativeDate(RelativeDate {
+                start_date_relative_type: None,
+                end_date_relative_type: None,
+                ..
+            }) => {
                 vec![(
                     vec![PathSegment::from("startDateRelativeType")],
-                    Reason::rule("needs_start_or_end", "is required where there is no endDateRelativeType"),
+                    Reason::rule(
+                        "needs_start_or_end",
+                        "is required if endDateRelativeType is not set",
+                    ),
                 )]
             }
             Self::Seasonal(Seasons { seasonal_windows }) => {
-                let inverted = seasonal_windows.iter().enumerate().filter(|(_, window)| window.start_date > window.end_date);
-                let path = |place: usize| vec![PathSegment::from("seasonalWindows"), place.into(), "startDate".into()];
-                inverted.map(|(place, _)| (path(place), Reason::rule("season_turned", "must not be after endDate"))).collect()
+                let inverted = seasonal_windows
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, window)| !window.is_yearly && window.start_date > window.end_date);
+                let path = |place: usize| {
+                    vec![
+                        PathSegment::from("seasonalWindows"),
+                        place.into(),
+                        "startDate".into(),
+                    ]
+                };
+                inverted
+                    .map(|(place, _)| {
+                        (
+                            path(place),
+                            Reason::rule("season_turned", "must not be after endDate"),
+                        )
+                    })
+                    .collect()
             }
-            Self::LengthOfStay(StayLength { length_of_stay_from_days: Some(from), length_of_stay_to_days: Some(to) }) if from > to => {
+            Self::LengthOfStay(StayLength {
+                length_of_stay_from_days: Some(from),
+                length_of_stay_to_days: Some(to),
+            }) if from > to => {
                 vec![(
                     vec![PathSegment::from("lengthOfStayFromDays")],
-                    Reason::rule("length_turned", "must not be above lengthOfStayToDays"),
+                    Reason::rule(
+                        "length_turned",
+                        "must not be greater than lengthOfStayToDays",
+                    ),
                 )]
             }
             _ => Vec::new(),
@@ -254,17 +345,26 @@ mod tests {
         serde_json::from_value(rules).unwrap()
     }
 
-    /// Where a list of rules is at fault in what several fields say together.
+    /// Returns the paths of the issues over several fields.
     fn faults(sent: Value) -> Vec<String> {
-        let issues = VisibilityRules(rules(sent)).into_rules(&["data"]).err().unwrap_or_default();
-        issues.iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect()
+        let issues = VisibilityRules(rules(sent))
+            .into_rules(&["data"])
+            .err()
+            .unwrap_or_default();
+        issues
+            .iter()
+            .map(|issue| serde_json::to_string(&issue.path).unwrap())
+            .collect()
     }
 
     #[test]
-    fn every_fault_is_named_where_it_stands() {
+    fn every_fault_of_a_rule_is_reported_by_path() {
         let only_selected = |sources: Value| json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": sources }]);
         for sources in [json!(null), json!([])] {
-            assert_eq!(faults(only_selected(sources)), [r#"["data","visibilityRules",0,"includedBookingSources"]"#]);
+            assert_eq!(
+                faults(only_selected(sources)),
+                [r#"["data","visibilityRules",0,"includedBookingSources"]"#]
+            );
         }
         assert_eq!(faults(only_selected(json!(["direct"]))), [""; 0]);
         let several = json!([
@@ -285,6 +385,63 @@ mod tests {
     }
 
     #[test]
+    fn a_yearly_season_counts_month_and_day_and_may_run_over_the_end_of_the_year() {
+        let window = |start: &str, end: &str| Window {
+            start_date: start.parse().unwrap(),
+            end_date: end.parse().unwrap(),
+            is_yearly: true,
+        };
+        let has = |window: Window, night: &str| window.has(night.parse().unwrap());
+        let summer = window("2020-06-01", "2020-08-31");
+        let winter = window("2020-12-20", "2020-01-06");
+        let leap = window("2024-02-29", "2024-02-29");
+        for (window, inside, outside) in [
+            (
+                summer,
+                ["2026-06-01", "1999-08-31"],
+                ["2026-05-31", "2020-09-01"],
+            ),
+            (
+                winter,
+                ["2026-12-20", "2027-01-06"],
+                ["2026-12-19", "2027-01-07"],
+            ),
+            (
+                leap,
+                ["2024-02-29", "2028-02-29"],
+                ["2026-02-28", "2026-03-01"],
+            ),
+        ] {
+            assert!(inside.iter().all(|night| has(window, night)), "{window:?}");
+            assert!(
+                !outside.iter().any(|night| has(window, night)),
+                "{window:?}"
+            );
+        }
+        let turned = json!([{ "ruleCategory": "seasonal", "seasonalWindows": [
+            { "startDate": "2026-12-20", "endDate": "2026-01-06", "isYearly": true },
+        ] }]);
+        assert_eq!(faults(turned.clone()), [""; 0]);
+        assert_eq!(serde_json::to_value(rules(turned.clone())).unwrap(), turned);
+    }
+
+    #[test]
+    fn seasons_are_over_when_every_window_is() {
+        let today = "2026-11-22".parse().unwrap();
+        let over = |windows: Value| {
+            let rule = json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }]);
+            seasons_are_over(&rules(rule), today)
+        };
+        let past = json!({ "startDate": "2026-06-01", "endDate": "2026-11-21" });
+        let current = json!({ "startDate": "2026-06-01", "endDate": "2026-11-22" });
+        let yearly =
+            json!({ "startDate": "2020-06-01", "endDate": "2020-06-01", "isYearly": true });
+        assert!(over(json!([past])));
+        assert!(!over(json!([past, current])) && !over(json!([past, yearly])));
+        assert!(!seasons_are_over(&[], today));
+    }
+
+    #[test]
     fn a_rule_keeps_the_fields_of_its_category() {
         let sent = json!([
             { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "daysBefore": "soon", "sourceRuleType": 5, "seasonalWindows": {} },
@@ -298,11 +455,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_fits_its_schema() {
+    fn the_example_of_a_rule_fits_its_schema() {
         let schema = Rule::json_schema(&mut engine::operation::inline_generator()).to_value();
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         let example = rules(json!([schema["examples"][0]]));
-        assert_eq!(serde_json::to_value(&example[0]).unwrap(), schema["examples"][0]);
+        assert_eq!(
+            serde_json::to_value(&example[0]).unwrap(),
+            schema["examples"][0]
+        );
         assert!(validator.is_valid(&schema["examples"][0]));
         assert!(!validator.is_valid(&json!({ "ruleCategory": "seasonal" })));
     }

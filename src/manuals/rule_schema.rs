@@ -1,5 +1,6 @@
-//! The schemas of visibility rules, the same for what is written and what is answered: one type a category, told apart by
-//! `ruleCategory`. Each lets the fields of the other categories stand, whatever they hold.
+//! The JSON Schemas of visibility rules, the same for requests and answers: one type for each
+//! category, distinguished by `ruleCategory`. Each allows the fields of the other categories with
+//! any value.
 
 use std::borrow::Cow;
 
@@ -7,25 +8,31 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
-use super::rule::{Category, RelativeDate, Rule, Seasons, Sources, StayLength, Verifications, VisibilityRules};
+use super::rule::{
+    Category, RelativeDate, Rule, Seasons, Sources, StayLength, Verifications, VisibilityRules,
+};
 use crate::records::VerificationStatus;
 
-/// Windows, channels or statuses in a rule at the most.
+/// Maximum number of windows, channels or statuses in a rule.
 const MOST: usize = 100;
 
 impl Category {
-    /// When a rule of the category holds.
+    /// Returns the description of the category.
     const fn meaning(self) -> &'static str {
         match self {
-            Self::RelativeDate => "Shown from one moment of the stay until another; a side that is left out is open.",
+            Self::RelativeDate => {
+                "Shown from one moment of the stay until another; a side that is left out is open."
+            }
             Self::Seasonal => "Shown to stays with a night in a season.",
             Self::LengthOfStay => "Shown to stays of so many nights, both bounds included.",
             Self::BookingSource => "Shown to stays booked through certain channels.",
-            Self::VerificationStatus => "Shown while the guest's identity has been verified so far.",
+            Self::VerificationStatus => {
+                "Shown while the guest's identity has been verified so far."
+            }
         }
     }
 
-    /// The fields that may not be left out.
+    /// Returns the required fields.
     const fn required(self) -> &'static [&'static str] {
         match self {
             Self::RelativeDate | Self::LengthOfStay => &[],
@@ -35,11 +42,19 @@ impl Category {
         }
     }
 
-    /// The fields read, each with the JSON Schema of its value and what it is for.
+    /// Returns the fields of the category, each with the JSON Schema of its value and a
+    /// description.
     fn fields(self) -> Vec<(&'static str, Value, &'static str)> {
         let number = || json!({ "type": "integer", "minimum": 0, "maximum": i32::MAX });
         let anchor = || {
-            let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
+            let anchors = [
+                "before_check_in",
+                "after_check_in",
+                "before_check_out",
+                "after_check_out",
+                "check_in_time",
+                "check_out_time",
+            ];
             json!({ "type": "string", "enum": anchors })
         };
         let unit = || json!({ "type": "string", "enum": ["day", "hour"] });
@@ -84,18 +99,35 @@ impl Category {
                 let window = json!({
                     "type": "object",
                     "properties": {
-                        "startDate": date("The first night of the season, included; not after `endDate`."),
+                        "startDate": date("The first night of the season, included; not after `endDate`, unless the season is yearly."),
                         "endDate": date("The last night of the season, included."),
+                        "isYearly": {
+                            "type": "boolean", "default": false,
+                            "description": "Whether the season returns every year. Month and day count then, and it may run over the end of the year.",
+                        },
                     },
                     "required": ["startDate", "endDate"],
                     "additionalProperties": false,
                 });
-                let windows = json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window });
-                vec![("seasonalWindows", windows, "Seasons, at least one: a night of the stay must lie in any of them.")]
+                let windows =
+                    json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": window });
+                vec![(
+                    "seasonalWindows",
+                    windows,
+                    "Seasons, at least one: a night of the stay must lie in any of them.",
+                )]
             }
             Self::LengthOfStay => vec![
-                ("lengthOfStayFromDays", number(), "Shortest stay in nights, not above `lengthOfStayToDays`. Left out or null: no bound."),
-                ("lengthOfStayToDays", number(), "Longest stay in nights, not below `lengthOfStayFromDays`. Left out or null: no bound."),
+                (
+                    "lengthOfStayFromDays",
+                    number(),
+                    "Shortest stay in nights, not above `lengthOfStayToDays`. Left out or null: no bound.",
+                ),
+                (
+                    "lengthOfStayToDays",
+                    number(),
+                    "Longest stay in nights, not below `lengthOfStayFromDays`. Left out or null: no bound.",
+                ),
             ],
             Self::BookingSource => vec![
                 (
@@ -117,23 +149,39 @@ impl Category {
             ],
             Self::VerificationStatus => {
                 let status = json!({ "type": "string", "enum": VerificationStatus::VARIANTS });
-                let statuses = json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status });
-                vec![("verificationStatuses", statuses, "How far the identity must have been verified: any one of these, at least one.")]
+                let statuses =
+                    json!({ "type": "array", "minItems": 1, "maxItems": MOST, "items": status });
+                vec![(
+                    "verificationStatuses",
+                    statuses,
+                    "How far the identity must have been verified: any one of these, at least one.",
+                )]
             }
         }
     }
 
-    /// A rule of the category.
+    /// Returns the JSON Schema of a rule of this category.
     fn schema(self) -> Schema {
-        let tag =
-            json!({ "type": "string", "const": self.as_ref(), "description": "What the rule looks at, which decides what is read of it." });
+        let tag = json!({ "type": "string", "const": self.as_ref(), "description": "What the rule looks at, which decides what is read of it." });
         let mut fields = Map::from_iter([("ruleCategory".to_owned(), tag)]);
         for (name, mut schema, description) in self.fields() {
             schema["description"] = description.into();
-            fields.insert(name.into(), if self.required().contains(&name) { schema } else { or_null(schema) });
+            fields.insert(
+                name.into(),
+                if self.required().contains(&name) {
+                    schema
+                } else {
+                    or_null(schema)
+                },
+            );
         }
-        // Nobody reads what a rule of another category would have, of whatever type it is.
-        let others = Self::VARIANTS.iter().flat_map(|other| other.fields()).map(|(name, ..)| name).collect::<Vec<_>>().join("|");
+        // Fields of other categories are ignored, so any value is allowed.
+        let others = Self::VARIANTS
+            .iter()
+            .flat_map(|other| other.fields())
+            .map(|(name, ..)| name)
+            .collect::<Vec<_>>()
+            .join("|");
         let required = [&["ruleCategory"][..], self.required()].concat();
         schemars::json_schema!({
             "type": "object",
@@ -146,7 +194,7 @@ impl Category {
     }
 }
 
-/// A type of its own for the rules of each category.
+/// Implements a schema of its own for the rules of each category.
 macro_rules! categories {
     ($($type:ty: $category:ident as $name:literal;)*) => {
         $(
@@ -182,14 +230,19 @@ impl JsonSchema for Rule {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let shapes = all(generator);
-        let named = |(category, schema): &(Category, Schema)| Some((category.as_ref().to_owned(), schema.get("$ref")?.clone()));
+        let named = |(category, schema): &(Category, Schema)| {
+            Some((category.as_ref().to_owned(), schema.get("$ref")?.clone()))
+        };
         let mapping: Map<String, Value> = shapes.iter().filter_map(named).collect();
         let mut schema = schemars::json_schema!({
             "oneOf": shapes.iter().map(|(_, schema)| schema).collect::<Vec<_>>(),
             "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
         });
         if !mapping.is_empty() {
-            schema.insert("discriminator".into(), json!({ "propertyName": "ruleCategory", "mapping": mapping }));
+            schema.insert(
+                "discriminator".into(),
+                json!({ "propertyName": "ruleCategory", "mapping": mapping }),
+            );
         }
         schema
     }
@@ -213,7 +266,7 @@ impl JsonSchema for VisibilityRules {
     }
 }
 
-/// The same, or null, which is as good as leaving the field out.
+/// Returns a schema that also allows null, which means the same as leaving the field out.
 fn or_null(mut schema: Value) -> Value {
     schema["type"] = json!([schema["type"], "null"]);
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {

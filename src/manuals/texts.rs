@@ -1,4 +1,4 @@
-//! The texts of manuals and of their categories, and what a new one has to pass, whichever operation writes it.
+//! The texts of manuals and of their categories, and the checks of a new text by any operation.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::manual::ManualView;
 use super::{categories, category_operations, visible};
 use crate::translations::{Form, News, Shows, SourceTable};
 
-/// The titles and bodies of manuals; several manuals may link the same.
+/// The titles and bodies of manuals. Several manuals may link the same text.
 pub(crate) struct ManualTexts;
 
-/// The titles of categories: each is of one category, which links it by itself.
+/// The titles of categories. Each belongs to one category, which links it itself.
 pub(crate) struct CategoryTitles;
 
 /// The field that links a title, of a manual and of a category.
@@ -23,7 +23,7 @@ pub(super) const TITLE: &str = "titleId";
 pub(super) const DESCRIPTION: &str = "descriptionId";
 
 impl ManualView {
-    /// The texts it links, each with the name of its field.
+    /// Returns the linked texts, each with the name of its field.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 2] {
         [(TITLE, self.title_id), (DESCRIPTION, self.description_id)]
@@ -37,6 +37,10 @@ impl Shows for ManualTexts {
 
     fn form(&self, field: &str) -> Form {
         Form::up_to(if field == TITLE { 200 } else { 5_000 })
+    }
+
+    fn is_markdown(&self, field: &str) -> bool {
+        field == DESCRIPTION
     }
 
     fn visible(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
@@ -61,7 +65,7 @@ impl Shows for CategoryTitles {
         Form::trimmed_up_to(200)
     }
 
-    /// Everybody sees the headings; not everybody may rename each.
+    /// Every caller sees the categories, but a limited caller may rename only some of them.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         category_operations::writable_ids(context, things)
     }
@@ -69,7 +73,11 @@ impl Shows for CategoryTitles {
     fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
         context.require(Permission::ModifyGuides)?;
         let titled = news.things(|_| true);
-        if news.is_english() { category_operations::check_title(context, &titled, news.text) } else { Ok(()) }
+        if news.is_english() {
+            category_operations::check_title(context, &titled, news.text)
+        } else {
+            Ok(())
+        }
     }
 
     fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
@@ -77,7 +85,9 @@ impl Shows for CategoryTitles {
             return Ok(());
         }
         for id in news.things(|_| true) {
-            let Some(mut category) = categories::find(context, id)? else { continue };
+            let Some(mut category) = categories::find(context, id)? else {
+                continue;
+            };
             category.updated_at = category.updated_at.advanced_to(context.now());
             categories::put(context, &category)?;
         }

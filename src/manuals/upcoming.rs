@@ -1,32 +1,46 @@
-//! From when a manual is shown that is hidden by nothing but the time, and until when what the rules come to holds.
+//! Computes when a manual hidden only by time will be shown, and how long a decision of the rules
+//! stays valid.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use super::rule::Rule;
 use super::visibility::{StayFacts, decide};
 
-/// The moment from which a manual with these rules is shown for a stay, where time alone hides it still: the start of its
-/// `relative_date` rule lies ahead, and every rule holds then. To the millisecond, as moments are written.
+/// Returns the moment from which a manual is shown for a stay, if only time hides it now. That is
+/// so if the start of its `relative_date` rule is in the future, and every rule holds at that
+/// start. The moment is rounded to milliseconds, the precision of answers.
 #[must_use]
 pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
     let starts = rules.iter().filter_map(|rule| match rule {
-        Rule::RelativeDate(rule) => Some(stay.moment(rule.start_date_relative_type?, rule.days_before, rule.days_before_time_unit)),
+        Rule::RelativeDate(rule) => Some(stay.moment(
+            rule.start_date_relative_type?,
+            rule.days_before,
+            rule.days_before_time_unit,
+        )),
         _ => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
-    // A day without a check-out time ends a nanosecond before the next one.
-    let start = start.round(TimestampRound::new().smallest(Unit::Millisecond).mode(RoundMode::Ceil)).ok()?;
+    // Without a check-out time a day ends one nanosecond before the next day.
+    let start = start
+        .round(
+            TimestampRound::new()
+                .smallest(Unit::Millisecond)
+                .mode(RoundMode::Ceil),
+        )
+        .ok()?;
     decide(rules, stay, start).is_shown().then_some(start)
 }
 
-/// The next moment at which these rules may come to something else for a stay that does not change, [`shown_from`] included;
-/// none where time decides nothing any more.
+/// Returns the next moment at which the decision of these rules, or [`shown_from`], may change for
+/// an unchanged stay. Returns `None` if time changes nothing any more.
 #[must_use]
 pub fn changes_at(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
     let bounds = rules.iter().flat_map(|rule| match rule {
         Rule::RelativeDate(rule) => [
-            rule.start_date_relative_type.map(|anchor| stay.moment(anchor, rule.days_before, rule.days_before_time_unit)),
-            rule.end_date_relative_type.map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
+            rule.start_date_relative_type
+                .map(|anchor| stay.moment(anchor, rule.days_before, rule.days_before_time_unit)),
+            rule.end_date_relative_type
+                .map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
         ],
         _ => [None, None],
     });
@@ -42,8 +56,14 @@ mod tests {
 
     use super::*;
 
-    const ANCHORS: [&str; 6] =
-        ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
+    const ANCHORS: [&str; 6] = [
+        "before_check_in",
+        "after_check_in",
+        "before_check_out",
+        "after_check_out",
+        "check_in_time",
+        "check_out_time",
+    ];
 
     fn stay(nights: i64, has_times: bool) -> StayFacts {
         let check_in = jiff::civil::date(2026, 3, 27);
@@ -64,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_rule_hides_is_not_to_come() {
+    fn a_manual_hidden_by_another_rule_is_not_upcoming() {
         let later = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 1 });
         let short = json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": 2 });
         let over = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "before_check_in", "daysAfter": 3 });
@@ -78,18 +98,28 @@ mod tests {
             (json!([later, over]), 4, None),
             (json!([]), 4, None),
         ] {
-            assert_eq!(shown_from(&rules(shown.clone()), &stay(nights, true), at), expected, "{shown} {nights}");
+            assert_eq!(
+                shown_from(&rules(shown.clone()), &stay(nights, true), at),
+                expected,
+                "{shown} {nights}"
+            );
         }
-        assert_eq!(shown_from(&rules(json!([later])), &stay(4, true), start), None, "it is shown");
-        let end_of_day = json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_out_time" }]);
+        assert_eq!(
+            shown_from(&rules(json!([later])), &stay(4, true), start),
+            None,
+            "it is shown"
+        );
+        let end_of_day =
+            json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_out_time" }]);
         let from = shown_from(&rules(end_of_day), &stay(1, false), at);
         assert_eq!(from, Some("2026-03-28T23:00:00Z".parse().unwrap()));
     }
 
     proptest! {
-        /// Against the rules' own judgement: hidden until then, shown from then on, and nothing that is shown later is missing.
+        /// Compares with the rules themselves: the manual is hidden until then and shown from then
+        /// on, and no manual that is shown later is missed.
         #[test]
-        fn agrees_with_the_rules(
+        fn the_moment_a_manual_is_shown_agrees_with_its_rules(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             is_by_hour: bool, most in prop::option::of(0..9_u32), nights in 0..9_i64, has_times: bool, hours in -200..400_i64,
@@ -121,9 +151,9 @@ mod tests {
             }
         }
 
-        /// Nothing comes to anything else before the moment that is named, and something does then or the moment was only possible.
+        /// No decision changes before the returned moment. At that moment one may change.
         #[test]
-        fn nothing_changes_before_its_time(
+        fn no_decision_changes_before_the_returned_moment(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             is_by_hour: bool, nights in 0..9_i64, has_times: bool, hours in -200..400_i64, part in 0..1_000,

@@ -1,4 +1,5 @@
-//! Which manuals a limited caller may know of, and which they may change (spec: updatePortalManual, 5; manual categories).
+//! Decides which manuals a limited caller may see and change (rules: access#limited-callers, 7 and
+//! 8).
 
 use std::collections::HashSet;
 
@@ -10,49 +11,79 @@ use super::manual::Manual;
 use super::records;
 use crate::scopes::{self, Coverage, EntityType};
 
-/// The manuals among these that the caller may know of: those that reach one of their properties, and those that reach none
-/// because they are assigned to nothing.
-pub(crate) fn visible_ids(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>) -> Result<HashSet<Uuid>> {
+/// Returns the manuals among these that the caller may see: those assigned to one of their
+/// properties, and those without assignments.
+pub(crate) fn visible_ids(
+    context: &mut Context<'_, '_>,
+    ids: impl IntoIterator<Item = Uuid>,
+) -> Result<HashSet<Uuid>> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
     if !context.reach().is_limited() {
         return Ok(ids.into_iter().collect());
     }
     let coverage = Coverage::load(context)?;
     let targets = scopes::targets_of(context, EntityType::Manual, &ids)?;
-    Ok(ids.into_iter().filter(|id| targets.get(id).is_none_or(|targets| coverage.cover_of(targets).is_inside)).collect())
+    Ok(ids
+        .into_iter()
+        .filter(|id| {
+            targets
+                .get(id)
+                .is_none_or(|targets| coverage.cover_of(targets).is_inside)
+        })
+        .collect())
 }
 
-/// The manuals among these that the caller may change: every assignment of theirs is the caller's to write.
+/// Returns the manuals among these that the caller may change: those whose every assignment is
+/// writable for the caller.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.reach().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
     let coverage = Coverage::load(context)?;
     let targets = scopes::targets_of(context, EntityType::Manual, ids)?;
-    let is_writable = |id: &Uuid| targets.get(id).is_none_or(|targets| targets.iter().all(|(kind, id)| coverage.is_writable(*kind, *id)));
+    let is_writable = |id: &Uuid| {
+        targets.get(id).is_none_or(|targets| {
+            targets
+                .iter()
+                .all(|(kind, id)| coverage.is_writable(*kind, *id))
+        })
+    };
     Ok(ids.iter().copied().filter(is_writable).collect())
 }
 
-/// 404 for a manual that is not there, or that the caller may not know of.
+/// Fails with 404 for a manual that does not exist, or that the caller may not see.
 pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     records::find(context, id)?.ok_or_else(not_found)?;
-    if visible_ids(context, [id])?.contains(&id) { Ok(()) } else { Err(not_found()) }
+    if visible_ids(context, [id])?.contains(&id) {
+        Ok(())
+    } else {
+        Err(not_found())
+    }
 }
 
-/// A manual that the caller may change: every assignment of it is theirs. 404 for any other.
+/// Reads a manual that the caller may change, or fails with 404. Every assignment of the manual
+/// must be writable for the caller.
 pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Manual> {
     let manual = records::find(context, id)?.ok_or_else(not_found)?;
-    if writable_ids(context, &[id])?.contains(&id) { Ok(manual) } else { Err(not_found()) }
+    if writable_ids(context, &[id])?.contains(&id) {
+        Ok(manual)
+    } else {
+        Err(not_found())
+    }
 }
 
-/// The manuals that reach properties outside the caller's reach.
+/// Returns the manuals on properties that the caller cannot access.
 pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
     if !context.reach().is_limited() {
         return Ok(HashSet::new());
     }
     let coverage = Coverage::load(context)?;
     let targets = scopes::all_targets(context, EntityType::Manual)?;
-    Ok(targets.into_iter().filter(|(_, targets)| coverage.cover_of(targets).is_outside).map(|(id, _)| id).collect())
+    Ok(targets
+        .into_iter()
+        .filter(|(_, targets)| coverage.cover_of(targets).is_outside)
+        .map(|(id, _)| id)
+        .collect())
 }
 
 fn not_found() -> Error {

@@ -1,9 +1,10 @@
-//! The authorization endpoint (RFC 6749, section 3.1): a browser comes with what an app asks for, and goes back to the app with a code
-//! or with what is wrong, or sees a page.
+//! The authorization endpoint (RFC 6749, section 3.1). A browser brings an app's request. It is
+//! redirected to the app with a code or an error, or it gets a page.
 //!
-//! As long as client and address are not known to belong together, nobody is sent anywhere: the person is told (RFC 6749, section
-//! 4.1.2.1). After that everything else goes back to the client. To an app that has come by itself nobody is sent unasked before they
-//! have signed in, or this server would lead anybody to any address (RFC 9700, section 4.11.2).
+//! Until the redirect address is known to belong to the client, the browser is not redirected. It
+//! gets an error page instead (RFC 6749, section 4.1.2.1). After that, all other errors go back to
+//! the client. Before sign-in, only clients that the platform knows get such a redirect. Otherwise
+//! this server would be an open redirector (RFC 9700, section 4.11.2).
 
 use std::sync::Arc;
 
@@ -27,21 +28,29 @@ use super::token::resource;
 use super::{client_document, consent, paths, redirect};
 use crate::people::{self, SignedIn};
 
-/// The parameters that mean something here; others are passed over (RFC 6749, section 3.1).
-pub(super) const NAMES: [&str; 8] =
-    ["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource"];
+/// The known parameters; others are ignored (RFC 6749, section 3.1).
+pub(super) const NAMES: [&str; 8] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "scope",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "resource",
+];
 
-/// What a browser comes with.
+/// A request of a browser to the pages of this module.
 pub(super) struct Visit {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,
     pub(super) parameters: Parameters,
     pub(super) request_id: Uuid,
-    /// Who is signed in.
+    /// The member who is signed in, if any.
     pub(super) signed_in: Option<SignedIn>,
 }
 
-/// A client, and where somebody may be sent back to it.
+/// A client and the address at which it wants the answer.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) client: Client,
@@ -49,7 +58,7 @@ pub(super) struct Way {
     state: Option<String>,
 }
 
-/// What a client asks for, where there is nothing wrong with it.
+/// A valid request of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) scopes: Scopes,
@@ -64,14 +73,19 @@ pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpReques
     answer(service, request_id(&parts), parts.headers, Ok(parameters)).await
 }
 
-/// `POST /oauth/authorize`, which asks the same by a form (RFC 6749, section 3.1).
+/// `POST /oauth/authorize`: the same request as a form (RFC 6749, section 3.1).
 pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let parameters = Parameters::of_form(&parts.headers, body).await;
     answer(service, request_id(&parts), parts.headers, parameters).await
 }
 
-async fn answer(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, parameters: Result<Parameters, Refusal>) -> Response {
+async fn answer(
+    service: Arc<Service>,
+    request_id: Uuid,
+    headers: HeaderMap,
+    parameters: Result<Parameters, Refusal>,
+) -> Response {
     let shared = service.clone();
     let shown = async {
         let mut visit = Visit::begin(service, request_id, headers, parameters?).await?;
@@ -80,7 +94,11 @@ async fn answer(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, par
             Err(instead) => return Ok(instead),
         };
         match (visit.asked(), visit.signed_in.take()) {
-            (Err(refusal), signed_in) if signed_in.is_some() || way.client.origin == Origin::Platform => Ok(visit.back(&way, &refusal)),
+            (Err(refusal), signed_in)
+                if signed_in.is_some() || way.client.origin == Origin::Platform =>
+            {
+                Ok(visit.back(&way, &refusal))
+            }
             (_, None) => Ok(visit.sign_in_first()),
             (Ok(asked), Some(signed_in)) => consent::show(&visit, &way, &asked, &signed_in).await,
             (Err(refusal), Some(_)) => Ok(visit.back(&way, &refusal)),
@@ -94,11 +112,11 @@ async fn answer(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, par
     response
 }
 
-/// What keeps a page from being shown.
+/// The reason why no page can be shown.
 pub(super) enum Wrong {
     /// The request cannot be read.
     Request(Refusal),
-    /// Something of ours does not work.
+    /// This server failed.
     Own(Error),
 }
 
@@ -115,7 +133,7 @@ impl From<Error> for Wrong {
 }
 
 impl Wrong {
-    /// A page that says so. In which language is not known any more.
+    /// Returns an error page. The visitor's language is no longer known.
     pub(super) fn answer(self, service: &Service, request_id: Uuid) -> Response {
         match self {
             Self::Request(refusal) => {
@@ -131,29 +149,49 @@ impl Wrong {
 }
 
 impl Visit {
-    /// A visit, by whoever is signed in in the browser.
-    pub(super) async fn begin(service: Arc<Service>, request_id: Uuid, headers: HeaderMap, parameters: Parameters) -> Result<Self, Error> {
+    /// Begins a visit with the member who is signed in in the browser.
+    pub(super) async fn begin(
+        service: Arc<Service>,
+        request_id: Uuid,
+        headers: HeaderMap,
+        parameters: Parameters,
+    ) -> Result<Self, Error> {
         let signed_in = people::signed_in(&service, &headers, request_id).await?;
-        Ok(Self { service, headers, parameters, request_id, signed_in })
+        Ok(Self {
+            service,
+            headers,
+            parameters,
+            request_id,
+            signed_in,
+        })
     }
 
-    /// The client and the way back to it, or what is shown instead.
+    /// Returns the client and its redirect address, or the page to show instead.
     pub(super) async fn way(&self) -> Result<Result<Way, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
             return Ok(Err(self.problem(Problem::Client, "")));
         };
         let (now, named) = (self.service.clock.now(), id.clone());
-        let found = self.service.store.read(move |tx| Client::find(tx, &named)).await?;
+        let found = self
+            .service
+            .store
+            .read(move |tx| Client::find(tx, &named))
+            .await?;
         let client = match (&id, &self.signed_in) {
             (ClientId::App(_), _) => found.ok_or(Problem::Client),
-            (ClientId::Document(url), signed_in) => match (client_document::kept(found, now), signed_in) {
-                (Some(client), _) => Ok(client),
-                // What has to be fetched is fetched for members only: this server asks nobody on behalf of just anyone.
-                (None, None) => return Ok(Err(self.sign_in_first())),
-                (None, Some(signed_in)) => {
-                    client_document::fetched(&self.service, url, &signed_in.organization).await?.ok_or(Problem::Document)
+            (ClientId::Document(url), signed_in) => {
+                match (client_document::kept(found, now), signed_in) {
+                    (Some(client), _) => Ok(client),
+                    // A document is fetched for signed-in members only, so that strangers cannot
+                    // make this server send requests.
+                    (None, None) => return Ok(Err(self.sign_in_first())),
+                    (None, Some(signed_in)) => {
+                        client_document::fetched(&self.service, url, &signed_in.organization)
+                            .await?
+                            .ok_or(Problem::Document)
+                    }
                 }
-            },
+            }
         };
         let client = match client {
             Ok(client) => client,
@@ -161,67 +199,108 @@ impl Visit {
         };
         let asked = self.parameters.get("redirect_uri");
         let is_illegible = asked.is_none() && self.parameters.has("redirect_uri");
-        match redirect::chosen(&client.about.redirect_uris, asked).ok().filter(|_| !is_illegible) {
-            Some(redirect_uri) => Ok(Ok(Way { client, redirect_uri, state: self.parameters.get("state").map(str::to_owned) })),
+        match redirect::chosen(&client.about.redirect_uris, asked)
+            .ok()
+            .filter(|_| !is_illegible)
+        {
+            Some(redirect_uri) => Ok(Ok(Way {
+                client,
+                redirect_uri,
+                state: self.parameters.get("state").map(str::to_owned),
+            })),
             None => Ok(Err(self.problem(Problem::Redirect, &id.to_string()))),
         }
     }
 
-    /// What is asked for, or what is wrong with it.
+    /// Returns the request of the client, or its error.
     pub(super) fn asked(&self) -> Result<Asked, Refusal> {
         asked(&self.parameters, &self.service.kit.public_url)
     }
 
-    /// To the sign-in, and from there to the same request, whichever way it came; the person is told where it is too long for that.
+    /// Redirects to the sign-in, which leads back to the same request. If the request is too long
+    /// for that, an error page is shown.
     pub(super) fn sign_in_first(&self) -> Response {
-        let query = Serializer::new(String::new()).extend_pairs(self.parameters.all(&NAMES)).finish();
+        let query = Serializer::new(String::new())
+            .extend_pairs(self.parameters.all(&NAMES))
+            .finish();
         let path = format!("{}?{query}", paths::AUTHORIZE);
         if people::may_return_to(&path) {
             return people::sign_in_first(&self.service, &path);
         }
-        self.problem(Problem::TooLong, self.parameters.get("client_id").unwrap_or_default())
+        self.problem(
+            Problem::TooLong,
+            self.parameters.get("client_id").unwrap_or_default(),
+        )
     }
 
-    /// Back to the client with what is wrong, which the log says as well.
+    /// Redirects to the client with an error, and logs the error.
     pub(super) fn back(&self, way: &Way, refusal: &Refusal) -> Response {
         refusal.log("authorize", &way.client.id.to_string(), self.request_id);
-        self.to(way, &[("error", refusal.code.as_ref()), ("error_description", refusal.description)])
+        self.to(
+            way,
+            &[
+                ("error", refusal.code.as_ref()),
+                ("error_description", refusal.description),
+            ],
+        )
     }
 
-    /// Back to the client with an answer, what it has given to recognize it by (RFC 6749, section 4.1.2), and who answers (RFC 9207,
-    /// section 2).
+    /// Redirects to the client with an answer, with the client's `state` (RFC 6749, section 4.1.2)
+    /// and with the issuer (RFC 9207, section 2).
     pub(super) fn to(&self, way: &Way, answer: &[(&str, &str)]) -> Response {
         let state = way.state.as_deref().map(|state| ("state", state));
-        let parameters: Vec<_> = answer.iter().copied().chain(state).chain([("iss", self.service.kit.public_url.as_str())]).collect();
+        let parameters: Vec<_> = answer
+            .iter()
+            .copied()
+            .chain(state)
+            .chain([("iss", self.service.kit.public_url.as_str())])
+            .collect();
         people::redirect(&redirect::with(&way.redirect_uri, &parameters))
     }
 
-    /// A page that says what is wrong, to the person.
+    /// Returns an error page for the person.
     pub(super) fn problem(&self, problem: Problem, client: &str) -> Response {
-        tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused");
-        problem::page(&self.service, &self.headers, self.signed_in.as_ref(), problem)
+        tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused an OAuth request");
+        problem::page(
+            &self.service,
+            &self.headers,
+            self.signed_in.as_ref(),
+            problem,
+        )
     }
 }
 
-/// Where this endpoint leads whoever comes to it with something that is wrong, as far as its path tells.
+/// Returns the source that this endpoint may redirect to, as far as the request's path tells.
 pub(super) fn leads_on(path: &str) -> Option<String> {
     let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
     redirect::claimed_source(Parameters::of_query(Some(query)).get("redirect_uri")?)
 }
 
-/// What a request asks for (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1). Who names no resource means the
-/// tools.
+/// Validates a client's request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section
+/// 2.1). The default resource is the tool interface.
 fn asked(parameters: &Parameters, public_url: &str) -> Result<Asked, Refusal> {
     parameters.check()?;
     match parameters.get("response_type") {
         Some("code") => {}
-        Some(_) => return Err(Refusal::new(Code::UnsupportedResponseType, "response_type must be code.")),
+        Some(_) => {
+            return Err(Refusal::new(
+                Code::UnsupportedResponseType,
+                "response_type must be code.",
+            ));
+        }
         None => return Err(Refusal::request("response_type is missing.")),
     }
-    let challenge = Challenge::parse(parameters.get("code_challenge"), parameters.get("code_challenge_method"))?;
+    let challenge = Challenge::parse(
+        parameters.get("code_challenge"),
+        parameters.get("code_challenge_method"),
+    )?;
     let scopes = Scopes::asked(parameters.get("scope"))?;
     let resource = resource(parameters, public_url)?.unwrap_or(Resource::Mcp);
-    Ok(Asked { scopes, resource, challenge })
+    Ok(Asked {
+        scopes,
+        resource,
+        challenge,
+    })
 }
 
 #[cfg(test)]
@@ -232,7 +311,10 @@ mod tests {
 
     const RIGHT: [(&str, &str); 6] = [
         ("response_type", "code"),
-        ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+        (
+            "code_challenge",
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        ),
         ("code_challenge_method", "S256"),
         ("scope", "view_tasks"),
         ("resource", "https://x.example/api/v1"),
@@ -240,25 +322,36 @@ mod tests {
     ];
 
     fn judged(parameters: &[(&str, &str)]) -> Result<Asked, Refusal> {
-        let parameters = Parameters::of(parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let parameters = Parameters::of(
+            parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
         asked(&parameters, "https://x.example")
     }
 
     #[test]
-    fn what_may_be_left_out_has_a_default() {
+    fn optional_parameters_have_defaults_and_unknown_are_ignored() {
         assert_eq!(judged(&RIGHT).unwrap().resource, Resource::Api);
         let asked = judged(&RIGHT[..3]).unwrap();
-        assert_eq!((asked.scopes, asked.resource), (Scopes::all(), Resource::Mcp));
+        assert_eq!(
+            (asked.scopes, asked.resource),
+            (Scopes::all(), Resource::Mcp)
+        );
         let unknown = [&RIGHT[..], &[("prompt", "none"), ("nonce", "x")]].concat();
         assert!(judged(&unknown).is_ok());
     }
 
     #[test]
-    fn each_thing_that_is_wrong_has_its_code() {
+    fn each_fault_of_a_request_has_its_error_code() {
         for (name, value, code) in [
             ("response_type", "", Code::InvalidRequest),
             ("response_type", "token", Code::UnsupportedResponseType),
-            ("response_type", "code id_token", Code::UnsupportedResponseType),
+            (
+                "response_type",
+                "code id_token",
+                Code::UnsupportedResponseType,
+            ),
             ("code_challenge", "", Code::InvalidRequest),
             ("code_challenge", "short", Code::InvalidRequest),
             ("code_challenge_method", "", Code::InvalidRequest),
@@ -274,13 +367,18 @@ mod tests {
         }
         for twice in RIGHT {
             let parameters = [&RIGHT[..], &[twice]].concat();
-            assert_eq!(judged(&parameters).unwrap_err().code, Code::InvalidRequest, "{}", twice.0);
+            assert_eq!(
+                judged(&parameters).unwrap_err().code,
+                Code::InvalidRequest,
+                "{}",
+                twice.0
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn no_request_makes_it_panic(query in ".{0,200}") {
+        fn parsing_an_authorization_request_never_panics(query in ".{0,200}") {
             let _ = asked(&Parameters::of_query(Some(&query)), "https://x.example");
         }
     }

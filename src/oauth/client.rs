@@ -1,5 +1,5 @@
-//! Clients: the apps that ask (RFC 6749, section 2). What an app is called outside is its `client_id`: its id, or of an app that is
-//! described by a metadata document the address of that.
+//! Clients: the apps that request access (RFC 6749, section 2). The `client_id` of an app is its
+//! id, or the address of its metadata document if it has one.
 
 use std::fmt;
 
@@ -15,29 +15,29 @@ use uuid::Uuid;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// An app by its id; one that is described by a document is not called by that.
+    /// An app by its id. Apps with a metadata document are not found by id.
     BY_ID = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app
         where id = ?1 and document_url is null";
     /// An app by the address of its document.
     BY_DOCUMENT = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app where document_url = ?1";
-    /// Holds an app where it is until the transaction ends.
+    /// Locks an app against deletion until the transaction ends.
     HOLD = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null for key share";
 }
 
-/// Bytes of the address of a metadata document.
+/// Maximum length of the address of a metadata document, in bytes.
 const LONGEST_URL: usize = 2_000;
 
-/// What a client calls itself.
+/// The `client_id` of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClientId {
-    /// The id of an app of the platform, or of one that has registered itself.
+    /// The id of an app that the platform created or that has registered itself.
     App(Uuid),
     /// The address of a metadata document.
     Document(Url),
 }
 
 impl ClientId {
-    /// What a text names, whether or not there is such a client.
+    /// Parses a `client_id`, whether or not such a client exists.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if is_uuid(text) {
             return text.parse().ok().map(Self::App);
@@ -55,43 +55,48 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// The address of a metadata document (draft client-id-metadata-document, section 3): https, with a path, without dot segments,
-/// fragment, name or password; and written as it is read, since it is compared letter by letter.
+/// Parses the address of a metadata document (draft client-id-metadata-document, section 3). It
+/// must be https with a path, and without dot segments, fragment, user name and password. It must
+/// be in its normal form, because addresses are compared character by character.
 fn document_url(text: &str) -> Option<Url> {
-    let url = Url::parse(text).ok().filter(|_| text.len() <= LONGEST_URL)?;
+    let url = Url::parse(text)
+        .ok()
+        .filter(|_| text.len() <= LONGEST_URL)?;
     let has_path = url.path().len() > 1 && url.host_str().is_some_and(|host| !host.is_empty());
     let is_nobodys = url.username().is_empty() && url.password().is_none();
-    (url.scheme() == "https" && has_path && is_nobodys && url.fragment().is_none() && url.as_str() == text).then_some(url)
+    (url.scheme() == "https"
+        && has_path
+        && is_nobodys
+        && url.fragment().is_none()
+        && url.as_str() == text)
+        .then_some(url)
 }
 
-/// How an app came.
+/// The origin of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The platform knows it: its name can be believed.
+    /// The platform created it, so its name is trustworthy.
     Platform,
     /// It has registered itself.
     Registered,
-    /// It is described by a document, at an address that only its owner can write to.
+    /// It is described by a document at an address that only its owner controls.
     Document,
 }
 
-/// A client.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
-    /// The app's id.
     pub(super) app: Uuid,
-    /// What it is called outside.
+    /// The client's `client_id`.
     pub(super) id: ClientId,
-    /// How it came.
     pub(super) origin: Origin,
-    /// What is known of it.
+    /// The stored data of the app.
     pub(super) about: OauthApp,
     secret: Option<Vec<u8>>,
     replaced: Option<(Vec<u8>, Timestamp)>,
 }
 
 impl Client {
-    /// A client as it is stored.
+    /// Returns a client from the database.
     pub(super) fn find(tx: &mut Transaction<'_>, id: &ClientId) -> Result<Option<Self>> {
         let row = match id {
             ClientId::App(app) => tx.row(&BY_ID, &[(*app).into()])?,
@@ -108,27 +113,40 @@ impl Client {
             ClientId::App(_) => Origin::Platform,
         };
         let replaced = row.get::<Option<Vec<u8>>>(4)?.zip(row.get(5)?);
-        Ok(Self { app: row.get(0)?, id, origin, about, secret: row.get(3)?, replaced })
+        Ok(Self {
+            app: row.get(0)?,
+            id,
+            origin,
+            about,
+            secret: row.get(3)?,
+            replaced,
+        })
     }
 
-    /// Keeps the app from being forgotten until the transaction ends; false where that has happened.
+    /// Locks the app against deletion until the transaction ends. Returns false if the app no
+    /// longer exists.
     pub(super) fn hold(context: &mut Context<'_, '_>, app: Uuid) -> Result<bool> {
         context.exists(&HOLD, values![app])
     }
 
-    /// Whether it has to show a secret (RFC 6749, section 2.1).
+    /// Whether the client must present a secret (RFC 6749, section 2.1).
     pub(super) const fn is_confidential(&self) -> bool {
         self.secret.is_some()
     }
 
-    /// Whether a secret of this hash is its own now. Hashes are compared, of which nobody can choose the beginning: how long that
-    /// takes tells nothing of the secret.
+    /// Whether a hash is that of a currently valid secret of the client. An attacker cannot choose
+    /// the beginning of a hash, so the duration of the comparison reveals nothing about the secret.
     pub(super) fn has_secret(&self, hash: &[u8], now: Timestamp) -> bool {
-        let replaced = self.replaced.as_ref().filter(|(_, until)| now < *until).map(|(hash, _)| hash.as_slice());
+        let replaced = self
+            .replaced
+            .as_ref()
+            .filter(|(_, until)| now < *until)
+            .map(|(hash, _)| hash.as_slice());
         self.secret.as_deref() == Some(hash) || replaced == Some(hash)
     }
 
-    /// What people are told that it is called: its own name, or where it has none what tells it from others.
+    /// Returns the name of the client for people to read. Without a name of its own it is the
+    /// document's host, or the app's id.
     pub(super) fn name(&self) -> String {
         match (self.about.name.trim(), &self.id) {
             ("", ClientId::Document(url)) => url.host_str().unwrap_or_default().to_owned(),
@@ -145,10 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_named_by_an_id_or_by_the_address_of_its_document() {
+    fn a_client_id_is_a_uuid_or_the_url_of_its_document() {
         let id = "0192f0c1-2345-7abc-8def-0123456789ab";
         assert_eq!(ClientId::parse(id), ClientId::parse(&id.to_uppercase()));
-        for url in ["https://app.example/client.json", "https://app.example:8443/a/b?c=d"] {
+        for url in [
+            "https://app.example/client.json",
+            "https://app.example:8443/a/b?c=d",
+        ] {
             assert_eq!(ClientId::parse(url).unwrap().to_string(), url);
         }
         for wrong in [
@@ -174,11 +195,14 @@ mod tests {
         ] {
             assert_eq!(ClientId::parse(wrong), None, "{wrong:?}");
         }
-        assert_eq!(ClientId::parse(&format!("https://app.example/{}", "a".repeat(LONGEST_URL))), None);
+        assert_eq!(
+            ClientId::parse(&format!("https://app.example/{}", "a".repeat(LONGEST_URL))),
+            None
+        );
     }
 
     #[test]
-    fn a_secret_that_was_replaced_is_good_for_a_while() {
+    fn a_replaced_client_secret_is_valid_for_its_grace_period() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let client = Client {
             app: Uuid::nil(),
@@ -189,13 +213,24 @@ mod tests {
             replaced: Some((vec![1], at(10))),
         };
         assert!(client.has_secret(&[2], at(99)) && client.has_secret(&[1], at(9)));
-        assert!(!client.has_secret(&[1], at(10)) && !client.has_secret(&[3], at(0)) && !client.has_secret(&[], at(0)));
-        assert!(!Client { secret: None, replaced: None, ..client }.has_secret(&[], at(0)));
+        assert!(
+            !client.has_secret(&[1], at(10))
+                && !client.has_secret(&[3], at(0))
+                && !client.has_secret(&[], at(0))
+        );
+        assert!(
+            !Client {
+                secret: None,
+                replaced: None,
+                ..client
+            }
+            .has_secret(&[], at(0))
+        );
     }
 
     proptest! {
         #[test]
-        fn what_a_client_is_called_is_written_as_it_was_sent(text in prop_oneof!["https://[a-z.]{1,9}/[a-z/.%2#?:@]{0,9}", any::<String>()]) {
+        fn a_document_client_id_is_kept_as_sent(text in prop_oneof!["https://[a-z.]{1,9}/[a-z/.%2#?:@]{0,9}", any::<String>()]) {
             if let Some(ClientId::Document(url)) = ClientId::parse(&text) {
                 prop_assert_eq!(url.as_str(), text);
             }

@@ -1,4 +1,4 @@
-//! What a client says of itself, when it registers and in its metadata document (RFC 7591, section 2).
+//! Metadata of a client, from its registration or its metadata document (RFC 7591, section 2).
 
 use engine::format::is_redirect_uri;
 use serde::Deserialize;
@@ -6,12 +6,12 @@ use serde::Deserialize;
 use super::refusal::{Code, Refusal};
 use crate::platform::OauthApp;
 
-/// Addresses at the most.
+/// Maximum number of redirect addresses.
 pub(super) const MOST_ADDRESSES: usize = 10;
-/// Characters of a name at the most.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// What of a client's metadata means something here; the rest is passed over (RFC 7591, section 2).
+/// The known fields of a client's metadata; others are ignored (RFC 7591, section 2).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Metadata {
@@ -24,21 +24,21 @@ pub(super) struct Metadata {
     response_types: Option<Vec<String>>,
 }
 
-/// Whether a character has what follows it written in another direction (Unicode Standard Annex 9, section 2): a name with such a one
-/// could make what stands around it read as something else.
+/// Whether a character changes the direction of the text after it (Unicode Standard Annex 9,
+/// section 2). A name with such a character could make the text around it read differently.
 const fn turns(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// How a client shows who it is (RFC 7591, section 2).
+/// The method by which a client authenticates (RFC 7591, section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::AsRefStr, strum::EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Method {
-    /// It has no secret.
+    /// The client has no secret.
     None,
-    /// By a secret in the header.
+    /// A secret in the header.
     ClientSecretBasic,
-    /// By a secret in the body.
+    /// A secret in the body.
     ClientSecretPost,
 }
 
@@ -47,57 +47,82 @@ const fn unfit(description: &'static str) -> Refusal {
 }
 
 impl Metadata {
-    /// Reads a JSON object.
+    /// Reads the metadata from a JSON object.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
         let wrong = unfit("The metadata must be a JSON object with fields of the right types.");
-        // A list of values would be read as the fields in their order.
+        // Serde would read an array as the fields in their order.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(wrong);
         }
         serde_json::from_slice(bytes).map_err(|_| wrong)
     }
 
-    /// How the client shows who it is; by a secret in the header where it does not say (RFC 7591, section 2).
+    /// Returns the client's authentication method; the default is a secret in the header (RFC 7591,
+    /// section 2).
     pub(super) fn method(&self) -> Result<Method, Refusal> {
-        let Some(method) = &self.token_endpoint_auth_method else { return Ok(Method::ClientSecretBasic) };
+        let Some(method) = &self.token_endpoint_auth_method else {
+            return Ok(Method::ClientSecretBasic);
+        };
         method.parse().map_err(|_| unfit("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
     }
 
-    /// Whether the client shows who it is by nothing; one that is described by a document can have no secret, so that it need not say
-    /// so (draft client-id-metadata-document, section 4.1).
+    /// Whether a client with a metadata document uses no authentication. Such a client can have no
+    /// secret, so the method may be left out (draft client-id-metadata-document, section 4.1).
     pub(super) fn is_public_document(&self) -> bool {
-        self.token_endpoint_auth_method.as_deref().is_none_or(|method| method == Method::None.as_ref())
+        self.token_endpoint_auth_method
+            .as_deref()
+            .is_none_or(|method| method == Method::None.as_ref())
     }
 
-    /// The app, each address of which must be one that people may be sent back to.
+    /// Returns the app. Every address must be a valid redirect address.
     pub(super) fn strictly(self) -> Result<OauthApp, Refusal> {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
             return Err(Refusal::new(
                 Code::InvalidRedirectUri,
-                "Each redirect URI must be https, http on a loopback address, or of a private-use scheme with a dot, without a fragment.",
+                "Each redirect URI must be https, http on a loopback address, or of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without a fragment.",
             ));
         }
         self.leniently()
     }
 
-    /// The app, with those of its addresses that people may be sent back to: a document is written for other servers as well.
+    /// Returns the app with its valid redirect addresses only, because a document is written for
+    /// other servers as well.
     pub(super) fn leniently(mut self) -> Result<OauthApp, Refusal> {
         if self.redirect_uris.len() > MOST_ADDRESSES {
-            return Err(Refusal::new(Code::InvalidRedirectUri, "There are more than 10 redirect URIs."));
+            return Err(Refusal::new(
+                Code::InvalidRedirectUri,
+                "redirect_uris must have at most 10 items.",
+            ));
         }
         self.redirect_uris.retain(|uri| is_redirect_uri(uri));
         if self.redirect_uris.is_empty() {
-            return Err(Refusal::new(Code::InvalidRedirectUri, "There is no redirect URI that can be used."));
+            return Err(Refusal::new(
+                Code::InvalidRedirectUri,
+                "redirect_uris contains no usable redirect URI.",
+            ));
         }
-        let lacks = |list: &Option<Vec<String>>, wanted| list.as_ref().is_some_and(|list| !list.iter().any(|item| item == wanted));
+        let lacks = |list: &Option<Vec<String>>, wanted| {
+            list.as_ref()
+                .is_some_and(|list| !list.iter().any(|item| item == wanted))
+        };
         if lacks(&self.grant_types, "authorization_code") || lacks(&self.response_types, "code") {
-            return Err(unfit("There is the grant type authorization_code alone, with the response type code."));
+            return Err(unfit(
+                "grant_types must contain authorization_code, and response_types must contain code.",
+            ));
         }
         let name = self.client_name.unwrap_or_default();
-        if name.chars().count() > LONGEST_NAME || name.contains(|letter: char| letter.is_control() || turns(letter)) {
-            return Err(unfit("client_name has at most 200 characters, none of them a control character or a change of direction."));
+        if name.chars().count() > LONGEST_NAME
+            || name.contains(|letter: char| letter.is_control() || turns(letter))
+        {
+            return Err(unfit(
+                "client_name must have at most 200 characters, without control characters or changes of text direction.",
+            ));
         }
-        Ok(OauthApp { name, redirect_uris: self.redirect_uris, fetched_at: None })
+        Ok(OauthApp {
+            name,
+            redirect_uris: self.redirect_uris,
+            fetched_at: None,
+        })
     }
 }
 
@@ -113,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_is_read_and_the_rest_passed_over() {
+    fn known_metadata_is_read_and_unknown_metadata_is_ignored() {
         let metadata = read(&json!({
             "client_name": "Notes", "redirect_uris": ["https://a.example/cb", "com.example.app:/cb"], "logo_uri": 5, "jwks": {},
             "grant_types": ["authorization_code", "implicit"], "response_types": ["code"], "token_endpoint_auth_method": "none",
@@ -121,31 +146,72 @@ mod tests {
         assert_eq!(metadata.method().unwrap(), Method::None);
         let app = metadata.strictly().unwrap();
         assert_eq!((app.name.as_str(), app.redirect_uris.len()), ("Notes", 2));
-        assert_eq!(read(&json!({})).method().unwrap(), Method::ClientSecretBasic);
+        assert_eq!(
+            read(&json!({})).method().unwrap(),
+            Method::ClientSecretBasic
+        );
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn unusable_metadata_is_refused() {
         let uri = "https://a.example/cb";
         for (value, code) in [
             (json!({}), Code::InvalidRedirectUri),
             (json!({ "redirect_uris": [] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": [uri, "http://a.example/cb"] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": [uri, "javascript:alert(1)"] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": ["https://a.example/cb#x"] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": ["cursor://x/cb"] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": vec![uri; 11] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": [format!("https://a.example/{}", "a".repeat(2_000))] }), Code::InvalidRedirectUri),
-            (json!({ "redirect_uris": [uri], "client_name": "a".repeat(201) }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": [uri], "client_name": "a\u{0}" }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": [uri], "client_name": "a\u{202e}b" }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": [uri], "grant_types": ["implicit"] }), Code::InvalidClientMetadata),
-            (json!({ "redirect_uris": [uri], "response_types": ["token"] }), Code::InvalidClientMetadata),
+            (
+                json!({ "redirect_uris": [uri, "http://a.example/cb"] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": [uri, "javascript:alert(1)"] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": ["https://a.example/cb#x"] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": ["cursor://x/cb"] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": vec![uri; 11] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": [format!("https://a.example/{}", "a".repeat(2_000))] }),
+                Code::InvalidRedirectUri,
+            ),
+            (
+                json!({ "redirect_uris": [uri], "client_name": "a".repeat(201) }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": [uri], "client_name": "a\u{0}" }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": [uri], "client_name": "a\u{202e}b" }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": [uri], "grant_types": ["implicit"] }),
+                Code::InvalidClientMetadata,
+            ),
+            (
+                json!({ "redirect_uris": [uri], "response_types": ["token"] }),
+                Code::InvalidClientMetadata,
+            ),
         ] {
             assert_eq!(read(&value).strictly().unwrap_err().code, code, "{value}");
         }
         for method in ["private_key_jwt", "client_secret_jwt", "", "NONE"] {
-            assert!(read(&json!({ "token_endpoint_auth_method": method })).method().is_err(), "{method}");
+            assert!(
+                read(&json!({ "token_endpoint_auth_method": method }))
+                    .method()
+                    .is_err(),
+                "{method}"
+            );
         }
         for text in [
             "",
@@ -157,16 +223,27 @@ mod tests {
             r#"{"client_name":"a","client_name":"b"}"#,
             "\u{feff}{}",
         ] {
-            assert_eq!(Metadata::read(text.as_bytes()).unwrap_err().code, Code::InvalidClientMetadata, "{text}");
+            assert_eq!(
+                Metadata::read(text.as_bytes()).unwrap_err().code,
+                Code::InvalidClientMetadata,
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn a_document_may_name_what_is_of_no_use_here_and_no_secret() {
+    fn a_document_may_name_unusable_redirects_but_no_secret() {
         let metadata = read(&json!({ "redirect_uris": ["cursor://x/cb", "https://a.example/cb"] }));
         assert!(metadata.is_public_document());
-        assert_eq!(metadata.leniently().unwrap().redirect_uris, ["https://a.example/cb"]);
-        assert!(read(&json!({ "redirect_uris": ["cursor://x/cb"] })).leniently().is_err());
+        assert_eq!(
+            metadata.leniently().unwrap().redirect_uris,
+            ["https://a.example/cb"]
+        );
+        assert!(
+            read(&json!({ "redirect_uris": ["cursor://x/cb"] }))
+                .leniently()
+                .is_err()
+        );
         for method in ["private_key_jwt", "client_secret_basic"] {
             assert!(!read(&json!({ "token_endpoint_auth_method": method })).is_public_document());
         }
@@ -174,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_body_makes_it_panic(bytes: Vec<u8>, text in "[\\[{\"a:,}\\]]{0,40}") {
+        fn parsing_client_metadata_never_panics(bytes: Vec<u8>, text in "[\\[{\"a:,}\\]]{0,40}") {
             let _ = Metadata::read(&bytes);
             let _ = Metadata::read(text.as_bytes());
         }

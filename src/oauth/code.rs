@@ -1,5 +1,5 @@
-//! Codes (RFC 6749, sections 4.1.2 and 4.1.3): good for a minute, once, for the client, the address, the verifier and the resource
-//! that they were made for.
+//! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and for
+//! one exchange, and only with its client, redirect address, verifier and resource.
 
 use engine::access::{self, Resource};
 use engine::context::Context;
@@ -12,28 +12,34 @@ use super::pkce;
 use super::refresh::{self, Tokens};
 use super::refusal::{Code, Refusal};
 
-/// How long a code is good (contract: People: OAuth 2.1; RFC 6749, section 4.1.2, has ten minutes at the most).
+/// Lifetime of a code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most ten minutes).
 const LASTS: SignedDuration = SignedDuration::from_secs(60);
-/// What a code begins with.
+/// The prefix of a code.
 pub(super) const PREFIX: &str = "ac_";
 
-/// What a client shows to exchange a code.
+/// The credentials that a client presents to exchange a code.
 #[derive(Debug, Clone)]
 pub(super) struct Presented {
     /// The client's app.
     pub(super) app: Uuid,
     /// The hash of the code.
     pub(super) hash: Vec<u8>,
-    /// The secret that the challenge was the hash of.
+    /// The secret whose hash is the challenge.
     pub(super) verifier: String,
-    /// Where the code was sent, where the client says so (OAuth 2.1, section 10.2: it need not).
+    /// The address that the code was sent to, if the client names it. It is optional (OAuth 2.1,
+    /// section 10.2).
     pub(super) redirect_uri: Option<String>,
-    /// The resource, where the client says so (RFC 8707, section 2.2: it need not).
+    /// The resource, if the client names it. It is optional (RFC 8707, section 2.2).
     pub(super) resource: Option<Resource>,
 }
 
-/// Makes a code of what a member allows an app.
-pub(super) fn make(context: &mut Context<'_, '_>, member: Uuid, app: Uuid, allowed: &Allowed) -> Result<String> {
+/// Creates a code for a member's grant to an app.
+pub(super) fn make(
+    context: &mut Context<'_, '_>,
+    member: Uuid,
+    app: Uuid,
+    allowed: &Allowed,
+) -> Result<String> {
     let code = access::token_of(PREFIX, context.organization.id, context.ids());
     let until = grant::after(context.now(), LASTS);
     grant::begin(context, (member, app), allowed, access::hash(&code), until)?;
@@ -42,20 +48,36 @@ pub(super) fn make(context: &mut Context<'_, '_>, member: Uuid, app: Uuid, allow
 
 /// Exchanges a code for tokens.
 ///
-/// Under the lock of its organization one presentation comes after another, on whichever node: the first that is right has the tokens,
-/// and each one after that finds the code exchanged. A code that is shown again has been in more hands than its client's, so that ends
-/// what came of it (RFC 6749, section 4.1.2). What is refused otherwise leaves the code as it is.
-pub(super) fn exchange(context: &mut Context<'_, '_>, shown: &Presented) -> Result<Result<Tokens, Refusal>> {
-    let Some(grant) = Grant::by_code(context, &shown.hash)? else { return Ok(Err(UNKNOWN)) };
+/// The lock of the organization serializes all exchanges of a code, on every node. The first valid
+/// exchange gets the tokens; each later one finds the code exchanged. A code that is presented
+/// again has leaked, so the grant ends (RFC 6749, section 4.1.2). Any other refusal leaves the code
+/// unchanged.
+pub(super) fn exchange(
+    context: &mut Context<'_, '_>,
+    shown: &Presented,
+) -> Result<Result<Tokens, Refusal>> {
+    let Some(grant) = Grant::by_code(context, &shown.hash)? else {
+        return Ok(Err(UNKNOWN));
+    };
     if grant.exchanged_at.is_some() {
         grant.end(context)?;
-        return Ok(Err(Refusal::grant("The code has been exchanged before; what came of it has ended.")));
+        return Ok(Err(Refusal::grant(
+            "The code was already exchanged; the tokens from that exchange have been revoked.",
+        )));
     }
-    if let Err(refusal) = judge(shown, grant.app, grant.expires_at, &grant.allowed, context.now()) {
+    if let Err(refusal) = judge(
+        shown,
+        grant.app,
+        grant.expires_at,
+        &grant.allowed,
+        context.now(),
+    ) {
         return Ok(Err(refusal));
     }
     if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(Refusal::grant("The member may not connect apps at the moment.")));
+        return Ok(Err(Refusal::grant(
+            "The member is inactive, or must enrol in two-factor authentication first.",
+        )));
     }
     if !grant.exchange(context)? {
         return Ok(Err(UNKNOWN));
@@ -64,25 +86,46 @@ pub(super) fn exchange(context: &mut Context<'_, '_>, shown: &Presented) -> Resu
     refresh::pair(context, &grant, &scopes).map(Ok)
 }
 
-/// What is said of a code that nobody has made, or that has gone.
+/// The error for a code that does not exist or has expired.
 pub(super) const UNKNOWN: Refusal = Refusal::grant("The code is unknown or has expired.");
 
-/// Whether what a client shows is what a code was made for (RFC 6749, section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
-fn judge(shown: &Presented, app: Uuid, until: Timestamp, allowed: &Allowed, now: Timestamp) -> Result<(), Refusal> {
+/// Checks that a client presents the values that the code was made for (RFC 6749, section 4.1.3;
+/// RFC 7636, section 4.6; RFC 8707, section 2.2).
+fn judge(
+    shown: &Presented,
+    app: Uuid,
+    until: Timestamp,
+    allowed: &Allowed,
+    now: Timestamp,
+) -> Result<(), Refusal> {
     if until <= now {
         return Err(UNKNOWN);
     }
     if shown.app != app {
-        return Err(Refusal::grant("The code was made for another client."));
+        return Err(Refusal::grant("The code was issued to another client."));
     }
-    if shown.redirect_uri.as_ref().is_some_and(|uri| *uri != allowed.redirect_uri) {
-        return Err(Refusal::grant("The code was sent to another redirect_uri."));
+    if shown
+        .redirect_uri
+        .as_ref()
+        .is_some_and(|uri| *uri != allowed.redirect_uri)
+    {
+        return Err(Refusal::grant(
+            "The code was issued for another redirect_uri.",
+        ));
     }
     if !pkce::answers(&shown.verifier, &allowed.challenge) {
-        return Err(Refusal::grant("code_verifier is not what code_challenge was made of."));
+        return Err(Refusal::grant(
+            "code_verifier does not match code_challenge.",
+        ));
     }
-    if shown.resource.is_some_and(|resource| Some(resource) != allowed.resource) {
-        return Err(Refusal::new(Code::InvalidTarget, "The code was made for another resource."));
+    if shown
+        .resource
+        .is_some_and(|resource| Some(resource) != allowed.resource)
+    {
+        return Err(Refusal::new(
+            Code::InvalidTarget,
+            "The code was issued for another resource.",
+        ));
     }
     Ok(())
 }
@@ -101,9 +144,10 @@ mod tests {
     }
 
     proptest! {
-        /// A code is good exactly where everything is as it was made, and what the client leaves out it need not say.
+        /// A code is valid only if every presented value is that of the code. Optional values may
+        /// be left out.
         #[test]
-        fn a_code_is_good_for_what_it_was_made_for(
+        fn a_code_is_valid_only_with_the_values_of_its_request(
             is_own: bool,
             redirect in proptest::option::of(any::<bool>()),
             is_secret: bool,

@@ -1,4 +1,5 @@
-//! Connections: which apps members have allowed what, for whoever manages the organization to see and to end.
+//! Connections: the grants of members to apps, for members who manage the organization to list and
+//! to end.
 
 use std::collections::BTreeSet;
 
@@ -23,13 +24,14 @@ use super::redirect;
 use crate::platform::{Connection, Done, OauthApp, named_member};
 
 store::statements! {
-    /// A page of connections, by their beginning: what comes of several grants of one member to one app for one resource is one.
+    /// A page of connections, by the time of the first grant. All grants of a member to an app for
+    /// a resource are one connection.
     LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
         group by g.oauth_app_id, g.member_id, g.resource, a.document_url, a.doc
         order by min(g.exchanged_at), g.oauth_app_id, g.member_id, g.resource limit ?3 offset ?4";
-    /// How many connections there are.
+    /// Number of connections.
     COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
     /// The grants of some members to some apps, in order.
@@ -39,10 +41,13 @@ store::statements! {
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
-/// As those of other lists for administration.
-const PAGES: PageLimits = PageLimits { default: 50, max: 100 };
+/// The same limits as other administration lists.
+const PAGES: PageLimits = PageLimits {
+    default: 50,
+    max: 100,
+};
 
-/// A connection: what a member has allowed an app at a resource.
+/// A connection: the grant of a member to an app at a resource.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -53,19 +58,20 @@ const PAGES: PageLimits = PageLimits { default: 50, max: 100 };
 struct ConnectionView {
     /// The app's `client_id`: an id, or the https address of the app's metadata document.
     oauth_app_id: String,
-    /// The member who has allowed it.
+    /// The member who granted it.
     member_id: Uuid,
-    /// What the app calls itself; only of apps that the platform knows has somebody checked that.
+    /// Name of the app; verified only for apps that the platform knows.
     name: String,
-    /// The host that the member was sent back to, of a private-use scheme the scheme.
+    /// The host of the redirect address, or the scheme if it is private-use.
     redirect_host: String,
-    /// What the app may do, as far as the member holds it.
+    /// Granted scopes, as far as the member holds them.
     scopes: Vec<Permission>,
-    /// The address of the interface that it is for.
+    /// Address of the interface that the app uses.
     resource: String,
-    /// When the app was first connected, of the grants that are there.
+    /// When the app was first connected, of the current grants.
     connected_at: Moment,
-    /// When the app has fetched tokens last. A token is good for an hour, so it may have been used an hour longer.
+    /// When the app last fetched tokens. A token is valid for an hour, so the app may have used it
+    /// an hour longer.
     last_used_at: Moment,
 }
 
@@ -105,40 +111,69 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// What tells a connection from others: the app, the member and the resource.
+/// The key of a connection: the app, the member and the resource.
 type Key = (Uuid, Uuid, String);
 
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<ConnectionView>> {
     let now = context.now();
-    let total = context.row(&COUNT, values![now])?.map_or(Ok(0), |row| row.get(0))?;
+    let total = context
+        .row(&COUNT, values![now])?
+        .map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&LIST, values![now, page.limit, page.offset])?;
-    let ids = |column: usize| rows.iter().map(|row| row.get(column)).collect::<store::Result<BTreeSet<Uuid>>>();
-    let (apps, members): (Vec<Uuid>, Vec<Uuid>) = (ids(0)?.into_iter().collect(), ids(1)?.into_iter().collect());
+    let ids = |column: usize| {
+        rows.iter()
+            .map(|row| row.get(column))
+            .collect::<store::Result<BTreeSet<Uuid>>>()
+    };
+    let (apps, members): (Vec<Uuid>, Vec<Uuid>) =
+        (ids(0)?.into_iter().collect(), ids(1)?.into_iter().collect());
     let grants = context.rows(&GRANTS, values![now, apps, members])?;
-    let grants = grants.iter().map(|row| Ok((key(row)?, row.get::<Json<Allowed>>(3)?.0))).collect::<Result<Vec<_>>>()?;
+    let grants = grants
+        .iter()
+        .map(|row| Ok((key(row)?, row.get::<Json<Allowed>>(3)?.0)))
+        .collect::<Result<Vec<_>>>()?;
     let public_url = context.public_url();
-    Ok(Listing { items: rows.iter().map(|row| view(row, &grants, public_url)).collect::<Result<_>>()?, total })
+    Ok(Listing {
+        items: rows
+            .iter()
+            .map(|row| view(row, &grants, public_url))
+            .collect::<Result<_>>()?,
+        total,
+    })
 }
 
 fn key(row: &Row) -> Result<Key> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
 
-/// From the columns of [`LIST`], with what was allowed by all grants of the page.
+/// Reads a connection from the columns of [`LIST`] and the grants of the page.
 fn view(row: &Row, grants: &[(Key, Allowed)], public_url: &str) -> Result<ConnectionView> {
     let key = key(row)?;
-    let own: Vec<&Allowed> = grants.iter().filter(|(of, _)| *of == key).map(|(_, allowed)| allowed).collect();
+    let own: Vec<&Allowed> = grants
+        .iter()
+        .filter(|(of, _)| *of == key)
+        .map(|(_, allowed)| allowed)
+        .collect();
     let (connected_at, last_used_at): (Timestamp, Timestamp) = (row.get(3)?, row.get(4)?);
     let (document, Json(app)): (Option<String>, Json<OauthApp>) = (row.get(5)?, row.get(6)?);
     let (app_id, member_id, resource) = key;
-    let scopes: BTreeSet<Permission> = own.iter().flat_map(|allowed| allowed.permissions.iter().copied()).collect();
+    let scopes: BTreeSet<Permission> = own
+        .iter()
+        .flat_map(|allowed| allowed.permissions.iter().copied())
+        .collect();
     Ok(ConnectionView {
         oauth_app_id: document.unwrap_or_else(|| app_id.to_string()),
         member_id,
         name: app.name,
-        redirect_host: own.last().map(|allowed| redirect::host(&allowed.redirect_uri)).unwrap_or_default(),
+        redirect_host: own
+            .last()
+            .map(|allowed| redirect::host(&allowed.redirect_uri))
+            .unwrap_or_default(),
         scopes: scopes.into_iter().collect(),
-        resource: own.last().and_then(|allowed| allowed.resource).map_or(resource, |resource: Resource| resource.url(public_url)),
+        resource: own
+            .last()
+            .and_then(|allowed| allowed.resource)
+            .map_or(resource, |resource: Resource| resource.url(public_url)),
         connected_at: Moment(connected_at),
         last_used_at: Moment(last_used_at),
     })
@@ -147,10 +182,20 @@ fn view(row: &Row, grants: &[(Key, Allowed)], public_url: &str) -> Result<Connec
 fn delete(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
     let app = match ClientId::parse(&input.oauth_app_id) {
         Some(ClientId::App(app)) => Some(app),
-        Some(ClientId::Document(url)) => context.row(&APP_OF_DOCUMENT, values![url.as_str()])?.map(|row| row.get(0)).transpose()?,
+        Some(ClientId::Document(url)) => context
+            .row(&APP_OF_DOCUMENT, values![url.as_str()])?
+            .map(|row| row.get(0))
+            .transpose()?,
         None => None,
     };
-    let connection = app.map(|app| Connection { app, member: input.member_id });
+    let connection = app.map(|app| Connection {
+        app,
+        member: input.member_id,
+    });
     let has_ended = connection.map_or(Ok(false), |connection| connection.end(context))?;
-    if has_ended { Ok(Done { success: true }) } else { Err(Error::not_found("Connection")) }
+    if has_ended {
+        Ok(Done { success: true })
+    } else {
+        Err(Error::not_found("Connection"))
+    }
 }

@@ -1,5 +1,6 @@
-//! The member's word: who asks, for what, and yes or no. It is asked every time: that somebody has allowed an app something once is no
-//! reason to give it more, and a page that answers by itself could be made to (RFC 8252, section 8.6).
+//! The consent page: which app asks, for what, and the member's decision. The page is shown every
+//! time. An earlier consent does not justify further access, and a page that approves by itself
+//! could be abused (RFC 8252, section 8.6).
 
 use std::sync::Arc;
 
@@ -32,20 +33,20 @@ store::statements! {
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
 }
 
-/// Properties that are named; the others are counted.
+/// Maximum number of properties that are named; the rest is counted.
 const NAMED: u32 = 8;
 
-/// The page that asks.
+/// The consent page.
 #[derive(Template)]
 #[template(path = "oauth/consent.html")]
 struct Page<'p> {
     frame: Frame<'p>,
     words: &'static Words,
-    /// What the app calls itself.
+    /// The name of the app.
     app: String,
-    /// What is to be said of that.
+    /// A warning about an app whose name is unverified.
     caution: Option<String>,
-    /// Where people are sent.
+    /// The destination of the redirect.
     leads_to: String,
     organization: &'p str,
     member: String,
@@ -59,25 +60,48 @@ struct Page<'p> {
     hidden: Vec<(&'p str, &'p str)>,
 }
 
-/// Shows the page that asks.
-pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &SignedIn) -> Result<Response, Wrong> {
-    let (service, language) = (&visit.service, people::language(&visit.service, &visit.headers));
+/// Shows the consent page.
+pub(super) async fn show(
+    visit: &Visit,
+    way: &Way,
+    asked: &Asked,
+    signed_in: &SignedIn,
+) -> Result<Response, Wrong> {
+    let (service, language) = (
+        &visit.service,
+        people::language(&visit.service, &visit.headers),
+    );
     let words = words::of(language);
     let organization = signed_in.organization.settings.name.as_str();
     let given = asked.scopes.held(&signed_in.member.permissions);
-    let said = |permissions: &[Permission]| permissions.iter().map(|permission| (words.scope)(*permission)).collect::<Vec<_>>();
-    let not_given: Vec<_> = asked.scopes.permissions().iter().copied().filter(|asked| !given.permissions().contains(asked)).collect();
+    let said = |permissions: &[Permission]| {
+        permissions
+            .iter()
+            .map(|permission| (words.scope)(*permission))
+            .collect::<Vec<_>>()
+    };
+    let not_given: Vec<_> = asked
+        .scopes
+        .permissions()
+        .iter()
+        .copied()
+        .filter(|asked| !given.permissions().contains(asked))
+        .collect();
     let app = way.client.name();
     let title = words.title.replace("{app}", &app);
     let host = redirect::host(&way.redirect_uri);
     let page = Page {
         caution: caution(words, &way.client),
-        leads_to: if redirect::is_local(&way.redirect_uri) { words.local.replace("{host}", &host) } else { host },
+        leads_to: if redirect::is_local(&way.redirect_uri) {
+            words.local.replace("{host}", &host)
+        } else {
+            host
+        },
         organization,
         member: signed_in.member.email.clone(),
         through: match asked.resource {
             Resource::Api => words.through_api,
-            Resource::Mcp => words.through_tools,
+            Resource::Mcp | Resource::McpReadOnly => words.through_tools,
         },
         properties: properties(service, words, signed_in).await?,
         given: said(given.permissions()),
@@ -90,48 +114,68 @@ pub(super) async fn show(visit: &Visit, way: &Way, asked: &Asked, signed_in: &Si
         words,
         app,
     };
-    // Browsers hold where a form is redirected to against its policy; who is signed in no longer is sent to sign in.
-    let leads_to: Vec<String> = [redirect::source(&way.redirect_uri)].into_iter().chain(people::sign_in_source(service)).collect();
-    Ok(people::page(200, page.render().map_err(Error::internal), language, &leads_to))
+    // The decision redirects to the app, whose address may lead on to any other.
+    Ok(people::page_leading_anywhere(
+        200,
+        page.render().map_err(Error::internal),
+        language,
+    ))
 }
 
-/// What is to be said of a client's name: nobody has checked what a client says of itself (RFC 7591, section 5; draft
-/// client-id-metadata-document, section 6).
+/// Returns the warning about a client's name. The data that a client gives about itself is
+/// unverified (RFC 7591, section 5; draft client-id-metadata-document, section 6).
 fn caution(words: &Words, client: &Client) -> Option<String> {
     match (client.origin, &client.id) {
         (Origin::Platform, _) => None,
-        (Origin::Document, ClientId::Document(url)) => Some(words.described_at.replace("{host}", url.host_str().unwrap_or_default())),
+        (Origin::Document, ClientId::Document(url)) => Some(
+            words
+                .described_at
+                .replace("{host}", url.host_str().unwrap_or_default()),
+        ),
         (Origin::Document | Origin::Registered, _) => Some(words.registered_itself.to_owned()),
     }
 }
 
-/// Which properties the app reaches: those of the member.
+/// Describes the properties that the app can access: those of the member.
 async fn properties(service: &Service, words: &Words, signed_in: &SignedIn) -> Result<String> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Named {
         name: String,
     }
-    let Some(ids) = signed_in.member.property_ids.clone() else { return Ok(words.every_property.to_owned()) };
+    let Some(ids) = signed_in.member.property_ids.clone() else {
+        return Ok(words.every_property.to_owned());
+    };
     let (count, organization) = (ids.len(), signed_in.organization.id);
-    let rows = service.store.read_for(Some(organization), move |tx| tx.rows(&PROPERTIES, &values![organization, ids, NAMED])).await?;
-    let names: Vec<String> =
-        rows.iter().map(|row| row.get(0).map(|Json::<Named>(property)| property.name)).collect::<store::Result<_>>()?;
+    let rows = service
+        .store
+        .read_for(Some(organization), move |tx| {
+            tx.rows(&PROPERTIES, &values![organization, ids, NAMED])
+        })
+        .await?;
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| row.get(0).map(|Json::<Named>(property)| property.name))
+        .collect::<store::Result<_>>()?;
     let listed = names.join(", ");
     Ok(match count - names.len() {
         _ if names.is_empty() => words.no_property.to_owned(),
         0 => listed,
-        more => words.and_more.replace("{names}", &listed).replace("{more}", &more.to_string()),
+        more => words
+            .and_more
+            .replace("{names}", &listed)
+            .replace("{more}", &more.to_string()),
     })
 }
 
-/// `POST /oauth/consent`: yes or no.
+/// `POST /oauth/consent`: the member's decision.
 pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = request_id(&parts);
     let parameters = Parameters::of_form(&parts.headers, body).await;
     let shared = service.clone();
-    let decided = async { said(&Visit::begin(service, request_id, parts.headers, parameters?).await?).await };
+    let decided =
+        async { said(&Visit::begin(service, request_id, parts.headers, parameters?).await?).await };
     let mut response = match decided.await {
         Ok(response) => response,
         Err(wrong) => wrong.answer(&shared, request_id),
@@ -140,11 +184,21 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
     response
 }
 
-/// What becomes of what a member has said. Everything is judged anew: the form may have been open for long.
+/// Carries out the member's decision. Everything is checked again, because the form may have been
+/// open for a long time.
 async fn said(visit: &Visit) -> Result<Response, Wrong> {
-    let Some(signed_in) = &visit.signed_in else { return Ok(visit.sign_in_first()) };
-    if !visit.parameters.get("form").is_some_and(|token| signed_in.is_own_form(token)) {
-        return Ok(visit.problem(Problem::Form, visit.parameters.get("client_id").unwrap_or_default()));
+    let Some(signed_in) = &visit.signed_in else {
+        return Ok(visit.sign_in_first());
+    };
+    if !visit
+        .parameters
+        .get("form")
+        .is_some_and(|token| signed_in.is_own_form(token))
+    {
+        return Ok(visit.problem(
+            Problem::Form,
+            visit.parameters.get("client_id").unwrap_or_default(),
+        ));
     }
     let way = match visit.way().await? {
         Ok(way) => way,
@@ -156,41 +210,60 @@ async fn said(visit: &Visit) -> Result<Response, Wrong> {
     };
     match visit.parameters.get("decision") {
         Some("approve") => {}
-        Some("deny") => return Ok(visit.back(&way, &Refusal::new(Code::AccessDenied, "The member said no."))),
+        Some("deny") => {
+            return Ok(visit.back(
+                &way,
+                &Refusal::new(Code::AccessDenied, "The member denied the request."),
+            ));
+        }
         _ => return show(visit, &way, &asked, signed_in).await,
     }
     match approve(visit, &way, asked, signed_in).await? {
         Approved::Code(code) => {
-            let (client, organization, member) = (&way.client.id, signed_in.organization.id, signed_in.member_id);
+            let (client, organization, member) = (
+                &way.client.id,
+                signed_in.organization.id,
+                signed_in.member_id,
+            );
             tracing::info!(request_id = %visit.request_id, %client, %organization, %member, "a member allowed an app");
             Ok(visit.to(&way, &[("code", &code)]))
         }
-        Approved::Nothing => {
-            Ok(visit.back(&way, &Refusal::new(Code::AccessDenied, "The member holds none of the permissions that were asked for.")))
-        }
+        Approved::Nothing => Ok(visit.back(
+            &way,
+            &Refusal::new(
+                Code::AccessDenied,
+                "The member has none of the requested permissions.",
+            ),
+        )),
         Approved::ByNobody => Ok(visit.sign_in_first()),
         Approved::ForNobody => Ok(visit.problem(Problem::Client, &way.client.id.to_string())),
     }
 }
 
-/// What a yes comes to.
+/// The result of an approval.
 enum Approved {
     /// A code.
     Code(String),
-    /// There was nothing to give.
+    /// The member holds none of the requested permissions.
     Nothing,
-    /// The member has gone meanwhile.
+    /// The member no longer exists.
     ByNobody,
-    /// The app has.
+    /// The app no longer exists.
     ForNobody,
 }
 
 async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -> Result<Approved> {
     let (service, request_id) = (&visit.service, visit.request_id);
     let client = json!({ "oauthAppId": way.client.id.to_string(), "name": way.client.name() });
-    let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (way.client.app, signed_in.member_id, way.redirect_uri.clone());
+    let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (
+        way.client.app,
+        signed_in.member_id,
+        way.redirect_uri.clone(),
+    );
     grant::within(service, signed_in.organization.id, move |context| {
-        let Some(member) = context.member(member_id)? else { return Ok(Approved::ByNobody) };
+        let Some(member) = context.member(member_id)? else {
+            return Ok(Approved::ByNobody);
+        };
         if !Client::hold(context, app)? {
             return Ok(Approved::ForNobody);
         }
@@ -204,11 +277,28 @@ async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -
             redirect_uri,
             challenge: asked.challenge.as_text().to_owned(),
         };
-        let told = [("app", client), ("permissions", json!(allowed.permissions)), ("resource", json!(allowed.resource))];
-        let changes = told.into_iter().map(|(field, value)| Change::to(field, value)).collect();
+        let told = [
+            ("app", client),
+            ("permissions", json!(allowed.permissions)),
+            ("resource", json!(allowed.resource)),
+        ];
+        let changes = told
+            .into_iter()
+            .map(|(field, value)| Change::to(field, value))
+            .collect();
         let target = Target::new("member", Some(member_id), Some(member.name));
         let (actor, at) = (Actor::session(member_id), context.now());
-        audit::write(context, Entry { actor, operation: "allowApp", target, changes, request_id, at })?;
+        audit::write(
+            context,
+            Entry {
+                actor,
+                operation: "allowApp",
+                target,
+                changes,
+                request_id,
+                at,
+            },
+        )?;
         code::make(context, member_id, app, &allowed).map(Approved::Code)
     })
     .await

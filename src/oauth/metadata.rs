@@ -1,5 +1,5 @@
-//! What this server and its two resources say of themselves (RFC 8414, section 2; RFC 9728, section 2): where clients that know
-//! nothing of it begin.
+//! Metadata of this server and of its resources (RFC 8414, section 2; RFC 9728, section 2). A
+//! client that knows nothing about the server begins here.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,30 +17,65 @@ use url::Url;
 
 use super::{paths, pkce, reply};
 
-/// Below which path the server describes itself (RFC 8414, section 3).
+/// The path of the server's metadata (RFC 8414, section 3).
 const SERVER: &str = "/.well-known/oauth-authorization-server";
 
-/// The routes of these documents. Where the public URL has a path, the documents are at the addresses that clients make of that, too,
-/// with the well-known part before the path (RFC 8414, section 3.1; RFC 9728, section 3.1).
+/// The routes of the metadata. If the public URL has a path, the documents are also served where
+/// clients look for them: with the well-known part before that path (RFC 8414, section 3.1; RFC
+/// 9728, section 3.1). Some clients take the address of the tools for the server's own, so both
+/// documents are served below it as well.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let prefix = Url::parse(&service.kit.public_url).map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
-    // A path that would be a pattern of the router's is nobody's.
-    let prefix = if prefix.contains(['{', '}', '*', ':']) { String::new() } else { prefix };
+    let prefix = Url::parse(&service.kit.public_url)
+        .map(|url| url.path().trim_end_matches('/').to_owned())
+        .unwrap_or_default();
+    // A path that the router would read as a pattern is ignored.
+    let prefix = if prefix.contains(['{', '}', '*', ':']) {
+        String::new()
+    } else {
+        prefix
+    };
     let mut routes = Router::new();
-    let servers: BTreeSet<String> = [SERVER.to_owned(), format!("{SERVER}{prefix}")].into();
+    let of_tools = |resource: &&Resource| **resource != Resource::Api;
+    let servers: BTreeSet<String> = [SERVER.to_owned(), format!("{SERVER}{prefix}")]
+        .into_iter()
+        .chain(
+            Resource::VARIANTS
+                .iter()
+                .filter(of_tools)
+                .map(|resource| format!("{}{SERVER}", resource.path())),
+        )
+        .collect();
     for path in servers {
-        routes = routes.route(&path, get(server).options(reply::preflight).fallback(not_found));
+        routes = routes.route(
+            &path,
+            get(server).options(reply::preflight).fallback(not_found),
+        );
     }
     for resource in Resource::VARIANTS {
         let path = resource.path();
-        let mut paths: BTreeSet<String> = [format!("{}{path}", Resource::METADATA), format!("{}{prefix}{path}", Resource::METADATA)].into();
+        let mut paths: BTreeSet<String> = [
+            format!("{}{path}", Resource::METADATA),
+            format!("{}{prefix}{path}", Resource::METADATA),
+        ]
+        .into();
+        if of_tools(&resource) {
+            paths.insert(format!("{path}{}", Resource::METADATA));
+        }
         if *resource == Resource::Mcp {
-            // Who does not say which resource means the one that clients come to by themselves.
-            paths.extend([Resource::METADATA.to_owned(), format!("{}{prefix}", Resource::METADATA)]);
+            // The default resource is the one that clients find by themselves.
+            paths.extend([
+                Resource::METADATA.to_owned(),
+                format!("{}{prefix}", Resource::METADATA),
+            ]);
         }
         for path in paths {
-            let answer = move |State(service): State<Arc<Service>>| async move { of_resource(&service, *resource) };
-            routes = routes.route(&path, get(answer).options(reply::preflight).fallback(not_found));
+            let answer = move |State(service): State<Arc<Service>>| async move {
+                of_resource(&service, *resource)
+            };
+            routes = routes.route(
+                &path,
+                get(answer).options(reply::preflight).fallback(not_found),
+            );
         }
     }
     routes
@@ -58,7 +93,8 @@ fn of_resource(service: &Service, resource: Resource) -> Response {
     response
 }
 
-/// RFC 8414, section 2; with RFC 9207, section 3, and the draft on client id metadata documents, section 5.
+/// Builds the server's metadata (RFC 8414, section 2; RFC 9207, section 3; draft on client id
+/// metadata documents, section 5).
 fn server_document(public_url: &str) -> Value {
     let at = |path: &str| format!("{public_url}{path}");
     let methods = ["none", "client_secret_basic", "client_secret_post"];
@@ -83,7 +119,7 @@ fn server_document(public_url: &str) -> Value {
     })
 }
 
-/// RFC 9728, section 2.
+/// Builds the metadata of a resource (RFC 9728, section 2).
 fn resource_document(public_url: &str, resource: Resource) -> Value {
     json!({
         "resource": resource.url(public_url),
@@ -93,6 +129,7 @@ fn resource_document(public_url: &str, resource: Resource) -> Value {
         "resource_name": match resource {
             Resource::Api => "Vestibule, REST interface",
             Resource::Mcp => "Vestibule, tool interface",
+            Resource::McpReadOnly => "Vestibule, tools that read",
         },
         "resource_documentation": format!("{public_url}/docs"),
     })

@@ -1,13 +1,20 @@
-//! The authorization server (contract: People: OAuth 2.1): how a member lets an app in, and how the app comes to its tokens.
+//! The authorization server (rules: oauth): members grant access to apps, and apps fetch tokens.
 //!
-//! It reads like the RFCs it follows. What it is and where: [`metadata`] (RFC 8414, RFC 9728). Who asks: [`client`], which has
-//! registered itself ([`registration`], RFC 7591), is described by a document ([`client_document`]), or is known to the platform, and
-//! shows who it is ([`authentication`], RFC 6749, section 2.3). What it asks for ([`authorize`], RFC 6749, section 4.1): an address to
-//! be sent to ([`redirect`]), scopes ([`scope`]), a proof ([`pkce`], RFC 7636), a resource (RFC 8707). The member's word: [`consent`].
-//! What comes of that: a [`code`], a [`grant`], tokens ([`token`], [`refresh`]), and their end ([`revoke`], RFC 7009; [`connections`]).
+//! The files follow the RFCs:
 //!
-//! What it issues are the access tokens of the interface: owned by an app together with a member, with the reach of that member, and
-//! with what was granted as far as the member still holds it. So what such a token may do is decided in one place, by the engine.
+//! - [`metadata`] describes the server and its endpoints (RFC 8414, RFC 9728).
+//! - [`client`] is the app that requests access. It has registered itself ([`registration`],
+//!   RFC 7591), is described by a document ([`client_document`]), or was created by the platform.
+//!   [`authentication`] verifies it (RFC 6749, section 2.3).
+//! - [`authorize`] checks the request (RFC 6749, section 4.1): redirect address ([`redirect`]),
+//!   scopes ([`scope`]), proof key ([`pkce`], RFC 7636) and resource (RFC 8707).
+//! - [`consent`] asks the member.
+//! - The result is a [`code`], a [`grant`] and tokens ([`token`], [`refresh`]), until they are
+//!   revoked ([`revoke`], RFC 7009; [`connections`]).
+//!
+//! The server issues the access tokens of the interface. A token belongs to an app together with a
+//! member. It has the member's access, and the granted permissions as far as the member still holds
+//! them. The engine alone decides on the rights of a token.
 
 mod authentication;
 mod authorize;
@@ -48,27 +55,43 @@ pub(crate) use client_document::Documents;
 pub(crate) use registration::Registrations;
 pub(crate) use sweep::sweep;
 
-/// Where the endpoints are, below the public URL.
+/// The paths of the endpoints, below the public URL.
 mod paths {
-    /// Where a browser comes with what an app asks for.
+    /// A browser brings an app's request to this path.
     pub(super) const AUTHORIZE: &str = "/oauth/authorize";
-    /// Where the form of the page that asks is sent to.
+    /// The consent page sends its form to this path.
     pub(super) const CONSENT: &str = "/oauth/consent";
-    /// Where codes and refresh tokens are exchanged.
+    /// Codes and refresh tokens are exchanged here.
     pub(super) const TOKEN: &str = "/oauth/token";
-    /// Where tokens are ended.
+    /// Tokens are revoked here.
     pub(super) const REVOKE: &str = "/oauth/revoke";
-    /// Where clients register themselves.
+    /// Clients register themselves here.
     pub(super) const REGISTER: &str = "/oauth/register";
 }
 
-/// How members let apps in.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: connections::operations,
     statements: || {
-        let of_clients = [client::STATEMENTS, client_document::STATEMENTS, registration::STATEMENTS].concat();
-        let of_grants = [grant::STATEMENTS, refresh::STATEMENTS, token::STATEMENTS, revoke::STATEMENTS].concat();
-        let of_people = [consent::STATEMENTS, connections::STATEMENTS, sweep::STATEMENTS].concat();
+        let of_clients = [
+            client::STATEMENTS,
+            client_document::STATEMENTS,
+            registration::STATEMENTS,
+        ]
+        .concat();
+        let of_grants = [
+            grant::STATEMENTS,
+            refresh::STATEMENTS,
+            token::STATEMENTS,
+            revoke::STATEMENTS,
+        ]
+        .concat();
+        let of_people = [
+            consent::STATEMENTS,
+            connections::STATEMENTS,
+            sweep::STATEMENTS,
+        ]
+        .concat();
         [of_clients, of_grants, of_people].concat()
     },
     erased: erased::STATEMENTS,
@@ -78,19 +101,39 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     ..Chapter::new("oauth")
 };
 
-/// What browsers go to.
+/// The routes for browsers.
 fn pages(service: &Arc<Service>) -> Router {
     Router::new()
-        .route(paths::AUTHORIZE, get(authorize::get).post(authorize::post).fallback(not_found))
+        .route(
+            paths::AUTHORIZE,
+            get(authorize::get)
+                .post(authorize::post)
+                .fallback(not_found),
+        )
         .route(paths::CONSENT, post(consent::decide).fallback(not_found))
         .with_state(service.clone())
 }
 
-/// What programs ask, those in browsers of any origin as well.
+/// The routes for programs, including programs in browsers of any origin.
 fn endpoints(service: &Arc<Service>) -> Router {
     metadata::routes(service)
-        .route(paths::TOKEN, post(token::token).options(reply::preflight).fallback(not_found))
-        .route(paths::REVOKE, post(revoke::revoke).options(reply::preflight).fallback(not_found))
-        .route(paths::REGISTER, post(registration::register).options(reply::preflight).fallback(not_found))
+        .route(
+            paths::TOKEN,
+            post(token::token)
+                .options(reply::preflight)
+                .fallback(not_found),
+        )
+        .route(
+            paths::REVOKE,
+            post(revoke::revoke)
+                .options(reply::preflight)
+                .fallback(not_found),
+        )
+        .route(
+            paths::REGISTER,
+            post(registration::register)
+                .options(reply::preflight)
+                .fallback(not_found),
+        )
         .with_state(service.clone())
 }

@@ -1,4 +1,4 @@
-//! The parameters of a request, of a query or of a form, each once.
+//! The parameters of a query or a form; each may occur once.
 
 use axum::body::Body;
 use http::HeaderMap;
@@ -6,7 +6,8 @@ use http::HeaderMap;
 use super::refusal::Refusal;
 use crate::people::read_form;
 
-/// Bytes of a value at the most. What there is to say is far shorter, but for a `state` that a client keeps its own affairs in.
+/// Maximum length of a value, in bytes. Only a `state` in which a client stores its own data comes
+/// near it.
 const LONGEST: usize = 4_096;
 
 /// The parameters of a request.
@@ -14,55 +15,77 @@ const LONGEST: usize = 4_096;
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Those of a query.
+    /// Reads the parameters of a query.
     pub(super) fn of_query(query: Option<&str>) -> Self {
         Self::of(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned())
     }
 
-    /// Those of a form of at most 64 KiB (RFC 6749, section 4.1.3 and appendix B).
+    /// Reads the parameters of a form of at most 64 KiB (RFC 6749, section 4.1.3 and appendix B).
     pub(super) async fn of_form(headers: &HeaderMap, body: Body) -> Result<Self, Refusal> {
         let fields = read_form(headers, body).await;
-        fields.map(Self::of).ok_or(Refusal::request("The body must be application/x-www-form-urlencoded, of at most 64 KiB."))
+        fields.map(Self::of).ok_or(Refusal::request(
+            "The body must be application/x-www-form-urlencoded, of at most 64 KiB.",
+        ))
     }
 
-    /// A parameter without a value counts as left out (RFC 6749, sections 3.1 and 3.2).
+    /// Collects parameters. A parameter without a value counts as left out (RFC 6749, sections 3.1
+    /// and 3.2).
     pub(super) fn of(fields: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self(fields.into_iter().filter(|(_, value)| !value.is_empty()).collect())
+        Self(
+            fields
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .collect(),
+        )
     }
 
-    /// A parameter, where it is there, once, and legible.
+    /// Returns a parameter if it occurs exactly once and is legible.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        values.next().filter(|value| values.next().is_none() && is_legible(value))
+        let mut values = self
+            .0
+            .iter()
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str());
+        values
+            .next()
+            .filter(|value| values.next().is_none() && is_legible(value))
     }
 
-    /// Whether every one is there once (RFC 6749, sections 3.1 and 3.2) and legible.
+    /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and is legible.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(Refusal::request("A parameter is there more than once."));
+            return Err(Refusal::request("A parameter is sent more than once."));
         }
         if !self.0.iter().all(|(_, value)| is_legible(value)) {
-            return Err(Refusal::request("A parameter is too long, or has characters that no parameter may have."));
+            return Err(Refusal::request(
+                "A parameter is too long, or contains characters that are not allowed.",
+            ));
         }
         Ok(())
     }
 
-    /// Whether a parameter is there, legible or not.
+    /// Whether a parameter is present, legible or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }
 
-    /// What is there of these names, as often as it is there.
+    /// Returns every parameter with one of these names, including duplicates.
     pub(super) fn all<'p>(&'p self, names: &'p [&str]) -> impl Iterator<Item = (&'p str, &'p str)> {
-        self.0.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(name, value)| (name.as_str(), value.as_str()))
+        self.0
+            .iter()
+            .filter(|(name, _)| names.contains(&name.as_str()))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
-/// Whether a value is short enough, and text: what was no UTF-8 has become a replacement character.
+/// Whether a value is short enough and is text. Bytes that are not UTF-8 have become a replacement
+/// character.
 fn is_legible(value: &str) -> bool {
-    value.len() <= LONGEST && !value.contains(|letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER)
+    value.len() <= LONGEST
+        && !value
+            .contains(|letter: char| letter.is_control() || letter == char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -72,24 +95,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_there_once_and_legible() {
+    fn repeated_or_illegible_parameters_are_refused() {
         let parameters = |query: &str| Parameters::of_query(Some(query));
         assert_eq!(parameters("a=1&b=&c=%20x").get("c"), Some(" x"));
         assert_eq!(parameters("a=1&b=").get("b"), None);
         assert!(parameters("a=1&b=2").check().is_ok() && parameters("a=1&a=").check().is_ok());
-        for wrong in ["a=1&a=1", "a=1&b=1&a=2", "a=%00", "a=%ff", "a=%0d%0aset-cookie:x", "a=%7f"] {
+        for wrong in [
+            "a=1&a=1",
+            "a=1&b=1&a=2",
+            "a=%00",
+            "a=%ff",
+            "a=%0d%0aset-cookie:x",
+            "a=%7f",
+        ] {
             assert!(parameters(wrong).check().is_err(), "{wrong}");
             assert_eq!(parameters(wrong).get("a"), None, "{wrong}");
         }
         let long = "a".repeat(LONGEST);
-        assert!(parameters(&format!("a={long}")).check().is_ok() && parameters(&format!("a={long}a")).check().is_err());
-        assert_eq!(parameters("b=2&a=1&c=3&b=4").all(&["a", "d", "b"]).collect::<Vec<_>>(), [("b", "2"), ("a", "1"), ("b", "4")]);
+        assert!(
+            parameters(&format!("a={long}")).check().is_ok()
+                && parameters(&format!("a={long}a")).check().is_err()
+        );
+        assert_eq!(
+            parameters("b=2&a=1&c=3&b=4")
+                .all(&["a", "d", "b"])
+                .collect::<Vec<_>>(),
+            [("b", "2"), ("a", "1"), ("b", "4")]
+        );
         assert!(parameters("a=%00").has("a") && !parameters("a=").has("a"));
     }
 
     proptest! {
         #[test]
-        fn whatever_is_sent_is_read(query in ".{0,200}", name in "[a-c]") {
+        fn a_returned_parameter_is_never_empty_or_illegible(query in ".{0,200}", name in "[a-c]") {
             let parameters = Parameters::of_query(Some(&query));
             let all_are_well = parameters.check().is_ok();
             if let Some(value) = parameters.get(&name) {

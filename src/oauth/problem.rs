@@ -1,4 +1,4 @@
-//! Pages that say what is wrong to a person, where nobody can be sent back to an app.
+//! Error pages for people who cannot be redirected to an app.
 
 use askama::Template;
 use axum::response::Response;
@@ -9,36 +9,36 @@ use http::HeaderMap;
 use super::words;
 use crate::people::{self, Frame, SignedIn};
 
-/// What is wrong.
+/// The error that a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     /// The client is unknown.
     Client,
-    /// The client's metadata document is of no use.
+    /// The client's metadata document cannot be used.
     Document,
-    /// The address is none that the client has named.
+    /// The client has not registered the address.
     Redirect,
     /// The request cannot be read.
     Request,
-    /// The request is too long for somebody who has to sign in first.
+    /// The request is too long to be kept during a sign-in.
     TooLong,
-    /// The form is not one of ours, or of another session.
+    /// The form does not come from this server, or belongs to another session.
     Form,
-    /// Something of ours does not work at the moment.
+    /// This server is temporarily unavailable.
     Unavailable,
 }
 
 impl Problem {
-    /// As the log has it.
+    /// Returns the reason for the log.
     pub(super) const fn reason(self) -> &'static str {
         match self {
             Self::Client => "the client is unknown",
-            Self::Document => "the client's document is of no use",
-            Self::Redirect => "the redirect_uri is none of the client's",
+            Self::Document => "the client's metadata document cannot be used",
+            Self::Redirect => "the redirect_uri is not one of the client's",
             Self::Request => "the request cannot be read",
-            Self::TooLong => "the request is too long to come back to after signing in",
-            Self::Form => "the form is of another session, or of nobody here",
-            Self::Unavailable => "not available",
+            Self::TooLong => "the request is too long to be kept during a sign-in",
+            Self::Form => "the form belongs to another session, or nobody is signed in",
+            Self::Unavailable => "a service that this server needs is not available",
         }
     }
 
@@ -58,8 +58,13 @@ struct Page<'p> {
     text: &'static str,
 }
 
-/// The page of a problem.
-pub(super) fn page(service: &Service, headers: &HeaderMap, signed_in: Option<&SignedIn>, problem: Problem) -> Response {
+/// Returns the page of a problem.
+pub(super) fn page(
+    service: &Service,
+    headers: &HeaderMap,
+    signed_in: Option<&SignedIn>,
+    problem: Problem,
+) -> Response {
     let language = people::language(service, headers);
     let own = words::of(language);
     let around = Frame::new(service, language, "", None).words;
@@ -71,6 +76,14 @@ pub(super) fn page(service: &Service, headers: &HeaderMap, signed_in: Option<&Si
         Problem::Form => around.foreign_form,
         Problem::Unavailable => around.unavailable,
     };
-    let page = Page { frame: Frame::new(service, language, title, signed_in), text };
-    people::page(problem.status(), page.render().map_err(Error::internal), language, &[])
+    let page = Page {
+        frame: Frame::new(service, language, title, signed_in),
+        text,
+    };
+    people::page(
+        problem.status(),
+        page.render().map_err(Error::internal),
+        language,
+        &[],
+    )
 }

@@ -1,49 +1,59 @@
-//! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3): each is exchanged for a new pair, and ends the grant if somebody
-//! shows it long after that.
+//! Refresh tokens (RFC 6749, section 6; OAuth 2.1, section 4.3). Each refresh token is exchanged
+//! for a new pair of tokens. A refresh token that is presented long after its exchange ends the
+//! grant.
 //!
-//! One that is shown again while it still answers has more than one heir. Of these the first that is shown goes on; the others count as
-//! replaced from then on, answer for as long as what has been replaced does, and end the grant after that (RFC 9700, section 4.14.2).
+//! A replaced token still works for a grace period and is then answered with the same pair. Several
+//! processes of one client, which all hold the token, therefore go on with one chain of tokens.
+//!
+//! The pair is derived from the replaced token and a random seed that is stored with its hash.
+//! Neither of the two reveals a token of the pair.
 
-use engine::access::{self, Resource};
+use engine::access::{self, AccessToken, Resource};
 use engine::context::Context;
 use engine::error::Result;
+use engine::moment::Moment;
 use engine::values;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use store::Value;
+use store::{Json, Value};
 use uuid::Uuid;
 
 use super::grant::{Grant, TOKEN_LASTS, after};
 use super::refusal::{Code, Refusal};
 use super::scope::Scopes;
+use crate::people;
 
 store::statements! {
     /// A new refresh token.
     INSERT = "insert into oauth_refresh_token (organization_id, token_hash, grant_id, id, replaced_at, expires_at) values (?1, ?2, ?3, ?4, null, ?5)";
-    /// A refresh token: its grant, and when it was replaced and expires.
-    BY_HASH = "select grant_id, replaced_at, expires_at from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
-    /// Notes that a refresh token has been replaced; the first time counts.
-    REPLACE = "update oauth_refresh_token set replaced_at = ?3 where organization_id = ?1 and token_hash = ?2 and replaced_at is null";
-    /// Notes of the other refresh tokens of a grant that nobody has shown that they have been replaced since a moment.
-    SUPERSEDE = "update oauth_refresh_token set replaced_at = ?4
-        where organization_id = ?1 and grant_id = ?2 and token_hash <> ?3 and replaced_at is null";
-    /// Forgets the refresh tokens of a grant beyond so many, the oldest of them.
+    /// A refresh token: its grant, its time of replacement, its expiry, and what replaced it.
+    BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
+    /// Marks a refresh token as replaced, with the seed and the scope of the pair that replaces it.
+    REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5 where organization_id = ?1 and token_hash = ?2";
+    /// An access token that is still there, with its expiry.
+    ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
+    /// Extends an access token.
+    EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1 and token_hash = ?2";
+    /// Deletes the oldest refresh tokens of a grant above a limit.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
         (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
 }
 
-/// How long a refresh token is good without use (contract: People: OAuth 2.1).
+/// Time after which an unused refresh token expires (rules: oauth#tokens).
 const LASTS: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long one that has been replaced still answers: clients lose answers (contract: People: OAuth 2.1).
+/// The time for which a replaced token stays valid, because a client may have lost the answer with
+/// the new token (rules: oauth#tokens).
 const GRACE: SignedDuration = SignedDuration::from_secs(60);
-/// What a refresh token begins with.
+/// The prefix of a refresh token.
 pub(super) const PREFIX: &str = "rt_";
-/// Refresh tokens of a grant that are known, those that have been replaced among them.
+/// The prefix of an access token.
+const ACCESS_PREFIX: &str = "at_";
+/// Maximum number of stored refresh tokens of a grant, including replaced ones.
 const MOST: i64 = 500;
-/// Of them, so many are forgotten at once.
+/// Maximum number of rows deleted at once to enforce that limit.
 const STEP: i64 = 500;
 
-/// What a client is answered (RFC 6749, section 5.1).
+/// The answer to a client (RFC 6749, section 5.1).
 #[derive(Debug, Serialize)]
 pub(super) struct Tokens {
     access_token: String,
@@ -53,38 +63,114 @@ pub(super) struct Tokens {
     scope: String,
 }
 
-/// What a client shows to have new tokens.
+/// The credentials that a client presents for new tokens.
 #[derive(Debug, Clone)]
 pub(super) struct Presented {
     /// The client's app.
     pub(super) app: Uuid,
-    /// The hash of the refresh token.
-    pub(super) hash: Vec<u8>,
-    /// What it asks for, where it asks for less.
+    /// The refresh token.
+    pub(super) token: String,
+    /// The requested scope, if the client requests less than was granted.
     pub(super) scope: Option<String>,
-    /// The resource, where the client says so.
+    /// The resource, if the client names it.
     pub(super) resource: Option<Resource>,
 }
 
-/// An access token and a refresh token of a grant.
-pub(super) fn pair(context: &mut Context<'_, '_>, grant: &Grant, scopes: &Scopes) -> Result<Tokens> {
-    let access_token = grant.issue(context, scopes)?;
-    let refresh_token = access::token_of(PREFIX, context.organization.id, context.ids());
-    let (id, until) = (context.new_id(), after(context.now(), LASTS));
-    context.execute_along(&INSERT, values![Value::Bytes(access::hash(&refresh_token)), grant.id, id, until])?;
-    context.execute_along(&LIMIT, values![grant.id, STEP, MOST])?;
-    let expires_in = TOKEN_LASTS.as_secs();
-    Ok(Tokens { access_token, token_type: "Bearer", expires_in, refresh_token, scope: scopes.to_string() })
+/// The secret part of a pair of tokens.
+struct Pair {
+    access: String,
+    refresh: String,
 }
 
-/// What a refresh token is worth at a moment.
+impl Pair {
+    /// Returns a random pair.
+    fn fresh(context: &Context<'_, '_>) -> Self {
+        let of = |prefix| access::token_of(prefix, context.organization.id, context.ids());
+        Self {
+            access: of(ACCESS_PREFIX),
+            refresh: of(PREFIX),
+        }
+    }
+
+    /// Returns the pair that replaces a refresh token, by the seed that is stored with it.
+    fn replacing(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
+        let secret = format!("{seed} {token}");
+        let of = |prefix| {
+            let derived = people::derived(&secret, prefix);
+            access::token_with(prefix, context.organization.id, &derived)
+        };
+        Self {
+            access: of(ACCESS_PREFIX),
+            refresh: of(PREFIX),
+        }
+    }
+
+    /// Returns the answer to the client.
+    fn told(self, scopes: &Scopes) -> Tokens {
+        Tokens {
+            access_token: self.access,
+            token_type: "Bearer",
+            expires_in: TOKEN_LASTS.as_secs(),
+            refresh_token: self.refresh,
+            scope: scopes.to_string(),
+        }
+    }
+}
+
+/// Creates an access token and a refresh token of a grant.
+pub(super) fn pair(
+    context: &mut Context<'_, '_>,
+    grant: &Grant,
+    scopes: &Scopes,
+) -> Result<Tokens> {
+    let pair = Pair::fresh(context);
+    store(context, grant, scopes, pair)
+}
+
+fn store(
+    context: &mut Context<'_, '_>,
+    grant: &Grant,
+    scopes: &Scopes,
+    pair: Pair,
+) -> Result<Tokens> {
+    grant.issue(context, scopes, &pair.access)?;
+    let (id, until) = (context.new_id(), after(context.now(), LASTS));
+    let hash = Value::Bytes(access::hash(&pair.refresh));
+    context.execute_along(&INSERT, values![hash, grant.id, id, until])?;
+    context.execute_along(&LIMIT, values![grant.id, STEP, MOST])?;
+    Ok(pair.told(scopes))
+}
+
+/// Answers a replaced refresh token with the pair that replaced it. The access token lasts as long
+/// as the answer says, counted from now, unless the client has revoked it.
+fn again(
+    context: &mut Context<'_, '_>,
+    token: &str,
+    seed: &str,
+    scopes: &Scopes,
+) -> Result<Tokens> {
+    let pair = Pair::replacing(context, token, seed);
+    let hash = Value::Bytes(access::hash(&pair.access));
+    if let Some(row) = context.row(&ACCESS_TOKEN, values![hash.clone()])? {
+        let Json(mut token): Json<AccessToken> = row.get(0)?;
+        let until = after(context.now(), TOKEN_LASTS);
+        token.expires_at = Some(Moment(until));
+        let doc = Value::json(&token)?;
+        context.touch_configuration();
+        context.execute_along(&EXTEND, values![hash, until, doc])?;
+    }
+    Ok(pair.told(scopes))
+}
+
+/// The state of a refresh token at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// A new pair.
+    /// It can be exchanged for a new pair.
     Good,
-    /// Nothing, by itself.
+    /// It has expired.
     Expired,
-    /// It has been replaced for too long: somebody else has it (OAuth 2.1, section 4.3.1).
+    /// It was replaced longer ago than the grace period. The token has therefore leaked (OAuth 2.1,
+    /// section 4.3.1).
     Reused,
 }
 
@@ -97,40 +183,66 @@ fn standing(replaced_at: Option<Timestamp>, expires_at: Timestamp, now: Timestam
 }
 
 /// Exchanges a refresh token for a new pair.
-pub(super) fn refresh(context: &mut Context<'_, '_>, shown: &Presented) -> Result<Result<Tokens, Refusal>> {
-    let Some(row) = context.row(&BY_HASH, values![Value::Bytes(shown.hash.clone())])? else { return Ok(Err(UNKNOWN)) };
+pub(super) fn refresh(
+    context: &mut Context<'_, '_>,
+    shown: &Presented,
+) -> Result<Result<Tokens, Refusal>> {
+    let hash = Value::Bytes(access::hash(&shown.token));
+    let Some(row) = context.row(&BY_HASH, values![hash.clone()])? else {
+        return Ok(Err(UNKNOWN));
+    };
     let standing = standing(row.get(1)?, row.get(2)?, context.now());
-    let Some(grant) = Grant::by_id(context, row.get(0)?)? else { return Ok(Err(UNKNOWN)) };
+    let replaced_by: Option<(String, String)> = row
+        .get::<Option<String>>(3)?
+        .zip(row.get::<Option<String>>(4)?);
+    let Some(grant) = Grant::by_id(context, row.get(0)?)? else {
+        return Ok(Err(UNKNOWN));
+    };
     if grant.app != shown.app {
-        return Ok(Err(Refusal::grant("The refresh token was made for another client.")));
+        return Ok(Err(Refusal::grant(
+            "The refresh token was issued to another client.",
+        )));
     }
     match standing {
         Standing::Reused => {
             grant.end(context)?;
-            return Ok(Err(Refusal::grant("The refresh token has been replaced before; the grant has ended.")));
+            return Ok(Err(Refusal::grant(
+                "The refresh token was already replaced; the grant has been revoked.",
+            )));
         }
         Standing::Good if grant.expires_at > context.now() => {}
         Standing::Good | Standing::Expired => return Ok(Err(UNKNOWN)),
     }
-    if shown.resource.is_some_and(|resource| Some(resource) != grant.allowed.resource) {
-        return Ok(Err(Refusal::new(Code::InvalidTarget, "The refresh token was made for another resource.")));
+    if shown
+        .resource
+        .is_some_and(|resource| Some(resource) != grant.allowed.resource)
+    {
+        return Ok(Err(Refusal::new(
+            Code::InvalidTarget,
+            "The refresh token was issued for another resource.",
+        )));
     }
     let scopes = match grant.allowed.scopes().narrowed(shown.scope.as_deref()) {
         Ok(scopes) => scopes,
         Err(refusal) => return Ok(Err(refusal)),
     };
     if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(Refusal::grant("The member may not connect apps at the moment.")));
-    }
-    let (hash, now) = (Value::Bytes(shown.hash.clone()), context.now());
-    if context.execute(&REPLACE, values![hash.clone(), now])? > 0 {
-        context.execute_along(&SUPERSEDE, values![grant.id, hash, now])?;
+        return Ok(Err(Refusal::grant(
+            "The member is inactive, or must enrol in two-factor authentication first.",
+        )));
     }
     grant.note_use(context)?;
-    pair(context, &grant, &scopes).map(Ok)
+    if let Some((seed, scope)) = replaced_by {
+        let given = Scopes::parse(&scope).ok().flatten().unwrap_or(scopes);
+        return again(context, &shown.token, &seed, &given).map(Ok);
+    }
+    let (seed, now) = (access::token("", context.ids()), context.now());
+    let pair = Pair::replacing(context, &shown.token, &seed);
+    context.execute_along(&REPLACE, values![hash, now, seed, scopes.to_string()])?;
+    store(context, &grant, &scopes, pair).map(Ok)
 }
 
-/// The grant of a refresh token.
+/// Returns the grant of a refresh token.
 pub(super) fn grant_of(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Option<Grant>> {
     match context.row(&BY_HASH, values![Value::Bytes(hash.to_vec())])? {
         Some(row) => Grant::by_id(context, row.get(0)?),
@@ -138,7 +250,7 @@ pub(super) fn grant_of(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Opt
     }
 }
 
-/// What is said of a refresh token that nobody has made, or that has gone.
+/// The error for a refresh token that does not exist or has expired.
 pub(super) const UNKNOWN: Refusal = Refusal::grant("The refresh token is unknown or has expired.");
 
 #[cfg(test)]
@@ -148,9 +260,10 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Never replaced: good until it expires. Replaced: for a minute as before, and then somebody else's, however old it is.
+        /// An unreplaced token is valid until it expires. A replaced token is valid for another
+        /// minute and counts as reused after that, whatever its age.
         #[test]
-        fn a_refresh_token_has_a_minute_of_grace(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
+        fn a_replaced_refresh_token_is_valid_for_another_minute(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
             let at = |second| Timestamp::from_second(second).unwrap();
             let expires = 30 * 86_400;
             let expected = match replaced {

@@ -1,4 +1,5 @@
-//! What these endpoints refuse, in the words of the RFCs rather than the interface's envelope, and what the log says of it.
+//! Errors of these endpoints, in the format of the RFCs rather than the interface's envelope, and
+//! their log entries.
 
 use axum::response::{IntoResponse as _, Response};
 use engine::error::{Error, Kind};
@@ -10,64 +11,74 @@ use uuid::Uuid;
 
 use super::reply;
 
-/// The codes of errors.
+/// The error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Code {
     /// A parameter is missing, repeated or malformed (RFC 6749, sections 4.1.2.1 and 5.2).
     InvalidRequest,
-    /// The client is unknown, or does not show who it is (RFC 6749, section 5.2).
+    /// The client is unknown, or its credentials are wrong (RFC 6749, section 5.2).
     InvalidClient,
-    /// The code or refresh token is not good, or not good for this (RFC 6749, section 5.2).
+    /// The code or refresh token is invalid, or is for another request (RFC 6749, section 5.2).
     InvalidGrant,
-    /// A grant type that there is not (RFC 6749, section 5.2).
+    /// The grant type is not supported (RFC 6749, section 5.2).
     UnsupportedGrantType,
-    /// A response type that there is not (RFC 6749, section 4.1.2.1).
+    /// The response type is not supported (RFC 6749, section 4.1.2.1).
     UnsupportedResponseType,
-    /// A scope that there is not, or that exceeds what was granted (RFC 6749, sections 4.1.2.1 and 5.2).
+    /// The scope is unknown, or exceeds the granted scope (RFC 6749, sections 4.1.2.1 and 5.2).
     InvalidScope,
-    /// The member said no (RFC 6749, section 4.1.2.1).
+    /// The member denied the request (RFC 6749, section 4.1.2.1).
     AccessDenied,
-    /// A resource that is none of ours, or another than what was granted (RFC 8707, section 2).
+    /// The resource does not belong to this server, or is not the granted one (RFC 8707, section
+    /// 2).
     InvalidTarget,
-    /// An address that nobody may be sent back to (RFC 7591, section 3.2.2).
+    /// The redirect address is not allowed (RFC 7591, section 3.2.2).
     InvalidRedirectUri,
-    /// A client that this server has no use for (RFC 7591, section 3.2.2).
+    /// The client's metadata does not fit this server (RFC 7591, section 3.2.2).
     InvalidClientMetadata,
-    /// Too much, or not right now (RFC 6749, section 4.1.2.1).
+    /// There are too many requests, or the server is temporarily unavailable (RFC 6749, section
+    /// 4.1.2.1).
     TemporarilyUnavailable,
-    /// A defect of ours (RFC 6749, section 4.1.2.1).
+    /// This server failed (RFC 6749, section 4.1.2.1).
     ServerError,
 }
 
-/// A refusal.
+/// An error answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// What kind it is.
     pub(super) code: Code,
-    /// What is wrong, for the one who wrote the client: plain ASCII without quotes (RFC 6749, section 5.2), and no secret.
+    /// The reason, for the developer of the client: plain ASCII without quotes (RFC 6749, section
+    /// 5.2), and without secrets.
     pub(super) description: &'static str,
-    /// Seconds after which it is worth trying again, where somebody asks too often.
+    /// Seconds to wait before a retry, if the client sends too many requests.
     pub(super) retry_after: Option<u64>,
 }
 
 impl Refusal {
-    /// A refusal with its reason.
+    /// Creates a refusal with its reason.
     pub(super) const fn new(code: Code, description: &'static str) -> Self {
-        Self { code, description, retry_after: None }
+        Self {
+            code,
+            description,
+            retry_after: None,
+        }
     }
 
-    /// For who asks too often.
+    /// Creates a refusal for too many requests.
     pub(super) const fn too_often(description: &'static str, retry_after: u64) -> Self {
-        Self { code: Code::TemporarilyUnavailable, description, retry_after: Some(retry_after) }
+        Self {
+            code: Code::TemporarilyUnavailable,
+            description,
+            retry_after: Some(retry_after),
+        }
     }
 
-    /// What is missing, repeated or malformed.
+    /// Creates a refusal for a missing, repeated or malformed parameter.
     pub(super) const fn request(description: &'static str) -> Self {
         Self::new(Code::InvalidRequest, description)
     }
 
-    /// What is wrong with a code or a refresh token.
+    /// Creates a refusal for an invalid code or refresh token.
     pub(super) const fn grant(description: &'static str) -> Self {
         Self::new(Code::InvalidGrant, description)
     }
@@ -75,31 +86,46 @@ impl Refusal {
     const fn status(&self) -> StatusCode {
         match self.code {
             Code::InvalidClient => StatusCode::UNAUTHORIZED,
-            Code::TemporarilyUnavailable if self.retry_after.is_some() => StatusCode::TOO_MANY_REQUESTS,
+            Code::TemporarilyUnavailable if self.retry_after.is_some() => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_REQUEST,
         }
     }
 
-    /// As a client is answered that asked by itself (RFC 6749, section 5.2; RFC 7591, section 3.2.2). Who is not known is told how
-    /// to show who they are, as every 401 must (RFC 9110, section 15.5.2).
+    /// Returns the answer to a client's own request (RFC 6749, section 5.2; RFC 7591, section
+    /// 3.2.2). A 401 says how to authenticate, as every 401 must (RFC 9110, section 15.5.2).
     pub(super) fn answer(&self) -> Response {
-        let body = json!({ "error": self.code.as_ref(), "error_description": self.description }).to_string();
+        let body = json!({ "error": self.code.as_ref(), "error_description": self.description })
+            .to_string();
         let status = self.status();
-        let mut response = (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response();
+        let mut response = (
+            status,
+            [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+            body,
+        )
+            .into_response();
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"vestibule\", charset=\"UTF-8\""));
+            response.headers_mut().insert(
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static("Basic realm=\"vestibule\", charset=\"UTF-8\""),
+            );
         }
-        if let Some(seconds) = self.retry_after.or((status == StatusCode::SERVICE_UNAVAILABLE).then_some(1)) {
+        if let Some(seconds) = self
+            .retry_after
+            .or((status == StatusCode::SERVICE_UNAVAILABLE).then_some(1))
+        {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         reply::kept_by_nobody(response)
     }
 
-    /// Writes it down: who asked, as far as that is known, what for, and why not. Never a secret.
+    /// Logs the client as far as it is known, the endpoint and the reason. The entry contains no
+    /// secret.
     pub(super) fn log(&self, endpoint: &'static str, client: &str, request_id: Uuid) {
-        tracing::info!(%request_id, endpoint, client, error = self.code.as_ref(), reason = self.description, "refused");
+        tracing::info!(%request_id, endpoint, client, error = self.code.as_ref(), reason = self.description, "refused an OAuth request");
     }
 }
 
@@ -108,13 +134,19 @@ impl From<Error> for Refusal {
         let cause = error.cause().unwrap_or_default();
         match error.kind() {
             Kind::Unavailable => {
-                tracing::warn!(cause, "not available");
-                Self::new(Code::TemporarilyUnavailable, "Not available right now; try again.")
+                tracing::warn!(
+                    cause,
+                    "an OAuth request failed because a service it needs is not available"
+                );
+                Self::new(
+                    Code::TemporarilyUnavailable,
+                    "Not available right now; try again.",
+                )
             }
-            // What was found is gone, with its organization.
-            Kind::NotFound => Self::grant("What this belongs to is gone."),
+            // The thing was found, but its organization has been deleted since.
+            Kind::NotFound => Self::grant("The organization or the client no longer exists."),
             _ => {
-                tracing::error!(cause, "failed");
+                tracing::error!(cause, "an OAuth request failed with an internal error");
                 Self::new(Code::ServerError, "Something went wrong on our side.")
             }
         }
@@ -126,18 +158,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_the_status_of_its_code() {
+    fn an_error_has_the_status_of_its_code() {
         for (refusal, status, retry_after) in [
             (Refusal::request("x"), 400, None),
             (Refusal::new(Code::InvalidClient, "x"), 401, None),
-            (Refusal::new(Code::TemporarilyUnavailable, "x"), 503, Some("1")),
+            (
+                Refusal::new(Code::TemporarilyUnavailable, "x"),
+                503,
+                Some("1"),
+            ),
             (Refusal::too_often("x", 60), 429, Some("60")),
             (Error::internal("x").into(), 500, None),
         ] {
             let response = refusal.answer();
             assert_eq!(response.status(), status, "{refusal:?}");
-            assert_eq!(response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap()), retry_after);
-            assert_eq!(response.headers().contains_key(WWW_AUTHENTICATE), status == 401);
+            assert_eq!(
+                response
+                    .headers()
+                    .get(RETRY_AFTER)
+                    .map(|value| value.to_str().unwrap()),
+                retry_after
+            );
+            assert_eq!(
+                response.headers().contains_key(WWW_AUTHENTICATE),
+                status == 401
+            );
         }
     }
 }

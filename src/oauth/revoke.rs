@@ -1,4 +1,4 @@
-//! Revocation (RFC 7009): a client ends what it holds.
+//! Revocation (RFC 7009): a client ends one of its tokens.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use super::{grant, refresh, reply};
 use crate::platform::named_member;
 
 store::statements! {
-    /// Whose an access token is.
+    /// The organization of an access token.
     HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
-    /// Whose one is that does not say so.
+    /// The organization of an access token that does not name it.
     OF_ACCESS_TOKEN = "select organization_id from access_token where token_hash = ?1";
     /// The app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
-    /// Ends an access token.
+    /// Deletes an access token.
     END = "delete from access_token where organization_id = ?1 and token_hash = ?2";
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     let mut asked = Asked::default();
     let request_id = request_id(&parts);
     let mut response = match answer(&service, &parts.headers, body, &mut asked, request_id).await {
-        // The body says nothing (section 2.2).
+        // The body has no meaning (section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(refusal) => {
             refusal.log("revoke", &asked.client, request_id);
@@ -51,35 +51,61 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     response
 }
 
-/// What is unknown is no error: there is nothing left to end (section 2.2). A token tells by itself which kind it is, so that a hint is
-/// not needed (section 2.1).
-async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked, request_id: Uuid) -> Result<(), Refusal> {
+/// Revokes a token. An unknown token is no error, because there is nothing left to revoke (section
+/// 2.2). The prefix of a token shows its type, so the hint is not needed (section 2.1).
+async fn answer(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+    asked: &mut Asked,
+    request_id: Uuid,
+) -> Result<(), Refusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
     let client = authenticated(service, headers, &parameters, asked).await?;
-    let token = parameters.get("token").ok_or(Refusal::request("token is missing."))?;
-    let (hash, is_refresh, app) = (access::hash(token), token.starts_with(refresh::PREFIX), client.app);
+    let token = parameters
+        .get("token")
+        .ok_or(Refusal::request("token is missing."))?;
+    let (hash, is_refresh, app) = (
+        access::hash(token),
+        token.starts_with(refresh::PREFIX),
+        client.app,
+    );
     let organization = if is_refresh {
         refresh_owner(service, token).await?
     } else {
         owner(service, ("at_", token), &HAS_ACCESS_TOKEN, &OF_ACCESS_TOKEN).await?
     };
-    let Some(organization) = organization else { return Ok(()) };
+    let Some(organization) = organization else {
+        return Ok(());
+    };
     let ended = grant::within(service, organization, move |context| {
-        if is_refresh { end_grant(context, &hash, app, request_id) } else { end_token(context, hash, app, request_id) }
+        if is_refresh {
+            end_grant(context, &hash, app, request_id)
+        } else {
+            end_token(context, hash, app, request_id)
+        }
     });
     match ended.await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Refusal::grant("The token was made for another client.")),
-        // It is gone with its organization.
+        Ok(false) => Err(Refusal::grant("The token was issued to another client.")),
+        // The token was deleted with its organization.
         Err(error) if error.kind() == Kind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Ends the grant of a refresh token, with its access tokens (section 2.1); false where it is another client's, which is left alone.
-fn end_grant(context: &mut Context<'_, '_>, hash: &[u8], app: Uuid, request_id: Uuid) -> Worked<bool> {
-    let Some(grant) = refresh::grant_of(context, hash)? else { return Ok(true) };
+/// Ends the grant of a refresh token with its access tokens (section 2.1). Returns false, and
+/// changes nothing, if the token belongs to another client.
+fn end_grant(
+    context: &mut Context<'_, '_>,
+    hash: &[u8],
+    app: Uuid,
+    request_id: Uuid,
+) -> Worked<bool> {
+    let Some(grant) = refresh::grant_of(context, hash)? else {
+        return Ok(true);
+    };
     if grant.app != app {
         return Ok(false);
     }
@@ -88,9 +114,17 @@ fn end_grant(context: &mut Context<'_, '_>, hash: &[u8], app: Uuid, request_id: 
     Ok(true)
 }
 
-/// Ends an access token, and nothing besides; false where it is another client's, which is left alone.
-fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid, request_id: Uuid) -> Worked<bool> {
-    let Some(row) = context.row(&APP_OF, values![Value::Bytes(hash.clone())])? else { return Ok(true) };
+/// Deletes an access token and nothing else. Returns false, and changes nothing, if the token
+/// belongs to another client.
+fn end_token(
+    context: &mut Context<'_, '_>,
+    hash: Vec<u8>,
+    app: Uuid,
+    request_id: Uuid,
+) -> Worked<bool> {
+    let Some(row) = context.row(&APP_OF, values![Value::Bytes(hash.clone())])? else {
+        return Ok(true);
+    };
     if row.get::<Uuid>(0)? != app {
         return Ok(false);
     }
@@ -100,10 +134,31 @@ fn end_token(context: &mut Context<'_, '_>, hash: Vec<u8>, app: Uuid, request_id
     Ok(true)
 }
 
-/// Has the audit log tell that an app has given up what it held for a member.
-fn tell(context: &mut Context<'_, '_>, (app, member): (Uuid, Uuid), what: &str, request_id: Uuid) -> Worked<()> {
+/// Writes to the audit log that an app has revoked its token for a member.
+fn tell(
+    context: &mut Context<'_, '_>,
+    (app, member): (Uuid, Uuid),
+    what: &str,
+    request_id: Uuid,
+) -> Worked<()> {
     let target = named_member(context, &json!({ "memberId": member }))?;
-    let changes = vec![Change::to("oauthAppId", json!(app)), Change::to("tokenType", what.into())];
-    let (actor, at) = (Actor::of(Credential::Connection { app, member })?, context.now());
-    audit::write(context, Entry { actor, operation: "revokeToken", target, changes, request_id, at })
+    let changes = vec![
+        Change::to("oauthAppId", json!(app)),
+        Change::to("tokenType", what.into()),
+    ];
+    let (actor, at) = (
+        Actor::of(Credential::Connection { app, member })?,
+        context.now(),
+    );
+    audit::write(
+        context,
+        Entry {
+            actor,
+            operation: "revokeToken",
+            target,
+            changes,
+            request_id,
+            at,
+        },
+    )
 }

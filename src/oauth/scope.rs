@@ -1,4 +1,4 @@
-//! Scopes: they are the permissions of the interface, by the same names (RFC 6749, section 3.3).
+//! Scopes: the permissions of the interface, under the same names (RFC 6749, section 3.3).
 
 use std::fmt;
 
@@ -7,28 +7,44 @@ use strum::VariantArray as _;
 
 use super::refusal::{Code, Refusal};
 
-/// A set of scopes, in the order of the permissions, each once.
+/// Scopes of OpenID Connect that many clients always send. They count as not written.
+const OF_OPENID: [&str; 4] = ["openid", "profile", "email", "offline_access"];
+
+/// A set of scopes without duplicates, in the order of the permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scopes(Vec<Permission>);
 
 impl Scopes {
-    /// All there are.
+    /// Returns all scopes.
     pub(super) fn all() -> Self {
         Self(Permission::VARIANTS.to_vec())
     }
 
-    /// What a request asks for; everything where it does not say (RFC 6749, section 3.3: a default that is documented).
+    /// Returns the requested scopes. The default is all scopes; it is documented, as RFC 6749,
+    /// section 3.3, requires.
     pub(super) fn asked(text: Option<&str>) -> Result<Self, Refusal> {
-        text.map_or_else(|| Ok(Self::all()), Self::parse)
+        Ok(Self::parse(text.unwrap_or_default())?.unwrap_or_else(Self::all))
     }
 
-    /// Names, one space between two (RFC 6749, section 3.3).
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
-        let named: Result<Vec<Permission>, _> = text.split(' ').map(str::parse).collect();
-        named.map(Self::of).map_err(|_| Refusal::new(Code::InvalidScope, "A scope is unknown."))
+    /// Parses names that are separated by any number of blanks. Returns `None` if no scope is left
+    /// once those of OpenID Connect are left out.
+    ///
+    /// Foreign scopes are left out beside known ones. Without a known one they are an error, so
+    /// that a misspelt request never gets every scope.
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, Refusal> {
+        let names = text.split_whitespace();
+        let names: Vec<&str> = names.filter(|name| !OF_OPENID.contains(name)).collect();
+        let known: Vec<Permission> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        if known.is_empty() && !names.is_empty() {
+            return Err(Refusal::new(
+                Code::InvalidScope,
+                "No scope of this server is among those that were asked for.",
+            ));
+        }
+        Ok((!known.is_empty()).then(|| Self::of(known)))
     }
 
-    /// These, whatever their order.
+    /// Creates a set from permissions in any order.
     pub(super) fn of(permissions: impl IntoIterator<Item = Permission>) -> Self {
         let mut permissions: Vec<_> = permissions.into_iter().collect();
         permissions.sort_unstable();
@@ -36,27 +52,39 @@ impl Scopes {
         Self(permissions)
     }
 
-    /// Of these, what a member holds: nobody gives what they have not got.
+    /// Returns the scopes that a member holds, because a member can grant only their own
+    /// permissions.
     pub(super) fn held(&self, by: &[Permission]) -> Self {
-        Self(self.0.iter().copied().filter(|permission| by.contains(permission)).collect())
+        Self(
+            self.0
+                .iter()
+                .copied()
+                .filter(|permission| by.contains(permission))
+                .collect(),
+        )
     }
 
-    /// What a refresh asks for: as much as was granted or less, never more (RFC 6749, section 6).
+    /// Returns the scopes of a refresh, which may not exceed the granted scopes (RFC 6749, section
+    /// 6).
     pub(super) fn narrowed(&self, text: Option<&str>) -> Result<Self, Refusal> {
-        let Some(text) = text else { return Ok(self.clone()) };
-        let asked = Self::parse(text)?;
+        let Some(asked) = Self::parse(text.unwrap_or_default())? else {
+            return Ok(self.clone());
+        };
         if asked.0.iter().all(|permission| self.0.contains(permission)) {
             return Ok(asked);
         }
-        Err(Refusal::new(Code::InvalidScope, "A scope goes beyond what was granted."))
+        Err(Refusal::new(
+            Code::InvalidScope,
+            "A scope exceeds what was granted.",
+        ))
     }
 
-    /// The permissions.
+    /// Returns the permissions.
     pub(super) fn permissions(&self) -> &[Permission] {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -76,28 +104,53 @@ mod tests {
     use super::*;
 
     fn some() -> impl Strategy<Value = Scopes> {
-        proptest::sample::subsequence(Permission::VARIANTS.to_vec(), 1..=Permission::VARIANTS.len()).prop_map(Scopes::of)
+        proptest::sample::subsequence(
+            Permission::VARIANTS.to_vec(),
+            1..=Permission::VARIANTS.len(),
+        )
+        .prop_map(Scopes::of)
     }
 
     #[test]
-    fn names_are_those_of_permissions_and_nothing_else() {
-        assert_eq!(Scopes::asked(None).unwrap().to_string().split(' ').count(), 11);
-        assert_eq!(Scopes::parse("view_tasks view_properties view_tasks").unwrap().to_string(), "view_properties view_tasks");
-        for wrong in
-            ["", " ", "view_tasks ", "view_tasks  view_guides", "view_everything", "VIEW_TASKS", "view_tasks,view_guides", "openid"]
-        {
-            assert_eq!(Scopes::parse(wrong).unwrap_err().code, Code::InvalidScope, "{wrong:?}");
+    fn only_permission_names_are_valid_scopes() {
+        assert_eq!(
+            Scopes::asked(None).unwrap().to_string().split(' ').count(),
+            11
+        );
+        for text in [
+            "view_tasks view_properties view_tasks",
+            " view_properties  view_tasks ",
+            "openid view_tasks offline_access view_properties",
+            "view_properties view_everything view_tasks",
+        ] {
+            let scopes = Scopes::parse(text).unwrap().unwrap();
+            assert_eq!(scopes.to_string(), "view_properties view_tasks", "{text:?}");
+        }
+        for nothing in ["", " ", "openid profile email", "offline_access  "] {
+            assert_eq!(Scopes::parse(nothing).unwrap(), None, "{nothing:?}");
+        }
+        for wrong in [
+            "view_everything",
+            "VIEW_TASKS",
+            "view_tasks,view_guides",
+            "openid view_everything",
+        ] {
+            assert_eq!(
+                Scopes::parse(wrong).unwrap_err().code,
+                Code::InvalidScope,
+                "{wrong:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_written_reads_as_what_it_was(scopes in some()) {
-            prop_assert_eq!(Scopes::parse(&scopes.to_string()).unwrap(), scopes);
+        fn written_scopes_read_back(scopes in some()) {
+            prop_assert_eq!(Scopes::parse(&scopes.to_string()).unwrap(), Some(scopes));
         }
 
         #[test]
-        fn a_refresh_never_gets_more(granted in some(), asked in some()) {
+        fn a_refresh_never_widens_its_scopes(granted in some(), asked in some()) {
             let is_within = asked.held(granted.permissions()) == asked;
             let narrowed = granted.narrowed(Some(&asked.to_string()));
             prop_assert_eq!(narrowed.is_ok(), is_within);
@@ -108,13 +161,13 @@ mod tests {
         }
 
         #[test]
-        fn nobody_gives_what_they_do_not_hold(asked in some(), held in some()) {
+        fn granted_scopes_are_held_by_the_member(asked in some(), held in some()) {
             let given = asked.held(held.permissions());
             prop_assert!(given.permissions().iter().all(|permission| asked.permissions().contains(permission) && held.permissions().contains(permission)));
         }
 
         #[test]
-        fn no_text_makes_it_panic(text: String) {
+        fn parsing_scopes_never_panics(text: String) {
             let _ = Scopes::parse(&text);
         }
     }

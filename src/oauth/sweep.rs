@@ -1,5 +1,5 @@
-//! What time has ended: codes that nobody exchanged and grants that nobody used, tokens that have expired, and clients that came by
-//! themselves and that nobody has allowed anything for long (contract: People: OAuth 2.1).
+//! Deletion of expired data: unexchanged codes, unused grants, expired tokens, and idle clients
+//! that the platform did not create (rules: oauth#tokens).
 
 use std::collections::BTreeSet;
 
@@ -11,48 +11,54 @@ use store::{Row, Statement, Transaction};
 use uuid::Uuid;
 
 store::statements! {
-    /// Grants that have ended, codes among them, and their apps.
+    /// Expired grants and codes, with their apps.
     ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1 order by expires_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some expired grants of an organization.
     REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by sqlite_autoindex_oauth_grant_1");
-    /// Refresh tokens that have expired.
+    /// Expired refresh tokens.
     OLD_REFRESH_TOKENS = "select organization_id, token_hash from oauth_refresh_token where expires_at <= ?1 order by expires_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some expired refresh tokens of an organization.
     REMOVE_REFRESH_TOKENS = engine::some_old!("oauth_refresh_token", "token_hash", "expires_at");
-    /// Access tokens of grants that have expired.
+    /// Expired access tokens of grants.
     OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1 order by expires_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some expired access tokens of an organization.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
-    /// Notes of clients that came by themselves since when nobody allows them anything, where that is now.
+    /// Restarts the idle period of clients that the platform did not create.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
-    /// Clients that came by themselves and whose time is over, held: nobody allows one of them anything meanwhile.
+    /// Clients that the platform did not create and whose idle period is over. They are locked, so
+    /// that no member can grant them access meanwhile.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2 for update skip locked";
-    /// The same of those that are described by a document.
+    /// The same for clients with a metadata document.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// Of some clients those that somebody allows something.
+    /// The clients among these that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// Of some clients those that somebody has a token of.
+    /// The clients among these that have a token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Lets clients that came by themselves be for another while.
+    /// Restarts the idle period of clients.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
-    /// Forgets clients.
+    /// Deletes clients.
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 
-/// Rows removed in one transaction, so that a sweep holds up no one.
+/// Maximum number of rows deleted in one transaction, so that a sweep never blocks other work for
+/// long.
 const BATCH: u32 = 200;
-/// How long a client that has registered itself is known without a grant.
+/// Time for which a self-registered client without a grant is kept.
 const REGISTERED: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long what the document of a client says is kept without a grant: it would be fetched again then.
+/// Time for which the document of a client without a grant is kept; afterwards it would be fetched
+/// again anyway.
 const DOCUMENT: SignedDuration = SignedDuration::from_hours(24);
 
-/// Removes what time has ended; true when there may be more of it.
+/// Deletes expired data. Returns true if there may be more.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let ended = tx.rows(&ENDED_GRANTS, &values![now, BATCH])?;
     if !ended.is_empty() {
-        let apps: BTreeSet<Uuid> = ended.iter().map(|row| row.get(2)).collect::<store::Result<_>>()?;
+        let apps: BTreeSet<Uuid> = ended
+            .iter()
+            .map(|row| row.get(2))
+            .collect::<store::Result<_>>()?;
         tx.execute(&NOTE_END, &values![now, Vec::from_iter(apps)])?;
     }
     let removed = [
@@ -65,11 +71,22 @@ pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     Ok(removed.iter().any(|count| *count >= u64::from(BATCH)))
 }
 
-/// Forgets clients whose time is over where nothing names them, and lets the others be for another while; how many there were.
+/// Deletes idle clients that nothing refers to, and restarts the idle period of the others. Returns
+/// the number of idle clients.
 ///
-/// They are held first, and who uses them is asked after that: what somebody was allowing one of them meanwhile is seen.
-fn settle(tx: &mut Transaction<'_>, idle: &'static Statement, before: Timestamp, now: Timestamp) -> Result<u64> {
-    let ids = |rows: Vec<Row>| rows.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>();
+/// The clients are locked before the query for their grants and tokens. A grant that was being made
+/// meanwhile is therefore seen.
+fn settle(
+    tx: &mut Transaction<'_>,
+    idle: &'static Statement,
+    before: Timestamp,
+    now: Timestamp,
+) -> Result<u64> {
+    let ids = |rows: Vec<Row>| {
+        rows.iter()
+            .map(|row| row.get(0))
+            .collect::<store::Result<Vec<Uuid>>>()
+    };
     let idle = ids(tx.rows(idle, &values![before, BATCH])?)?;
     if idle.is_empty() {
         return Ok(0);

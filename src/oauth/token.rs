@@ -22,13 +22,13 @@ use super::refusal::{Code, Refusal};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
-    /// Whose a code is.
+    /// The organization of a code.
     HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
-    /// Whose one is that does not say so.
+    /// The organization of a code that does not name it.
     OF_CODE = "select organization_id from oauth_grant where code_hash = ?1";
-    /// Whose a refresh token is.
+    /// The organization of a refresh token.
     HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
-    /// Whose one is that does not say so.
+    /// The organization of a refresh token that does not name it.
     OF_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where token_hash = ?1";
 }
 
@@ -47,25 +47,33 @@ pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequ
     response
 }
 
-/// Who asks, as far as that is known: for the log.
+/// The client of a request, as far as it is known, for the log.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) client: String,
 }
 
-async fn answer(service: &Arc<Service>, headers: &HeaderMap, body: Body, asked: &mut Asked) -> Result<Tokens, Refusal> {
+async fn answer(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+    asked: &mut Asked,
+) -> Result<Tokens, Refusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
     let client = authenticated(service, headers, &parameters, asked).await?;
     match parameters.get("grant_type") {
         Some("authorization_code") => of_code(service, &client, &parameters).await,
         Some("refresh_token") => of_refresh_token(service, &client, &parameters).await,
-        Some(_) => Err(Refusal::new(Code::UnsupportedGrantType, "grant_type must be authorization_code or refresh_token.")),
+        Some(_) => Err(Refusal::new(
+            Code::UnsupportedGrantType,
+            "grant_type must be authorization_code or refresh_token.",
+        )),
         None => Err(Refusal::request("grant_type is missing.")),
     }
 }
 
-/// The client that asks, which has shown that it is that one (RFC 6749, section 3.2.1).
+/// Authenticates the client of a request (RFC 6749, section 3.2.1).
 pub(super) async fn authenticated(
     service: &Service,
     headers: &HeaderMap,
@@ -79,46 +87,91 @@ pub(super) async fn authenticated(
     shown.verify(found, service.clock.now())
 }
 
-/// RFC 6749, section 4.1.3.
-async fn of_code(service: &Arc<Service>, client: &Client, parameters: &Parameters) -> Result<Tokens, Refusal> {
-    let code = parameters.get("code").ok_or(Refusal::request("code is missing."))?;
+/// Exchanges a code for tokens (RFC 6749, section 4.1.3).
+async fn of_code(
+    service: &Arc<Service>,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<Tokens, Refusal> {
+    let code = parameters
+        .get("code")
+        .ok_or(Refusal::request("code is missing."))?;
     let shown = code::Presented {
         app: client.app,
         hash: access::hash(code),
-        verifier: parameters.get("code_verifier").ok_or(Refusal::request("code_verifier is missing."))?.to_owned(),
+        verifier: parameters
+            .get("code_verifier")
+            .ok_or(Refusal::request("code_verifier is missing."))?
+            .to_owned(),
         redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
         resource: resource(parameters, &service.kit.public_url)?,
     };
-    let organization = owner(service, (code::PREFIX, code), &HAS_CODE, &OF_CODE).await?.ok_or(code::UNKNOWN)?;
-    grant::within(service, organization, move |context| code::exchange(context, &shown)).await?
+    let organization = owner(service, (code::PREFIX, code), &HAS_CODE, &OF_CODE)
+        .await?
+        .ok_or(code::UNKNOWN)?;
+    grant::within(service, organization, move |context| {
+        code::exchange(context, &shown)
+    })
+    .await?
 }
 
-/// RFC 6749, section 6.
-async fn of_refresh_token(service: &Arc<Service>, client: &Client, parameters: &Parameters) -> Result<Tokens, Refusal> {
-    let token = parameters.get("refresh_token").ok_or(Refusal::request("refresh_token is missing."))?;
+/// Exchanges a refresh token for tokens (RFC 6749, section 6).
+async fn of_refresh_token(
+    service: &Arc<Service>,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<Tokens, Refusal> {
+    let token = parameters
+        .get("refresh_token")
+        .ok_or(Refusal::request("refresh_token is missing."))?;
     let shown = refresh::Presented {
         app: client.app,
-        hash: access::hash(token),
+        token: token.to_owned(),
         scope: parameters.get("scope").map(str::to_owned),
         resource: resource(parameters, &service.kit.public_url)?,
     };
-    let organization = refresh_owner(service, token).await?.ok_or(refresh::UNKNOWN)?;
-    grant::within(service, organization, move |context| refresh::refresh(context, &shown)).await?
+    let organization = refresh_owner(service, token)
+        .await?
+        .ok_or(refresh::UNKNOWN)?;
+    grant::within(service, organization, move |context| {
+        refresh::refresh(context, &shown)
+    })
+    .await?
 }
 
-/// The resource that a request names, if it does: one of the two, as they call themselves (RFC 8707, section 2).
-pub(super) fn resource(parameters: &Parameters, public_url: &str) -> Result<Option<Resource>, Refusal> {
-    let Some(asked) = parameters.get("resource") else { return Ok(None) };
-    let known = Resource::VARIANTS.iter().copied().find(|resource| resource.url(public_url) == asked);
-    known.map(Some).ok_or(Refusal::new(Code::InvalidTarget, "resource is none of the resources of this server."))
+/// Returns the resource that a request names, if any. It must be the address of one of the
+/// resources (RFC 8707, section 2). A query selects tools and is no part of the resource.
+pub(super) fn resource(
+    parameters: &Parameters,
+    public_url: &str,
+) -> Result<Option<Resource>, Refusal> {
+    let Some(asked) = parameters.get("resource") else {
+        return Ok(None);
+    };
+    let asked = asked.split('?').next().unwrap_or_default();
+    let known = Resource::VARIANTS
+        .iter()
+        .copied()
+        .find(|resource| resource.url(public_url) == asked);
+    known.map(Some).ok_or(Refusal::new(
+        Code::InvalidTarget,
+        "resource is not a resource of this server.",
+    ))
 }
 
-/// The organization of a refresh token.
+/// Returns the organization of a refresh token.
 pub(super) async fn refresh_owner(service: &Service, token: &str) -> Result<Option<Uuid>, Error> {
-    owner(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN, &OF_REFRESH_TOKEN).await
+    owner(
+        service,
+        (refresh::PREFIX, token),
+        &HAS_REFRESH_TOKEN,
+        &OF_REFRESH_TOKEN,
+    )
+    .await
 }
 
-/// The organization that has a token: what is done there is done under its lock.
+/// Returns the organization of a token. Changes to the token are made under that organization's
+/// lock.
 pub(super) async fn owner(
     service: &Service,
     (prefix, token): (&'static str, &str),
@@ -126,5 +179,8 @@ pub(super) async fn owner(
     of_hash: &'static Statement,
 ) -> Result<Option<Uuid>, Error> {
     let token = token.to_owned();
-    service.store.read(move |tx| access::owner(tx, (prefix, &token), has, of_hash)).await
+    service
+        .store
+        .read(move |tx| access::owner(tx, (prefix, &token), has, of_hash))
+        .await
 }

@@ -1,69 +1,70 @@
-//! What the pages of this chapter say, a table a language. None can lack a word: that would not compile.
+//! The texts of this module's pages, in one table per language. The compiler ensures that no table
+//! lacks a text.
 
 use engine::access::Permission;
 
-/// A heading, and what it means or what to do.
+/// A heading, with its meaning or the next action.
 pub(super) type Notice = (&'static str, &'static str);
 
-/// What the pages say in one language.
+/// The texts of the pages in one language.
 pub(super) struct Words {
-    /// The heading of the page that asks; `{app}` is the app.
+    /// The heading of the consent page; `{app}` is the app.
     pub(super) title: &'static str,
-    /// Before what is to be said of an app that nobody has checked.
+    /// The heading of the warning about an unverified app.
     pub(super) caution: &'static str,
-    /// Of an app that has registered itself.
+    /// The warning about an app that has registered itself.
     pub(super) registered_itself: &'static str,
-    /// Of an app that is described by a document; `{host}` is where that is.
+    /// The warning about an app with a metadata document; `{host}` is the document's host.
     pub(super) described_at: &'static str,
-    /// Before the name of the app.
+    /// The label of the app's name.
     pub(super) who: &'static str,
-    /// Before where people are sent.
+    /// The label of the redirect's destination.
     pub(super) sends_to: &'static str,
-    /// Where that is a program on the same device, at `{host}`.
+    /// The destination, if it is a program on the same device at `{host}`.
     pub(super) local: &'static str,
-    /// Before whom it acts for.
+    /// The label of the member that the app acts for.
     pub(super) for_member: &'static str,
-    /// Before the interface it uses.
+    /// The label of the interface that the app uses.
     pub(super) through: &'static str,
     /// The REST interface.
     pub(super) through_api: &'static str,
     /// The tool interface.
     pub(super) through_tools: &'static str,
-    /// Before the properties that it reaches.
+    /// The label of the properties that the app can access.
     pub(super) properties: &'static str,
-    /// All of them.
+    /// All properties.
     pub(super) every_property: &'static str,
-    /// None of them.
+    /// No properties.
     pub(super) no_property: &'static str,
-    /// Some, by `{names}`, and the number of others, `{more}`.
+    /// Some properties: `{names}`, and the number of others, `{more}`.
     pub(super) and_more: &'static str,
-    /// Above what it may do.
+    /// The heading of the granted permissions.
     pub(super) may: &'static str,
-    /// Above what it asks for and does not get.
+    /// The heading of the requested permissions that are not granted.
     pub(super) may_not: &'static str,
-    /// Why it does not.
+    /// The reason why they are not granted.
     pub(super) not_given: &'static str,
-    /// That there is nothing to give.
+    /// The notice that there is nothing to grant.
     pub(super) nothing: &'static str,
-    /// How far it goes and how it ends; `{organization}` is the organization.
+    /// The extent and the end of the access; `{organization}` is the organization.
     pub(super) lasts: &'static str,
-    /// Yes.
+    /// The button to approve.
     pub(super) allow: &'static str,
-    /// No.
+    /// The button to deny.
     pub(super) deny: &'static str,
-    /// What a scope allows.
+    /// The description of a scope.
     pub(super) scope: fn(Permission) -> &'static str,
-    /// An unknown app.
+    /// The notice about an unknown app.
     pub(super) unknown_client: Notice,
-    /// An app whose document is of no use.
+    /// The notice about an app whose document cannot be used.
     pub(super) bad_document: Notice,
-    /// An address that is none of the app's.
+    /// The notice about a redirect address that the app has not registered.
     pub(super) bad_redirect: Notice,
-    /// A request that cannot be read.
+    /// The notice about a request that cannot be read.
     pub(super) bad_request: Notice,
 }
 
-/// The words of a language; those of English where there are none.
+/// Returns the texts in a language, or in English if there are none.
 pub(super) fn of(language: &str) -> &'static Words {
     match language {
         "es" => &SPANISH,
@@ -74,9 +75,9 @@ pub(super) fn of(language: &str) -> &'static Words {
 
 static ENGLISH: Words = Words {
     title: "Connect {app}?",
-    caution: "Look twice.",
-    registered_itself: "This app has introduced itself, and nobody has checked its name. Go on only if you have just started this yourself.",
-    described_at: "This app is described at {host}. Nobody has checked the name that it gives itself. Go on only if you know this address and have just started this yourself.",
+    caution: "Please check carefully.",
+    registered_itself: "This app registered itself, and nobody has checked its name. Continue only if you have just started this yourself.",
+    described_at: "This app is described at {host}. Nobody has checked the name that it gives itself. Continue only if you know this address and have just started this yourself.",
     who: "App",
     sends_to: "You will be sent to",
     local: "a program on this device ({host})",
@@ -84,43 +85,52 @@ static ENGLISH: Words = Words {
     through: "It uses",
     through_api: "the REST interface",
     through_tools: "the tools for assistants (MCP)",
-    properties: "Properties it reaches",
+    properties: "Properties it can access",
     every_property: "all of them, now and later",
     no_property: "none",
     and_more: "{names} and {more} more",
     may: "It will be allowed to",
     may_not: "It will not be allowed to",
-    not_given: "The app asks for this as well. You may not do it yourself, so it is not given.",
-    nothing: "You may do nothing of what this app asks for, so there is nothing to give it.",
-    lasts: "The app may never do more than you may. It stays connected until somebody who manages {organization} ends that, or until it has not been used for 30 days.",
+    not_given: "The app also asks for this. You do not have these permissions yourself, so it does not get them.",
+    nothing: "You have none of the permissions that this app asks for, so you cannot give it any.",
+    lasts: "The app can never do more than you can. It stays connected until a person who manages {organization} disconnects it, or until it has not been used for 30 days.",
     allow: "Allow",
     deny: "Don’t allow",
     scope: |permission| match permission {
-        Permission::ViewProperties => "see properties, groups, tags, portals and steps of the pre-check-in",
-        Permission::ModifyProperties => "change what is shown for properties, and decide on what guests hand in",
+        Permission::ViewProperties => {
+            "see properties, groups, tags, portals and steps of the pre-check-in"
+        }
+        Permission::ModifyProperties => {
+            "change what is shown for properties, and approve or send back what guests submit"
+        }
         Permission::ViewGuides => "read house manuals",
         Permission::ModifyGuides => "write and delete house manuals",
         Permission::ModifyTasks => "change the steps of the pre-check-in and their questions",
-        Permission::ManageOrganization => "change portals and brandings of the whole organization, and see its members and connected apps",
-        Permission::ViewReservations => "see reservations, guests, reviews and what guests hand in",
+        Permission::ManageOrganization => {
+            "change portals and brandings of the whole organization, and see its members and connected apps"
+        }
+        Permission::ViewReservations => "see reservations, guests, reviews and what guests submit",
         Permission::ViewTasks => "see tasks and shifts",
         Permission::ViewDevices => "see devices and lock codes",
-        Permission::ViewWorkflows => "hear when a step of a workflow runs",
+        Permission::ViewWorkflows => "be notified when a step of a workflow runs",
         Permission::ViewAnalytics => "see analytics",
     },
     unknown_client: (
         "This app is not known here",
-        "The link that brought you here is of an app that this service does not know, or knows no longer. Go back to the app and connect it again; if that does not help, ask whoever makes it.",
+        "The link that brought you here belongs to an app that this service does not know, or no longer knows. Go back to the app and connect it again. If that does not help, ask the maker of the app.",
     ),
     bad_document: (
         "This app cannot be checked",
-        "The app says where it is described, and there is nothing there that could be read and believed. You have not been sent anywhere. Try again in a while, or ask whoever makes the app.",
+        "The app names an address with its description, and the description there could not be read or is not valid. You have not been sent anywhere. Try again later, or ask the maker of the app.",
     ),
     bad_redirect: (
-        "This link is not right",
-        "It would send you to an address that the app has not named beforehand. You have not been sent there, so that nobody else gets what is meant for the app. Ask whoever makes the app.",
+        "This link is not correct",
+        "It would send you to an address that the app has not registered. To keep the app’s access safe, you have not been sent there. Ask the maker of the app.",
     ),
-    bad_request: ("This request cannot be read", "Go back to the app and try again; if that does not help, ask whoever makes it."),
+    bad_request: (
+        "This request cannot be read",
+        "Go back to the app and try again. If that does not help, ask the maker of the app.",
+    ),
 };
 
 static SPANISH: Words = Words {
@@ -147,15 +157,21 @@ static SPANISH: Words = Words {
     allow: "Permitir",
     deny: "No permitir",
     scope: |permission| match permission {
-        Permission::ViewProperties => "ver alojamientos, grupos, etiquetas, portales y pasos del registro previo",
-        Permission::ModifyProperties => "cambiar lo que se muestra de los alojamientos y decidir sobre lo que entregan los huéspedes",
+        Permission::ViewProperties => {
+            "ver alojamientos, grupos, etiquetas, portales y pasos del registro previo"
+        }
+        Permission::ModifyProperties => {
+            "cambiar lo que se muestra de los alojamientos y decidir sobre lo que entregan los huéspedes"
+        }
         Permission::ViewGuides => "leer las guías de la casa",
         Permission::ModifyGuides => "escribir y borrar guías de la casa",
         Permission::ModifyTasks => "cambiar los pasos del registro previo y sus preguntas",
         Permission::ManageOrganization => {
             "cambiar portales y marcas de toda la organización, y ver sus miembros y las aplicaciones conectadas"
         }
-        Permission::ViewReservations => "ver reservas, huéspedes, opiniones y lo que entregan los huéspedes",
+        Permission::ViewReservations => {
+            "ver reservas, huéspedes, opiniones y lo que entregan los huéspedes"
+        }
         Permission::ViewTasks => "ver tareas y turnos",
         Permission::ViewDevices => "ver dispositivos y códigos de cerraduras",
         Permission::ViewWorkflows => "saber cuándo se ejecuta un paso de un flujo de trabajo",
@@ -203,15 +219,21 @@ static FRENCH: Words = Words {
     allow: "Autoriser",
     deny: "Ne pas autoriser",
     scope: |permission| match permission {
-        Permission::ViewProperties => "voir les logements, groupes, étiquettes, portails et étapes du pré-enregistrement",
-        Permission::ModifyProperties => "changer ce qui est affiché pour les logements et décider de ce que les voyageurs remettent",
+        Permission::ViewProperties => {
+            "voir les logements, groupes, étiquettes, portails et étapes du pré-enregistrement"
+        }
+        Permission::ModifyProperties => {
+            "changer ce qui est affiché pour les logements et décider de ce que les voyageurs remettent"
+        }
         Permission::ViewGuides => "lire les guides de la maison",
         Permission::ModifyGuides => "écrire et supprimer des guides de la maison",
         Permission::ModifyTasks => "changer les étapes du pré-enregistrement et leurs questions",
         Permission::ManageOrganization => {
             "changer les portails et identités visuelles de toute l’organisation, et voir ses membres et applications connectées"
         }
-        Permission::ViewReservations => "voir les réservations, les voyageurs, les avis et ce que les voyageurs remettent",
+        Permission::ViewReservations => {
+            "voir les réservations, les voyageurs, les avis et ce que les voyageurs remettent"
+        }
         Permission::ViewTasks => "voir les tâches et les services",
         Permission::ViewDevices => "voir les appareils et les codes de serrure",
         Permission::ViewWorkflows => "savoir quand une étape d’un flux de travail s’exécute",

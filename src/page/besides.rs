@@ -1,48 +1,68 @@
-//! What else is wrong with a form that is refused, so that a guest hears of everything in one round.
+//! Additional faults of a refused form, so that a guest hears of all faults at once.
 //!
-//! The operation that a form stands for has the last word on what is sent, and what is missing is for the form to say. Where one
-//! of them finds something, the other is not asked any more: here is what it would have said. Of details that no step requires
-//! the operation takes anything, so that there the form is the only one to judge.
+//! The form finds missing values, and its operation finds invalid values. If one of them finds a
+//! fault, the other does not run. This module returns the faults that the other would find. The
+//! operation accepts any value for details that no step requires, so only the form checks those.
 
 use serde_json::json;
 
 use super::fault::{Fault, Lack};
 use super::form::{self, Fields};
 use super::person;
-use super::seen::Step;
 use super::shown::Shown;
+use crate::guest::StepView;
 use crate::precheck::{Ground, QuestionKind, StepType, guest_field_fault};
 
-/// What is wrong with the details of guests that were sent, by the rules of the operation.
+/// Returns the faults in the details of guests that were sent, by the rules of the operation.
 #[must_use]
-pub fn of_values(step: &Step, fields: &Fields, shown: &Shown) -> Vec<Fault> {
+pub fn of_values(step: &StepView, fields: &Fields, shown: &Shown) -> Vec<Fault> {
     let is_other = match step.step_type {
         StepType::YourDetails => false,
         StepType::OtherGuests => true,
         _ => return Vec::new(),
     };
     let country = shown.flat().map_or("", |flat| &flat.country);
-    let ground = Ground { today: shown.now.to_zoned(shown.zone()).date(), country, waivers: &[] };
-    let asked = person::asked(&step.required_fields, is_other);
+    let ground = Ground {
+        today: shown.now.to_zoned(shown.zone()).date(),
+        country,
+        choices: &[],
+    };
+    let asked = person::asked(step, is_other);
     let fault = |(field, value): &(String, String)| {
-        let name = if is_other { person::guest_of(field)?.1 } else { field };
+        let name = if is_other {
+            person::guest_of(field)?.1
+        } else {
+            field
+        };
         let detail = asked.iter().find(|detail| detail.name == name)?;
         let message = guest_field_fault(detail.name, &json!(value.trim()), &ground)?;
-        Some(Fault { field: field.clone(), lack: Lack::of(detail.name, message) })
+        Some(Fault {
+            field: field.clone(),
+            lack: Lack::of(detail.name, message),
+        })
     };
     fields.iter().filter_map(fault).collect()
 }
 
-/// The same where nobody else would say it: of the fields that are asked where a step requires none.
+/// Returns the same faults for a step that requires no field, because the operation does not check
+/// its fields.
 #[must_use]
-pub fn of_unrequired(step: &Step, fields: &Fields, shown: &Shown) -> Vec<Fault> {
-    if step.required_fields.is_empty() { of_values(step, fields, shown) } else { Vec::new() }
+pub fn of_unrequired(step: &StepView, fields: &Fields, shown: &Shown) -> Vec<Fault> {
+    if person::required(step).is_empty() {
+        of_values(step, fields, shown)
+    } else {
+        Vec::new()
+    }
 }
 
-/// The questions that the form asked and that were left without the answer they need.
+/// Returns a fault for each question of the form that was left without a required answer.
 #[must_use]
-pub fn of_questions(step: &Step, fields: &Fields) -> Vec<Fault> {
-    let is_said = |name: &str| fields.iter().any(|(field, value)| field == name && !value.trim().is_empty());
+pub fn of_questions(step: &StepView, fields: &Fields) -> Vec<Fault> {
+    let is_said = |name: &str| {
+        fields
+            .iter()
+            .any(|(field, value)| field == name && !engine::typed::is_blank(value))
+    };
     let fault = |question: &crate::guest::QuestionView| {
         let (field, lack) = if question.kind == QuestionKind::FreeFormInput {
             (form::text_field(question.id), Lack::Value)
@@ -61,14 +81,16 @@ mod tests {
 
     use super::*;
 
-    fn step(step_type: StepType, more: Value) -> Step {
-        let mut step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "isComplete": false });
-        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    fn step(step_type: StepType, more: Value) -> StepView {
+        let mut step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+        step.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         serde_json::from_value(step).unwrap()
     }
 
     #[test]
-    fn a_question_that_needs_an_answer_is_named_beside_what_is_wrong() {
+    fn missing_answers_are_named_beside_invalid_answers() {
         let question = |number: u128, kind: &str, is_required: bool| {
             let id = Uuid::from_u128(number);
             json!({ "id": id, "kind": kind, "text": null, "isRequired": is_required, "options": [], "answer": null })
@@ -79,12 +101,32 @@ mod tests {
             question(3, "free_form_input", false),
             question(4, "yes_no", true),
         ];
-        let step = step(StepType::AdditionalQuestions, json!({ "questions": questions }));
+        let step = step(
+            StepType::AdditionalQuestions,
+            json!({ "questions": questions }),
+        );
         let (one, two, four) = (1, 2, 4);
-        let [choice, answered] = [one, four].map(|number| form::choice_field(Uuid::from_u128(number)));
+        let [choice, answered] =
+            [one, four].map(|number| form::choice_field(Uuid::from_u128(number)));
         let text = form::text_field(Uuid::from_u128(two));
-        let sent = vec![(choice.clone(), String::new()), (text.clone(), " ".into()), (answered, "yes".into())];
+        let sent = vec![
+            (choice.clone(), String::new()),
+            (text.clone(), " ".into()),
+            (answered, "yes".into()),
+        ];
         let faults = of_questions(&step, &sent);
-        assert_eq!(faults, [Fault { field: choice, lack: Lack::Choice }, Fault { field: text, lack: Lack::Value }]);
+        assert_eq!(
+            faults,
+            [
+                Fault {
+                    field: choice,
+                    lack: Lack::Choice
+                },
+                Fault {
+                    field: text,
+                    lack: Lack::Value
+                }
+            ]
+        );
     }
 }

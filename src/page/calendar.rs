@@ -1,53 +1,112 @@
-//! The stay as an event of a calendar (iCalendar, RFC 5545), in the flat's own time zone.
+//! The stay as a calendar event (iCalendar, RFC 5545), in the flat's time zone.
 //!
-//! With the hours of check-in and check-out it lasts from one to the other, and the file brings the zone's rules for as long as
-//! the stay lasts (VTIMEZONE), so that a calendar need not know the zone. Without both hours it is an event of whole days.
+//! With the hours of check-in and check-out, the event lasts from one to the other. The file then
+//! contains the zone's rules for the duration of the stay (VTIMEZONE), so that a calendar need not
+//! know the zone. Without both hours it is an event of whole days.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Dst, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
-/// The greatest length of a line in octets, without its end (RFC 5545, 3.1).
+/// The maximum length of a line in octets, without its end (RFC 5545, 3.1).
 const LINE: usize = 75;
 
-/// The most changes of the clocks that are written down: ten years of them.
+/// The maximum number of clock changes in a file: ten years of changes.
 const CHANGES: usize = 20;
 
-/// The stay, as a calendar is told of it.
+/// The stay, as the calendar file describes it.
 #[derive(Debug, Clone)]
 pub struct Event<'e> {
-    /// The reservation: the event stays the same one however often it is fetched.
+    /// The reservation's id. A calendar program that fetches the file again recognizes the event by
+    /// it.
     pub id: Uuid,
-    /// When this was written.
+    /// The time at which the file is written.
     pub now: Timestamp,
-    /// The day of check-in and its hour, where there is one.
+    /// The day of check-in, and its hour where it is known.
     pub check_in: (Date, Option<Time>),
-    /// The day of check-out and its hour.
+    /// The day of check-out, and its hour where it is known.
     pub check_out: (Date, Option<Time>),
-    /// The flat's.
+    /// The flat's time zone.
     pub zone: &'e TimeZone,
-    /// Whether it will not take place.
-    pub is_cancelled: bool,
-    /// Its title.
+    /// Whether the stay takes place.
+    pub status: EventStatus,
+    /// The event's title.
     pub summary: &'e str,
-    /// What to know about it.
+    /// The event's description.
     pub description: &'e str,
-    /// Where it is, in words.
+    /// The place in words.
     pub location: Option<&'e str>,
-    /// Where it is: latitude and longitude in degrees.
+    /// The latitude and longitude of the place, in degrees.
     pub coordinates: Option<(f64, f64)>,
-    /// The page of the stay.
+    /// The address of the stay's page.
     pub url: Option<&'e str>,
 }
 
-/// The file of an event, in lines that end with CR LF.
+/// The status of an event (RFC 5545, 3.8.1.11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventStatus {
+    Confirmed,
+    Tentative,
+    Cancelled,
+}
+
+impl EventStatus {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Confirmed => "CONFIRMED",
+            Self::Tentative => "TENTATIVE",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+/// Returns the address that adds an event to Google's calendar. Times are those of the zone that the
+/// address names; without both hours the event lasts whole days.
+#[must_use]
+pub fn google(event: &Event<'_>) -> String {
+    let last_day = event.check_out.0.max(event.check_in.0);
+    let dates = if let ((day, Some(from)), Some(until)) = (event.check_in, event.check_out.1) {
+        let (starts, ends) = (day.to_datetime(from), last_day.to_datetime(until));
+        format!("{}/{}", local(starts), local(ends.max(starts)))
+    } else {
+        let end = last_day.tomorrow().unwrap_or(last_day);
+        format!(
+            "{}/{}",
+            event.check_in.0.strftime("%Y%m%d"),
+            end.strftime("%Y%m%d")
+        )
+    };
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query
+        .append_pair("action", "TEMPLATE")
+        .append_pair("text", event.summary)
+        .append_pair("dates", &dates)
+        .append_pair("ctz", event.zone.iana_name().unwrap_or("UTC"));
+    if !event.description.is_empty() {
+        query.append_pair("details", event.description);
+    }
+    if let Some(location) = event.location {
+        query.append_pair("location", location);
+    }
+    format!(
+        "https://calendar.google.com/calendar/render?{}",
+        query.finish()
+    )
+}
+
+/// Returns the file of an event, in lines that end with CR LF.
 #[must_use]
 pub fn ics(event: &Event<'_>) -> String {
-    let mut lines: Vec<String> =
-        ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Vestibule//Stay//EN", "CALSCALE:GREGORIAN", "METHOD:PUBLISH"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut lines: Vec<String> = [
+        "BEGIN:VCALENDAR",
+        "VERSION:2.0",
+        "PRODID:-//Vestibule//Stay//EN",
+        "CALSCALE:GREGORIAN",
+        "METHOD:PUBLISH",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     let last_day = event.check_out.0.max(event.check_in.0);
     let times = if let ((day, Some(from)), Some(until)) = (event.check_in, event.check_out.1) {
         let (starts, ends) = (day.to_datetime(from), last_day.to_datetime(until));
@@ -56,40 +115,85 @@ pub fn ics(event: &Event<'_>) -> String {
         let end = (ends > starts).then(|| format!("DTEND;TZID={name}:{}", local(ends)));
         [Some(format!("DTSTART;TZID={name}:{}", local(starts))), end]
     } else {
-        // The end of an event of whole days is the day after the last.
-        let end = last_day.tomorrow().ok().map(|day| format!("DTEND;VALUE=DATE:{}", day.strftime("%Y%m%d")));
-        [Some(format!("DTSTART;VALUE=DATE:{}", event.check_in.0.strftime("%Y%m%d"))), end]
+        // The end of an event of whole days is the day after its last day.
+        let end = last_day
+            .tomorrow()
+            .ok()
+            .map(|day| format!("DTEND;VALUE=DATE:{}", day.strftime("%Y%m%d")));
+        [
+            Some(format!(
+                "DTSTART;VALUE=DATE:{}",
+                event.check_in.0.strftime("%Y%m%d")
+            )),
+            end,
+        ]
     };
-    lines.extend(["BEGIN:VEVENT".to_owned(), format!("UID:{}", event.id), format!("DTSTAMP:{}", event.now.strftime("%Y%m%dT%H%M%SZ"))]);
+    lines.extend([
+        "BEGIN:VEVENT".to_owned(),
+        format!("UID:{}", event.id),
+        format!("DTSTAMP:{}", event.now.strftime("%Y%m%dT%H%M%SZ")),
+    ]);
     lines.extend(times.into_iter().flatten());
     lines.push(format!("SUMMARY:{}", escaped(event.summary)));
     lines.push(format!("DESCRIPTION:{}", escaped(event.description)));
-    lines.extend(event.location.map(|location| format!("LOCATION:{}", escaped(location))));
-    lines.extend(event.coordinates.map(|(latitude, longitude)| format!("GEO:{latitude:.6};{longitude:.6}")));
-    // An address is no text: nothing of it is escaped, and it has no controls.
-    lines.extend(event.url.map(|url| format!("URL:{}", url.replace(char::is_control, ""))));
-    lines.push(format!("STATUS:{}", if event.is_cancelled { "CANCELLED" } else { "CONFIRMED" }));
+    lines.extend(
+        event
+            .location
+            .map(|location| format!("LOCATION:{}", escaped(location))),
+    );
+    lines.extend(
+        event
+            .coordinates
+            .map(|(latitude, longitude)| format!("GEO:{latitude:.6};{longitude:.6}")),
+    );
+    // A URL is not a text value: it is not escaped, but control characters are removed.
+    lines.extend(
+        event
+            .url
+            .map(|url| format!("URL:{}", url.replace(char::is_control, ""))),
+    );
+    lines.push(format!("STATUS:{}", event.status.name()));
     lines.extend(["END:VEVENT", "END:VCALENDAR"].map(str::to_owned));
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// The rules of a zone while something lasts: the one in force at its beginning, and each change of the clocks until its end.
+/// Returns the rules of a zone for a period: the rule in force at its beginning, and each clock
+/// change until its end.
 fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> Vec<String> {
     let moment = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, until) = (moment(starts), moment(ends));
     let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
     let in_force = zone.preceding(from + 1.second()).next();
     if in_force.is_none() {
-        // A zone that has never changed its clocks: one rule, since ever.
+        // A zone without clock changes has one rule.
         let info = zone.to_offset_info(from);
-        lines.extend(observance("STANDARD", DateTime::constant(1970, 1, 1, 0, 0, 0, 0), info.offset(), info.offset(), info.abbreviation()));
+        lines.extend(observance(
+            "STANDARD",
+            DateTime::constant(1970, 1, 1, 0, 0, 0, 0),
+            info.offset(),
+            info.offset(),
+            info.abbreviation(),
+        ));
     }
-    let changes = in_force.into_iter().chain(zone.following(from + 1.second()).take_while(|change| change.timestamp() <= until));
+    let changes = in_force.into_iter().chain(
+        zone.following(from + 1.second())
+            .take_while(|change| change.timestamp() <= until),
+    );
     for change in changes.take(CHANGES) {
         let before = zone.to_offset(change.timestamp() - 1.nanosecond());
-        let kind = if change.dst() == Dst::Yes { "DAYLIGHT" } else { "STANDARD" };
-        // When it happens is said by the clock as it was until then.
-        lines.extend(observance(kind, before.to_datetime(change.timestamp()), before, change.offset(), change.abbreviation()));
+        let kind = if change.dst() == Dst::Yes {
+            "DAYLIGHT"
+        } else {
+            "STANDARD"
+        };
+        // The onset of a change is written as the clock shows it before the change.
+        lines.extend(observance(
+            kind,
+            before.to_datetime(change.timestamp()),
+            before,
+            change.offset(),
+            change.abbreviation(),
+        ));
     }
     lines.push("END:VTIMEZONE".to_owned());
     lines
@@ -106,21 +210,30 @@ fn observance(kind: &str, onset: DateTime, from: Offset, to: Offset, name: &str)
     ]
 }
 
-/// A moment as the clocks there show it.
+/// Writes a local time.
 fn local(moment: DateTime) -> String {
     moment.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
-/// An offset as `+0100`, with seconds where it has some.
+/// Writes an offset as `+0100`, with seconds where it has any.
 fn written(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
-    let (hours, minutes, seconds) = (seconds.abs() / 3600, seconds.abs() / 60 % 60, seconds.abs() % 60);
-    let rest = if seconds == 0 { String::new() } else { format!("{seconds:02}") };
+    let (hours, minutes, seconds) = (
+        seconds.abs() / 3600,
+        seconds.abs() / 60 % 60,
+        seconds.abs() % 60,
+    );
+    let rest = if seconds == 0 {
+        String::new()
+    } else {
+        format!("{seconds:02}")
+    };
     format!("{sign}{hours:02}{minutes:02}{rest}")
 }
 
-/// A text as a value (RFC 5545, 3.3.11). Controls but the end of a line have no place in it.
+/// Escapes a text for a value (RFC 5545, 3.3.11). Control characters are removed, but line ends are
+/// kept and tabs become spaces.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.replace("\r\n", "\n").chars() {
@@ -135,7 +248,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A line as it is sent: in pieces of at most 75 octets, each but the first behind a space. No letter is cut in two.
+/// Folds a line into pieces of at most 75 octets. Each piece but the first begins with a space. No
+/// character is cut in two.
 fn folded(line: &str) -> String {
     let mut folded = String::with_capacity(line.len() + line.len() / LINE * 3 + 2);
     let mut length = 0;
@@ -164,7 +278,7 @@ mod tests {
             check_in: (date(2026, 10, 23), Some(time(15, 0, 0, 0))),
             check_out: (date(2026, 10, 27), Some(time(11, 30, 0, 0))),
             zone,
-            is_cancelled: false,
+            status: EventStatus::Confirmed,
             summary: "Stay at Casa Ana, 2nd floor",
             description: "Everything about your stay: https://example.com/stay/abc",
             location: Some("Carrer Gran; 7"),
@@ -174,11 +288,14 @@ mod tests {
     }
 
     fn unfolded(file: &str) -> Vec<String> {
-        file.replace("\r\n ", "").split("\r\n").map(str::to_owned).collect()
+        file.replace("\r\n ", "")
+            .split("\r\n")
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]
-    fn a_stay_over_a_change_of_the_clocks() {
+    fn a_stay_across_a_clock_change_has_both_offsets() {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
         let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\nCALSCALE:GREGORIAN\nMETHOD:PUBLISH\n\
             BEGIN:VTIMEZONE\nTZID:Europe/Madrid\n\
@@ -190,33 +307,80 @@ mod tests {
             SUMMARY:Stay at Casa Ana\\, 2nd floor\nDESCRIPTION:Everything about your stay: https://example.com/stay/abc\n\
             LOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\nSTATUS:CONFIRMED\n\
             END:VEVENT\nEND:VCALENDAR\n";
-        assert_eq!(unfolded(&ics(&event(&zone))), expected.split('\n').collect::<Vec<_>>());
+        assert_eq!(
+            unfolded(&ics(&event(&zone))),
+            expected.split('\n').collect::<Vec<_>>()
+        );
     }
 
     #[test]
-    fn without_both_hours_it_is_whole_days() {
-        let file = ics(&Event { check_out: (date(2026, 10, 27), None), is_cancelled: true, ..event(&TimeZone::UTC) });
-        assert!(file.contains("\r\nDTSTART;VALUE=DATE:20261023\r\nDTEND;VALUE=DATE:20261028\r\n"), "{file}");
+    fn a_stay_without_both_hours_is_an_all_day_event() {
+        let file = ics(&Event {
+            check_out: (date(2026, 10, 27), None),
+            status: EventStatus::Cancelled,
+            ..event(&TimeZone::UTC)
+        });
+        assert!(
+            file.contains("\r\nDTSTART;VALUE=DATE:20261023\r\nDTEND;VALUE=DATE:20261028\r\n"),
+            "{file}"
+        );
         assert!(file.contains("\r\nSTATUS:CANCELLED\r\n") && !file.contains("VTIMEZONE"));
     }
 
     #[test]
-    fn zones_that_never_change_have_one_rule() {
+    fn the_status_of_the_booking_is_that_of_the_event() {
+        for (status, line) in [
+            (EventStatus::Confirmed, "\r\nSTATUS:CONFIRMED\r\n"),
+            (EventStatus::Tentative, "\r\nSTATUS:TENTATIVE\r\n"),
+        ] {
+            let file = ics(&Event {
+                status,
+                ..event(&TimeZone::UTC)
+            });
+            assert!(file.contains(line), "{file}");
+        }
+    }
+
+    #[test]
+    fn an_address_adds_the_stay_to_googles_calendar() {
+        let zone = TimeZone::get("Europe/Madrid").unwrap();
+        assert_eq!(
+            google(&event(&zone)),
+            "https://calendar.google.com/calendar/render?action=TEMPLATE&text=Stay+at+Casa+Ana%2C+2nd+floor\
+            &dates=20261023T150000%2F20261027T113000&ctz=Europe%2FMadrid\
+            &details=Everything+about+your+stay%3A+https%3A%2F%2Fexample.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
+        );
+        let whole_days = google(&Event {
+            check_in: (date(2026, 10, 23), None),
+            location: None,
+            ..event(&zone)
+        });
+        assert!(
+            whole_days.contains("&dates=20261023%2F20261028&"),
+            "{whole_days}"
+        );
+    }
+
+    #[test]
+    fn a_zone_without_clock_changes_has_a_single_rule() {
         let file = ics(&event(&TimeZone::UTC));
         assert!(file.contains("TZID:UTC\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0000\r\nTZOFFSETTO:+0000\r\n"));
         assert_eq!(written(Offset::from_seconds(-12_345).unwrap()), "-032545");
     }
 
     #[test]
-    fn a_stay_that_ends_before_it_begins_has_no_end() {
+    fn a_stay_with_check_out_before_check_in_has_no_end() {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
-        let file = ics(&Event { check_out: (date(2026, 10, 1), Some(time(11, 0, 0, 0))), ..event(&zone) });
+        let file = ics(&Event {
+            check_out: (date(2026, 10, 1), Some(time(11, 0, 0, 0))),
+            ..event(&zone)
+        });
         assert!(!file.contains("DTEND"));
     }
 
     proptest! {
         #[test]
-        fn lines_are_short_and_come_back(text in "[a-zé漢😀;,\\\\\\n ]{0,200}") {
+        fn folded_calendar_lines_are_short_and_read_back(text in "[a-zé漢😀;,\\\\\\n ]{0,200}") {
             let line = format!("SUMMARY:{}", escaped(&text));
             let sent = folded(&line);
             prop_assert!(sent.split("\r\n").all(|piece| piece.len() <= LINE));
@@ -234,7 +398,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_adds_a_line(summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}", url in "[ -~\\x00-\\x1f]{0,30}") {
+        fn texts_never_add_calendar_lines(summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}", url in "[ -~\\x00-\\x1f]{0,30}") {
             let zone = TimeZone::get("America/New_York").unwrap();
             let plain = unfolded(&ics(&event(&zone))).len();
             let file = ics(&Event { summary: &summary, description: &summary, location: Some(&summary), url: Some(&url), ..event(&zone) });
@@ -242,9 +406,10 @@ mod tests {
             prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
         }
 
-        /// The rules that are written down are the zone's: read back, they give each moment of the stay its offset.
+        /// The written rules are those of the zone: read back, they give each moment of the stay
+        /// its offset.
         #[test]
-        fn the_rules_are_those_of_the_zone(
+        fn calendar_rules_agree_with_the_time_zone(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),
             start in 0..20_000_i32, nights in 0..400_i32, part in 0.0..1.0_f64,
         ) {

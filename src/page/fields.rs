@@ -1,106 +1,139 @@
-//! The fields of a step's form: what each is called, what stands in it, and what is wrong with it.
+//! The fields of a step's form, with their labels, values and errors.
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::fault::{Faults, Lack};
 use super::form::{self, Fields, MOST_GUESTS};
-use super::person::{self, Detail};
-use super::seen::Step;
-use crate::guest::QuestionView;
-use crate::precheck::QuestionKind;
+use super::person::{self, Detail, Need};
+use crate::guest::{QuestionView, StepView};
+use crate::precheck::{GuestFieldRules, QuestionKind};
+use crate::translations::TextLanguages;
 use crate::words::{Words, fill};
 
-/// Characters in a text at the most.
+/// Maximum number of characters in a text.
 const TEXT_LENGTH: usize = 6000;
-/// Characters in a line at the most.
+/// Maximum number of characters in a line.
 const LINE_LENGTH: usize = 500;
 
-/// A field, or a group of boxes or buttons that is one.
+/// A field, or a group of boxes or radio buttons that acts as one field.
 pub struct Field<'v> {
-    /// The id of what takes the focus.
+    /// The id of the element that takes the focus.
     pub id: String,
     pub name: String,
     pub label: &'v str,
-    /// What helps to fill it in.
-    pub hint: Option<&'static str>,
+    /// The languages of the label (`text`), where it is a text of the host.
+    pub languages: Option<&'v TextLanguages>,
+    /// A hint that helps to fill the field in.
+    pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
+    /// Whether a mark says that the field is required or optional. If not, the hint says it.
+    pub is_marked: bool,
     pub input: Input<'v>,
 }
 
-/// What is filled in.
+/// The kind of input, with its value.
 pub enum Input<'v> {
-    /// A line.
-    Line { kind: &'static str, autocomplete: &'static str, value: Cow<'v, str>, most: usize },
+    /// A single line.
+    Line {
+        kind: &'static str,
+        autocomplete: &'static str,
+        value: Cow<'v, str>,
+        most: usize,
+    },
     /// Several lines.
     Text { value: Cow<'v, str>, most: usize },
-    /// One of a few.
+    /// One of a few choices, as radio buttons.
     One(Vec<Choice<'v>>),
-    /// Any of a few.
+    /// Any number of a few choices, as boxes.
     Any(Vec<Choice<'v>>),
-    /// One of a list.
+    /// One choice of a list.
     Pick(Vec<Choice<'v>>),
-    /// Yes, or not yet.
+    /// A box that is ticked or not.
     Tick(bool),
 }
 
-/// What can be chosen.
+/// A choice of a field.
 pub struct Choice<'v> {
     pub id: String,
     pub value: String,
     pub label: Cow<'v, str>,
-    /// What follows from it.
+    /// The languages of the label (`name`), where it is a text of the host.
+    pub languages: Option<&'v TextLanguages>,
+    /// Notes on the consequences of the choice.
     pub notes: Vec<String>,
     pub is_chosen: bool,
 }
 
-/// Fields under a heading of their own.
+/// Fields under a common heading.
 pub struct Group<'v> {
-    /// What they are of; nothing where the page's heading says it.
+    /// The heading of the group; `None` where the page's heading is enough.
     pub legend: Option<String>,
     pub fields: Vec<Field<'v>>,
-    /// What takes the group out: the value of the button, and what it is called.
+    /// Hidden fields: the values that the form shows in its fields, and the id of a guest.
+    pub hidden: Vec<(String, Cow<'v, str>)>,
+    /// The button that removes the group: its value and its label.
     pub remove: Option<(usize, String)>,
 }
 
+impl<'v> Group<'v> {
+    /// Groups fields without a heading.
+    pub const fn plain(fields: Vec<Field<'v>>, hidden: Vec<(String, Cow<'v, str>)>) -> Self {
+        Self {
+            legend: None,
+            fields,
+            hidden,
+            remove: None,
+        }
+    }
+}
+
 impl Field<'_> {
-    /// What describes it, by id, for who does not see it.
+    /// Returns the ids of the texts that describe the field, for assistive technology.
     #[must_use]
     pub fn described(&self) -> Option<String> {
-        let hint = self.hint.map(|_| format!("{}-hint", self.id));
+        let hint = self.hint.as_ref().map(|_| format!("{}-hint", self.id));
         let error = self.error.as_ref().map(|_| format!("{}-error", self.id));
         let ids: Vec<String> = error.into_iter().chain(hint).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// The id that a link to it leads to.
+    /// Returns the id that a link to the field leads to.
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {
-            Input::One(choices) | Input::Any(choices) => choices.first().map_or(&self.id, |choice| &choice.id),
+            Input::One(choices) | Input::Any(choices) => {
+                choices.first().map_or(&self.id, |choice| &choice.id)
+            }
             _ => &self.id,
         }
     }
 }
 
-/// What stands in the fields of a form: what was typed and refused, else what is saved.
+/// The values for the fields of a form: the values that were typed and refused, else the saved
+/// ones.
 pub struct Filling<'v> {
     pub words: &'static Words,
-    /// What was typed, where it was refused.
+    /// The typed values of a refused form.
     pub typed: Option<&'v Fields>,
     pub faults: &'v Faults,
 }
 
 impl<'v> Filling<'v> {
     fn error(&self, name: &str) -> Option<String> {
-        let fault = self.faults.0.iter().find(|fault| fault.field == name && fault.lack != Lack::Stranger);
+        let fault = self
+            .faults
+            .0
+            .iter()
+            .find(|fault| fault.field == name && fault.lack != Lack::Stranger);
         fault.map(|fault| fault.lack.said(self.words))
     }
 
-    /// What was typed into a field; nothing typed is an empty field, not the one that is saved.
+    /// Returns the typed value of a field, else the saved one. After a refusal, a field that was
+    /// left empty stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
             Some(typed) => form::sent(typed, name),
@@ -109,63 +142,181 @@ impl<'v> Filling<'v> {
         Cow::Borrowed(value.unwrap_or_default())
     }
 
-    /// A field of a guest's.
-    fn detail(&self, detail: &Detail<'v>, name: String, saved: Option<&'v str>, is_own: bool) -> Field<'v> {
+    /// Returns the hidden fields with the values that the form shows in a field: those of a refused
+    /// form, else `saved`. A field without a value has none.
+    fn hidden(&self, name: &str, saved: Vec<Cow<'v, str>>) -> Vec<(String, Cow<'v, str>)> {
+        let was = form::was(name);
+        let values = match self.typed {
+            Some(typed) => typed
+                .iter()
+                .filter(|(field, _)| *field == was)
+                .map(|(_, value)| Cow::Borrowed(value.as_str()))
+                .collect(),
+            None => saved,
+        };
+        let values = values.into_iter().filter(|value| !value.is_empty());
+        values.map(|value| (was.clone(), value)).collect()
+    }
+
+    /// Builds the field for a detail of a guest.
+    fn detail(
+        &self,
+        detail: &Detail<'v>,
+        rules: &GuestFieldRules,
+        name: String,
+        saved: Option<&'v str>,
+        is_own: bool,
+    ) -> Field<'v> {
         let value = self.value(&name, saved);
         let id = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let choices = detail.choices(self.words);
         let input = if choices.is_empty() {
             let autocomplete = if is_own { detail.autocomplete() } else { "off" };
-            Input::Line { kind: detail.kind(), autocomplete, value, most: LINE_LENGTH }
+            Input::Line {
+                kind: detail.kind(),
+                autocomplete,
+                value,
+                most: LINE_LENGTH,
+            }
         } else {
             let is_listed = value.is_empty() || choices.iter().any(|(sent, _)| *sent == value);
             let other = (!is_listed).then(|| choice(&id, &value, value.clone(), &value));
-            let listed = choices.into_iter().map(|(sent, label)| choice(&id, sent, label.into(), &value));
+            let listed = choices
+                .into_iter()
+                .map(|(sent, label)| choice(&id, sent, label.into(), &value));
             Input::Pick(listed.chain(other).collect())
         };
         let error = self.error(&name);
-        Field { error, label: detail.label(self.words), hint: detail.hint(self.words), is_required: detail.is_required, id, name, input }
+        Field {
+            languages: None,
+            error,
+            label: detail.label(self.words),
+            hint: detail.hint(rules, self.words),
+            is_required: detail.need == Need::Always,
+            is_marked: matches!(detail.need, Need::Always | Need::Never),
+            id,
+            name,
+            input,
+        }
     }
 
-    /// The fields of the guest who booked; `booked` is what the reservation says until something is saved.
-    pub fn details(&self, step: &'v Step, booked: impl Fn(&str) -> Option<&'v str>) -> Group<'v> {
-        let field = |detail: Detail<'v>| {
-            let saved = match &step.answers {
-                Some(answers) => answers.get(detail.name).and_then(Value::as_str),
-                None => booked(detail.name),
-            };
-            self.detail(&detail, detail.name.to_owned(), saved, true)
+    /// Builds the fields of the guest who booked. `booked` returns the reservation's values, which
+    /// are shown until something is saved.
+    pub fn details(
+        &self,
+        step: &'v StepView,
+        booked: impl Fn(&str) -> Option<&'v str>,
+    ) -> Group<'v> {
+        let rules = &step.guest_field_rules;
+        let saved = |name: &str| {
+            let answers = step.answers.as_ref()?;
+            answers.get(name).and_then(Value::as_str)
         };
-        Group { legend: None, fields: person::asked(&step.required_fields, false).into_iter().map(field).collect(), remove: None }
+        let value = |name: &str| match &step.answers {
+            Some(_) => saved(name),
+            None => booked(name),
+        };
+        let field = |detail: &Detail<'v>| {
+            let name = detail.name.to_owned();
+            self.detail(detail, rules, name, value(detail.name), true)
+        };
+        let hidden = |detail: &Detail<'v>| {
+            let shown = value(detail.name).map(Cow::Borrowed);
+            self.hidden(detail.name, shown.into_iter().collect())
+        };
+        let asked = person::asked(step, false);
+        Group::plain(
+            asked.iter().map(field).collect(),
+            asked.iter().flat_map(hidden).collect(),
+        )
     }
 
-    /// The fields of the others: of as many as are saved, come, or are asked for, whichever is most.
-    pub fn guests(&self, step: &'v Step, asked_for: Option<usize>) -> Vec<Group<'v>> {
-        let saved = step.answers.as_ref().and_then(|answers| answers.get("guests")).and_then(Value::as_array).map(Vec::as_slice);
-        let saved = saved.unwrap_or_default();
-        let typed = self.typed.into_iter().flatten().filter_map(|(name, _)| person::guest_of(name)).map(|(guest, _)| guest + 1).max();
-        let expected = step.expected_guests.unwrap_or_else(|| usize::from(step.answers.is_none()));
-        let shown = typed.or(asked_for).unwrap_or_else(|| saved.len().max(expected)).max(saved.len()).min(MOST_GUESTS);
+    /// Builds the fields of the other guests. Their number is that of the typed guests. In a form
+    /// that was not refused it is `asked_for`, else the expected number, and at least the number of
+    /// saved guests.
+    pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<Group<'v>> {
+        let saved = form::saved_guests(step);
+        let typed = self
+            .typed
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, _)| person::guest_of(name))
+            .map(|(guest, _)| guest + 1)
+            .max();
+        let expected = step
+            .expected_guests
+            .flatten()
+            .and_then(|expected| usize::try_from(expected).ok())
+            .unwrap_or_else(|| usize::from(step.answers.is_none()));
+        let shown = typed
+            .unwrap_or_else(|| asked_for.unwrap_or(expected).max(saved.len()))
+            .min(MOST_GUESTS);
+        let asked = person::asked(step, true);
         let group = |guest: usize| {
             let before = saved.get(guest).and_then(Value::as_object);
-            let field = |detail: Detail<'v>| {
-                let value = before.and_then(|before| before.get(detail.name)).and_then(Value::as_str);
-                self.detail(&detail, person::field_of(guest, detail.name), value, false)
+            let value = |name: &str| {
+                before
+                    .and_then(|before| before.get(name))
+                    .and_then(Value::as_str)
             };
-            // The one who booked is the first.
+            let field = |detail: &Detail<'v>| {
+                let name = person::field_of(guest, detail.name);
+                let rules = &step.guest_field_rules;
+                self.detail(detail, rules, name, value(detail.name), false)
+            };
+            let hidden = |detail: &Detail<'v>| {
+                let saved = value(detail.name).map(Cow::Borrowed);
+                let name = person::field_of(guest, detail.name);
+                self.hidden(&name, saved.into_iter().collect())
+            };
+            let id = form::id_field(guest);
+            let known = match self.typed {
+                Some(typed) => form::sent(typed, &id),
+                None => value("id"),
+            };
+            let id = known.map(|known| (id, Cow::Borrowed(known)));
+            // The guest who booked is number 1.
             let number = (guest + 2).to_string();
             Group {
                 legend: Some(fill(self.words.fields.guest, &[("n", &number)])),
-                fields: person::asked(&step.required_fields, true).into_iter().map(field).collect(),
-                remove: Some((guest, fill(self.words.fields.remove_guest, &[("n", &number)]))),
+                fields: asked.iter().map(field).collect(),
+                hidden: asked.iter().flat_map(hidden).chain(id).collect(),
+                remove: Some((
+                    guest,
+                    fill(self.words.fields.remove_guest, &[("n", &number)]),
+                )),
             }
         };
         (0..shown).map(group).collect()
     }
 
-    /// The questions that are asked now.
-    pub fn questions(&self, step: &'v Step) -> Vec<Field<'v>> {
-        step.questions.iter().flatten().map(|question| self.question(question)).collect()
+    /// Builds the fields of the questions that are asked now.
+    pub fn questions(&self, step: &'v StepView) -> Group<'v> {
+        let questions = || step.questions.iter().flatten();
+        Group::plain(
+            questions()
+                .map(|question| self.question(question))
+                .collect(),
+            questions()
+                .flat_map(|question| self.answered(question))
+                .collect(),
+        )
+    }
+
+    /// Returns the hidden fields with the answer that the form shows.
+    fn answered(&self, question: &'v QuestionView) -> Vec<(String, Cow<'v, str>)> {
+        let saved = question.answer.as_ref().unwrap_or(&Value::Null);
+        if question.kind == QuestionKind::FreeFormInput {
+            let text = saved["text"].as_str().map(Cow::Borrowed);
+            return self.hidden(&form::text_field(question.id), text.into_iter().collect());
+        }
+        let chosen = saved["optionIds"].as_array().into_iter().flatten();
+        let shown = chosen.filter_map(Value::as_str).filter(|id| {
+            let mut options = question.options.iter();
+            options.any(|option| option.id.to_string() == *id)
+        });
+        let saved = shown.map(Cow::Borrowed).collect();
+        self.hidden(&form::choice_field(question.id), saved)
     }
 
     fn question(&self, question: &'v QuestionView) -> Field<'v> {
@@ -174,16 +325,44 @@ impl<'v> Filling<'v> {
         let label = question.text.as_deref().unwrap_or_default();
         let (text, choice_name) = (form::text_field(id), form::choice_field(id));
         let error = self.error(&text).or_else(|| self.error(&choice_name));
-        let field = |id: String, name, hint, input| Field { id, name, label, hint, error, is_required, input };
+        let field = |id: String, name, hint: Option<&'static str>, input| Field {
+            languages: Some(&question.text_languages),
+            id,
+            name,
+            label,
+            hint: hint.map(Cow::Borrowed),
+            error,
+            is_required,
+            is_marked: true,
+            input,
+        };
         if question.kind == QuestionKind::FreeFormInput {
             let value = self.value(&text, saved["text"].as_str());
-            return field(format!("t-{id}"), text, None, Input::Text { value, most: TEXT_LENGTH });
+            return field(
+                format!("t-{id}"),
+                text,
+                None,
+                Input::Text {
+                    value,
+                    most: TEXT_LENGTH,
+                },
+            );
         }
         let chosen: Vec<Uuid> = match self.typed {
-            Some(typed) => typed.iter().filter(|(name, _)| *name == choice_name).filter_map(|(_, value)| value.parse().ok()).collect(),
-            None => saved["optionIds"].as_array().into_iter().flatten().filter_map(|id| id.as_str()?.parse().ok()).collect(),
+            Some(typed) => typed
+                .iter()
+                .filter(|(name, _)| *name == choice_name)
+                .filter_map(|(_, value)| value.parse().ok())
+                .collect(),
+            None => saved["optionIds"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|id| id.as_str()?.parse().ok())
+                .collect(),
         };
         let options = question.options.iter().map(|option| Choice {
+            languages: Some(&option.text_languages),
             id: format!("o-{}", option.id),
             value: option.id.to_string(),
             label: option.name.as_deref().unwrap_or_default().into(),
@@ -193,69 +372,142 @@ impl<'v> Filling<'v> {
         let mut choices: Vec<Choice<'v>> = options.collect();
         let id_of_group = format!("q-{id}");
         if question.kind == QuestionKind::MultiSelect {
-            return field(id_of_group, choice_name, Some(self.words.common.choose_any), Input::Any(choices));
+            return field(
+                id_of_group,
+                choice_name,
+                Some(self.words.common.choose_any),
+                Input::Any(choices),
+            );
         }
         if !is_required {
-            // A radio button cannot be taken back, but by choosing another.
+            // A radio button can be changed but not cleared, so there is a choice for no answer.
             let is_chosen = !choices.iter().any(|choice| choice.is_chosen);
             let label = self.words.common.no_answer.into();
-            choices.push(Choice { id: format!("n-{id}"), value: String::new(), label, notes: Vec::new(), is_chosen });
+            choices.push(Choice {
+                languages: None,
+                id: format!("n-{id}"),
+                value: String::new(),
+                label,
+                notes: Vec::new(),
+                is_chosen,
+            });
         }
         field(id_of_group, choice_name, None, Input::One(choices))
     }
 
-    /// What an agreement takes.
-    pub fn agreement(&self, step: &'v Step) -> Vec<Field<'v>> {
+    /// Builds the fields of an agreement.
+    pub fn agreement(&self, step: &'v StepView) -> Vec<Field<'v>> {
         let saved = step.answers.as_ref();
-        let is_ticked = match self.typed {
-            Some(typed) => form::sent(typed, "isAccepted").is_some(),
-            None => saved.is_some_and(|answers| answers.get("isAccepted") == Some(&Value::Bool(true))) || step.is_complete,
+        let is_ticked = if let Some(typed) = self.typed {
+            form::sent(typed, "isAccepted").is_some()
+        } else {
+            let is_accepted = |answers: &Map<String, Value>| {
+                answers.get("isAccepted") == Some(&Value::Bool(true))
+            };
+            !step.is_text_changed && (saved.is_some_and(is_accepted) || step.state.is_ready())
         };
         let words = &self.words.agreement;
         let tick = Field {
+            languages: None,
             id: "isAccepted".into(),
             name: "isAccepted".into(),
             label: words.accept,
             hint: None,
             error: self.error("isAccepted"),
             is_required: true,
+            is_marked: true,
             input: Input::Tick(is_ticked),
         };
-        let signature = step.is_signature_required.then(|| {
-            let value = self.value("signedName", saved.and_then(|answers| answers.get("signedName")).and_then(Value::as_str));
+        let is_signed_here = step
+            .agreement
+            .as_ref()
+            .is_none_or(|agreement| !agreement.is_signed_elsewhere);
+        let is_signed = step.is_signature_required.unwrap_or_default() && is_signed_here;
+        let signature = is_signed.then(|| {
+            let value = self.value(
+                "signedName",
+                saved
+                    .and_then(|answers| answers.get("signedName"))
+                    .and_then(Value::as_str),
+            );
             Field {
+                languages: None,
                 id: "signedName".into(),
                 name: "signedName".into(),
                 label: words.signed_name,
-                hint: Some(words.signed_name_hint),
+                hint: Some(words.signed_name_hint.into()),
                 error: self.error("signedName"),
                 is_required: true,
-                input: Input::Line { kind: "text", autocomplete: "name", value, most: 200 },
+                is_marked: true,
+                input: Input::Line {
+                    kind: "text",
+                    autocomplete: "name",
+                    value,
+                    most: 200,
+                },
             }
         });
         [tick].into_iter().chain(signature).collect()
     }
 
-    /// The choice between what can be had for a deposit: the value that is sent, what it is called, what follows from it.
-    pub fn deposit(&self, step: &'v Step, offered: Vec<(String, String, Vec<String>)>) -> Field<'v> {
-        let saved = step.answers.as_ref().and_then(|answers| match answers.get("choice").and_then(Value::as_str) {
-            Some("waiver") => answers.get("damageWaiverId").and_then(Value::as_str),
-            choice => choice,
+    /// Builds the box with which a guest agrees to a background check.
+    pub fn consent(&self, step: &'v StepView) -> Field<'v> {
+        let is_ticked = match self.typed {
+            Some(typed) => form::sent(typed, "isAccepted").is_some(),
+            None => step.state.is_ready(),
+        };
+        Field {
+            languages: None,
+            id: "isAccepted".into(),
+            name: "isAccepted".into(),
+            label: self.words.agreement.consent,
+            hint: None,
+            error: self.error("isAccepted"),
+            is_required: true,
+            is_marked: true,
+            input: Input::Tick(is_ticked),
+        }
+    }
+
+    /// Builds the choice between a deposit and its waivers. `offered` has the value, the label and
+    /// the notes of each choice.
+    pub fn deposit(
+        &self,
+        step: &'v StepView,
+        offered: Vec<(String, String, Vec<String>)>,
+    ) -> Field<'v> {
+        let saved = step.answers.as_ref().and_then(|answers| {
+            match answers.get("choice").and_then(Value::as_str) {
+                Some("waiver") => answers.get("damageWaiverId").and_then(Value::as_str),
+                choice => choice,
+            }
         });
         let value = self.value("choice", saved);
-        let choices = offered.into_iter().map(|(sent, label, notes)| Choice { notes, ..choice("c", &sent, label.into(), &value) });
+        let choices = offered.into_iter().map(|(sent, label, notes)| Choice {
+            notes,
+            ..choice("c", &sent, label.into(), &value)
+        });
         Field {
+            languages: None,
             id: "choice".into(),
             name: "choice".into(),
             label: self.words.deposit.question,
             hint: None,
             error: self.error("choice"),
             is_required: true,
+            is_marked: true,
             input: Input::One(choices.collect()),
         }
     }
 }
 
 fn choice<'v>(field: &str, sent: &str, label: Cow<'v, str>, value: &str) -> Choice<'v> {
-    Choice { id: format!("{field}-{sent}"), value: sent.to_owned(), label, notes: Vec::new(), is_chosen: sent == value }
+    Choice {
+        languages: None,
+        id: format!("{field}-{sent}"),
+        value: sent.to_owned(),
+        label,
+        notes: Vec::new(),
+        is_chosen: sent == value,
+    }
 }

@@ -1,92 +1,146 @@
-//! The forms of the guest's page: what each sends, as the input of the operation it stands for.
+//! The forms of the guest's page. Each form becomes the input of an operation.
 //!
 //! | form | fields |
 //! |---|---|
-//! | additional questions | `q.<questionId>`, an option's id, once for each one chosen, empty for none; `q.<questionId>.text` |
-//! | agreement | `isAccepted=true`, where the box is ticked; `signedName` |
-//! | your details | a field of the guest each, such as `firstName` |
-//! | other guests | the same of each, such as `g.0.firstName`; `add`, or `remove` with the number of one |
-//! | damage deposit | `choice`, `deposit` or a waiver's id |
+//! | additional questions | `q.<questionId>`: an option's id each, or empty; `q.<questionId>.text`
+//! |
+//! | agreement | `isAccepted=true`, where the box is ticked; `signedName`; `shownText`, the hash of the
+//! text |
+//! | your details | one field for each detail of the guest, such as `firstName` |
+//! | other guests | the same for each guest, such as `g.0.firstName`; `id.0`, the id of a saved guest;
+//! `add`; `remove` with a number |
+//! | damage deposit | `choice`, `deposit`, `none` or a waiver's id; `isConfirmed=true` without choices |
 //! | any other step | `isConfirmed=true` |
 //! | submission, removal of a file | none |
-//! | message | `text`, `subject`, and `key`, which each form has of its own |
+//! | message, issue | `text`, and `key`, which is unique to each form |
+//! | survey | `overallRating`, a field for each category, `publicText`, `privateReview` |
+//! | extras | `x.<upsellId>`: a quantity; `request`, where they are asked for |
 //!
-//! Which fields there are follows from the step. Whether a question or an option is the step's own is for the operation to say,
-//! as to any other caller.
+//! Several people fill in the same step, each on their own phone. So a form of questions or details
+//! also has the values that it showed, as hidden fields such as `firstName.was`. Only a value that
+//! differs from the shown one is sent. A form that is old changes nothing that it did not show.
 //!
-//! Nothing here keeps out forms of other sites, because nothing has to: the token in the path is the only credential, and
-//! no browser adds it by itself. Who knows the address of a form may do what it does; who does not has nothing to aim at.
+//! The step decides which fields its form has. The operation checks whether a question or an option
+//! belongs to the step, as for any other caller.
+//!
+//! Forms need no protection against cross-site requests: the token in the path is the only
+//! credential, and no browser adds it by itself. Anyone who knows the address of a form may send
+//! it. Nobody else can forge a request.
 
-use engine::format;
+use std::collections::{BTreeMap, BTreeSet};
+
 use engine::operation::Object;
+use engine::{format, typed};
+use jiff::civil::Date;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::fault::{Fault, Faults, Lack};
-use super::person::{self, Detail};
-use super::seen::Step;
-use crate::precheck::StepType;
+use super::person::{self, Asked, Detail, Need};
+use crate::guest::{ExtraView, StepView};
+use crate::precheck::{StepType, is_there};
+use crate::records::SurveyKind;
 
-/// 64 KiB: the greatest body of a form.
-pub const BODY_LIMIT: usize = 64 << 10;
+/// The largest body of a form: 128 KiB.
+pub const BODY_LIMIT: usize = 128 << 10;
 
-/// Guests that a form can name at the most.
+/// Maximum number of guests that a form can name.
 pub const MOST_GUESTS: usize = 50;
 
-/// Fields of a form, in the order in which they were sent.
+/// The fields of a form, in the order in which they were sent.
 pub type Fields = Vec<(String, String)>;
 
-/// What a step's form asks to be saved, and what it wants to see then.
+/// The result of a step's form: the answers to save, and the page to show next.
 #[derive(Debug, PartialEq)]
 pub struct Filled {
-    /// The answers.
     pub answers: Object,
-    /// The same step again, with so many guests to fill in.
+    /// The number of guests to fill in, if the same step is shown again.
     pub guests: Option<usize>,
+    /// The places of the sent guests in the form.
+    pub places: Vec<usize>,
+    /// The hash of the agreement text that the form showed.
+    pub shown_text: Option<String>,
 }
 
-/// The fields of a body. A browser ends lines with CR LF, which is the form's doing and not the guest's.
+impl Filled {
+    fn of(answers: Object) -> Self {
+        Self {
+            answers,
+            guests: None,
+            places: Vec::new(),
+            shown_text: None,
+        }
+    }
+}
+
+/// The name of the hidden field with the hash of an agreement text.
+pub const SHOWN_TEXT: &str = "shownText";
+
+/// Returns the name of the hidden field with the value that a form showed in a field.
+#[must_use]
+pub fn was(name: &str) -> String {
+    format!("{name}.was")
+}
+
+/// Returns the name of the hidden field with the id of a guest.
+#[must_use]
+pub fn id_field(guest: usize) -> String {
+    format!("id.{guest}")
+}
+
+/// Parses the fields of a body. Browsers end lines with CR LF, which becomes LF.
 #[must_use]
 pub fn parse(body: &[u8]) -> Fields {
-    form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect()
+    form_urlencoded::parse(body)
+        .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
+        .collect()
 }
 
-/// The first value of a field.
+/// Returns the first value of a field.
 #[must_use]
 pub fn sent<'f>(fields: &'f [(String, String)], wanted: &str) -> Option<&'f str> {
-    fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+    fields
+        .iter()
+        .find(|(name, _)| name == wanted)
+        .map(|(_, value)| value.as_str())
 }
 
-/// The name of the field that chooses options of a question.
+/// Returns the name of the field that chooses options of a question.
 #[must_use]
 pub fn choice_field(question: Uuid) -> String {
     format!("q.{question}")
 }
 
-/// The name of the field that answers a question by a text.
+/// Returns the name of the field that answers a question with a text.
 #[must_use]
 pub fn text_field(question: Uuid) -> String {
     format!("q.{question}.text")
 }
 
-/// The question that a field answers, and whether by a text.
+/// Returns the question that a field answers, and whether the answer is a text.
 fn question_of(field: &str) -> Option<(Uuid, bool)> {
     let rest = field.strip_prefix("q.")?;
-    let (id, is_text) = rest.strip_suffix(".text").map_or((rest, false), |id| (id, true));
-    let id = if format::is_uuid(id) { id.parse().ok() } else { None };
+    let (id, is_text) = rest
+        .strip_suffix(".text")
+        .map_or((rest, false), |id| (id, true));
+    let id = if format::is_uuid(id) {
+        id.parse().ok()
+    } else {
+        None
+    };
     id.map(|id| (id, is_text))
 }
 
-/// How the value of a field is taken.
+/// The kinds of fields, by how their values are read.
 #[derive(Debug, Clone, Copy)]
 enum Takes {
-    /// A box that has to be ticked.
+    /// A box that must be ticked.
     Box,
-    /// What only confirms.
+    /// A field that only confirms.
     Confirmation,
-    /// A text.
+    /// A text that must not be blank.
     Text,
-    /// A text, left out where it is blank.
+    /// A text that is left out where it is blank.
     OptionalText,
 }
 
@@ -98,170 +152,476 @@ impl Takes {
             (Self::Box, []) => Err(Lack::Acceptance),
             (Self::Confirmation | Self::Text, []) => Err(Lack::Value),
             (Self::OptionalText, []) => Ok(None),
-            (Self::OptionalText, [text]) if text.trim().is_empty() => Ok(None),
-            (Self::Text, [text]) if text.trim().is_empty() => Err(Lack::Value),
-            (Self::Text | Self::OptionalText, [text]) => Ok(Some(json!(text.trim()))),
+            (Self::OptionalText, [text]) if typed::is_blank(text) => Ok(None),
+            (Self::Text, [text]) if typed::is_blank(text) => Err(Lack::Value),
+            (Self::Text | Self::OptionalText, [text]) => Ok(Some(json!(typed::trimmed(text)))),
         }
     }
 }
 
-/// The answers that a step's form gives; else every field that is not the form's, is missing or cannot be.
-pub fn filled(step: &Step, fields: &[(String, String)]) -> Result<Filled, Faults> {
+/// Returns the answers in a step's form. Otherwise returns every field that is unknown, missing or
+/// invalid.
+///
+/// `check_in` is the date on which the ages of guests count.
+pub fn filled(
+    step: &StepView,
+    check_in: Date,
+    fields: &[(String, String)],
+) -> Result<Filled, Faults> {
     let answers = match step.step_type {
         StepType::AdditionalQuestions => questions(fields),
-        StepType::Agreement => agreement(step, fields),
-        StepType::YourDetails => details(step, fields),
-        StepType::OtherGuests => return guests(step, fields),
-        StepType::DamageDeposit => deposit(fields),
+        StepType::Agreement => return agreement(step, fields),
+        StepType::YourDetails => details(step, check_in, fields),
+        StepType::OtherGuests => return guests(step, check_in, fields),
+        StepType::DamageDeposit if !has_no_choice(step) => deposit(fields),
+        StepType::BackgroundCheck => consent(fields),
         StepType::IdentityCheck
-        | StepType::BackgroundCheck
         | StepType::AuthorityReporting
         | StepType::DocumentUpload
         | StepType::MandatoryFee
+        | StepType::DamageDeposit
         | StepType::ScreenAndProtect
         | StepType::Main => taken(&[("isConfirmed", Takes::Confirmation)], fields),
     };
-    answers.map(|answers| Filled { answers, guests: None })
+    answers.map(Filled::of)
 }
 
-/// What a message comes to: with what it is about before it, where that is said.
+/// Returns the input of a message.
 pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
-    let known = [("text", Takes::Text), ("subject", Takes::OptionalText), ("key", Takes::OptionalText)];
-    let mut message = taken(&known, fields)?;
-    if let Some(subject) = message.remove("subject") {
-        let (subject, text) = (subject.as_str().unwrap_or_default(), message["text"].as_str().unwrap_or_default());
-        message["text"] = json!(format!("[{subject}] {text}"));
-    }
-    Ok(message)
+    taken(
+        &[("text", Takes::Text), ("key", Takes::OptionalText)],
+        fields,
+    )
 }
 
-/// What a form without fields comes to.
+/// Returns the input of an issue.
+pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
+    message(fields)
+}
+
+/// The field of the rating as a whole.
+pub const OVERALL: &str = "overallRating";
+/// The categories of a survey's ratings, which are fields of its form.
+pub const CATEGORIES: [&str; 6] = [
+    "cleanliness",
+    "communication",
+    "location",
+    "accuracy",
+    "value",
+    "checkin",
+];
+
+/// Returns the input of a survey's answer.
+pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, Faults> {
+    let texts = [
+        ("publicText", Takes::OptionalText),
+        ("privateReview", Takes::OptionalText),
+    ];
+    let known: Vec<(&str, Takes)> = [OVERALL]
+        .into_iter()
+        .chain(CATEGORIES)
+        .map(|name| (name, Takes::OptionalText))
+        .chain(texts)
+        .collect();
+    let mut input = taken(&known, fields)?;
+    let mut faults = Faults::default();
+    let mut rating = |name: &str| {
+        let sent = input.remove(name)?;
+        let rating = sent.as_str().and_then(|text| text.parse::<u8>().ok());
+        if !rating.is_some_and(|rating| (1..=5).contains(&rating)) {
+            faults.add(name, Lack::Invalid);
+        }
+        rating
+    };
+    let overall = rating(OVERALL);
+    let categories: Object = CATEGORIES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), rating(name)?.into())))
+        .collect();
+    if overall.is_none() && faults.0.is_empty() {
+        faults.add(OVERALL, Lack::Choice);
+    }
+    input.insert("kind".into(), json!(kind));
+    input.insert(OVERALL.into(), json!(overall));
+    if !categories.is_empty() {
+        input.insert("categoryRatings".into(), Value::Object(categories));
+    }
+    faults.or(input)
+}
+
+/// Returns the name of the field with the quantity of an extra.
+#[must_use]
+pub fn quantity_field(extra: Uuid) -> String {
+    format!("x.{extra}")
+}
+
+/// Returns the items of a cart, and whether the guest asks for them. A blank quantity is 0.
+pub fn cart(
+    extras: &[ExtraView],
+    fields: &[(String, String)],
+) -> Result<(Vec<Value>, bool), Faults> {
+    let names: Vec<String> = extras
+        .iter()
+        .map(|extra| quantity_field(extra.id))
+        .collect();
+    let known: Vec<(&str, Takes)> = names
+        .iter()
+        .map(|name| (name.as_str(), Takes::OptionalText))
+        .chain([("request", Takes::OptionalText)])
+        .collect();
+    let sent = taken(&known, fields)?;
+    let (mut faults, mut items) = (Faults::default(), Vec::new());
+    for (extra, name) in extras.iter().zip(&names) {
+        let Some(text) = sent.get(name).and_then(Value::as_str) else {
+            continue;
+        };
+        match text.parse::<u8>() {
+            Ok(0) => {}
+            Ok(quantity) if quantity < 100 => {
+                items.push(json!({ "upsellId": extra.id, "quantity": quantity }));
+            }
+            _ => faults.add(name, Lack::Invalid),
+        }
+    }
+    faults.or((items, sent.contains_key("request")))
+}
+
+/// Accepts a form without fields.
 pub fn nothing(fields: &[(String, String)]) -> Result<Object, Faults> {
     taken(&[], fields)
 }
 
-fn agreement(step: &Step, fields: &[(String, String)]) -> Result<Object, Faults> {
-    let name = if step.is_signature_required { Takes::Text } else { Takes::OptionalText };
-    taken(&[("isAccepted", Takes::Box), ("signedName", name)], fields).map_err(|mut faults| {
-        for fault in faults.0.iter_mut().filter(|fault| fault.field == "signedName" && fault.lack == Lack::Value) {
+fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<Filled, Faults> {
+    let name = if step.is_signature_required.unwrap_or_default() {
+        Takes::Text
+    } else {
+        Takes::OptionalText
+    };
+    let known = [
+        ("isAccepted", Takes::Box),
+        ("signedName", name),
+        (SHOWN_TEXT, Takes::OptionalText),
+    ];
+    let answers = taken(&known, fields).map_err(|mut faults| {
+        for fault in faults
+            .0
+            .iter_mut()
+            .filter(|fault| fault.field == "signedName" && fault.lack == Lack::Value)
+        {
             fault.lack = Lack::Signature;
+        }
+        faults
+    });
+    answers.map(|mut answers| {
+        let shown = answers.remove(SHOWN_TEXT);
+        Filled {
+            shown_text: shown.and_then(|shown| shown.as_str().map(str::to_owned)),
+            ..Filled::of(answers)
+        }
+    })
+}
+
+fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
+    taken(&[("isAccepted", Takes::Box)], fields).map_err(|mut faults| {
+        let unticked = |fault: &&mut Fault| fault.lack == Lack::Acceptance;
+        for fault in faults.0.iter_mut().filter(unticked) {
+            fault.lack = Lack::Consent;
         }
         faults
     })
 }
 
+/// Returns whether a damage deposit offers nothing to choose, so that the guest only confirms it.
+#[must_use]
+pub fn has_no_choice(step: &StepView) -> bool {
+    step.deposit
+        .as_ref()
+        .is_some_and(|deposit| deposit.choices.is_empty())
+}
+
 fn deposit(fields: &[(String, String)]) -> Result<Object, Faults> {
     let mut answers = taken(&[("choice", Takes::Text)], fields).map_err(|mut faults| {
-        for fault in faults.0.iter_mut().filter(|fault| fault.lack == Lack::Value) {
+        for fault in faults
+            .0
+            .iter_mut()
+            .filter(|fault| fault.lack == Lack::Value)
+        {
             fault.lack = Lack::Choice;
         }
         faults
     })?;
-    if answers["choice"] != "deposit" {
+    if answers["choice"] != "deposit" && answers["choice"] != "none" {
         let waiver = answers.insert("choice".into(), json!("waiver"));
         answers.insert("damageWaiverId".into(), waiver.unwrap_or_default());
     }
     Ok(answers)
 }
 
-/// A guest's fields, as they were sent: what is left blank takes away what was saved, and is no answer otherwise.
-fn told<'s>(asked: &[Detail<'_>], saved: Option<&Object>, sent: impl Fn(&str) -> Vec<&'s str>) -> (Object, Vec<(String, Lack)>) {
-    let (mut answers, mut lacks) = (Object::new(), Vec::new());
-    for Detail { name, is_required } in asked {
-        let takes = if *is_required { Takes::Text } else { Takes::OptionalText };
-        match takes.value(&sent(name)) {
-            Ok(Some(value)) => drop(answers.insert((*name).to_owned(), value)),
-            Ok(None) if saved.is_some_and(|saved| saved.contains_key(*name)) => drop(answers.insert((*name).to_owned(), Value::Null)),
-            Ok(None) => {}
-            Err(lack) => lacks.push(((*name).to_owned(), lack)),
-        }
-    }
-    (answers, lacks)
+/// The fields of one guest in a form.
+struct Sheet<'f> {
+    fields: &'f [(String, String)],
+    /// The number of the guest; `None` for the guest who booked.
+    guest: Option<usize>,
 }
 
-fn details(step: &Step, fields: &[(String, String)]) -> Result<Object, Faults> {
-    let asked = person::asked(&step.required_fields, false);
-    let is_asked = |name: &str| asked.iter().any(|detail| detail.name == name);
-    let mut faults = Faults::strangers(fields, is_asked);
-    let (answers, lacks) = told(&asked, step.answers.as_ref(), |name| every(fields, name));
-    faults.0.extend(lacks.into_iter().map(|(field, lack)| Fault { field, lack }));
+impl<'f> Sheet<'f> {
+    fn name(&self, detail: &str) -> String {
+        self.guest.map_or_else(
+            || detail.to_owned(),
+            |guest| person::field_of(guest, detail),
+        )
+    }
+
+    /// Returns the value of a field, without blanks around it.
+    fn value(&self, detail: &str) -> &'f str {
+        typed::trimmed(sent(self.fields, &self.name(detail)).unwrap_or_default())
+    }
+
+    /// Returns the value that the form showed in a field.
+    fn was(&self, detail: &str) -> &'f str {
+        typed::trimmed(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
+    }
+
+    /// Returns the id of the guest, if the form showed a saved one.
+    fn id(&self) -> Option<&'f str> {
+        sent(self.fields, &id_field(self.guest?))
+    }
+
+    fn is_blank(&self, asked: &Asked<'_>) -> bool {
+        asked
+            .details
+            .iter()
+            .all(|detail| self.value(detail.name).is_empty())
+    }
+
+    /// Returns the values that the form showed.
+    fn shown(&self, asked: &Asked<'_>) -> Object {
+        let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
+        let values = asked.details.iter().map(value);
+        values.filter(|(_, value)| value != "").collect()
+    }
+
+    /// Returns the changes of the guest's details, and the details that are lacking afterwards. Without
+    /// `is_strict`, missing values are not lacking.
+    fn changes(
+        &self,
+        asked: &Asked<'_>,
+        saved: Option<&Object>,
+        is_strict: bool,
+    ) -> (Object, Vec<Fault>) {
+        let (mut changes, mut faults) = (Object::new(), Vec::new());
+        let mut after = saved.cloned().unwrap_or_default();
+        for Detail { name, need } in &asked.details {
+            if every(self.fields, &self.name(name)).len() > 1 {
+                let field = self.name(name);
+                faults.push(Fault {
+                    field,
+                    lack: Lack::Invalid,
+                });
+                continue;
+            }
+            let (value, was) = (self.value(name), self.was(name));
+            // The form shows a value that is not saved: the booking's value, before anything is saved,
+            // or a needed value that another person has emptied.
+            let is_unsaved = !value.is_empty()
+                && !is_there(&after, name)
+                && (saved.is_none() || *need != Need::Never);
+            if value == was && !is_unsaved {
+                continue;
+            }
+            let value = if value.is_empty() {
+                Value::Null
+            } else {
+                json!(value)
+            };
+            after.insert((*name).to_owned(), value.clone());
+            changes.insert((*name).to_owned(), value);
+        }
+        let lacking = asked.details.iter().filter(|detail| {
+            is_strict && !is_there(&after, detail.name) && asked.requires(detail, &after)
+        });
+        let mut has_name = false;
+        for detail in lacking {
+            let lack = match detail.need {
+                Need::Either if has_name => continue,
+                Need::Either => Lack::Name,
+                _ => Lack::Value,
+            };
+            has_name = has_name || lack == Lack::Name;
+            let field = self.name(detail.name);
+            if !faults.iter().any(|fault| fault.field == field) {
+                faults.push(Fault { field, lack });
+            }
+        }
+        (changes, faults)
+    }
+}
+
+fn details(step: &StepView, check_in: Date, fields: &[(String, String)]) -> Result<Object, Faults> {
+    let asked = Asked::of(step, false, check_in);
+    let mut faults = Faults::strangers(fields, |name| {
+        asked.has(name.strip_suffix(".was").unwrap_or(name))
+    });
+    let sheet = Sheet {
+        fields,
+        guest: None,
+    };
+    let (answers, found) = sheet.changes(&asked, step.answers.as_ref(), true);
+    faults.0.extend(found);
     faults.or(answers)
 }
 
-/// Who else comes, each behind the one before; a guest of whom nothing is said is none. Adding and removing one saves what is
-/// there, whether it is all or not.
-fn guests(step: &Step, fields: &[(String, String)]) -> Result<Filled, Faults> {
-    let asked = person::asked(&step.required_fields, true);
-    let is_asked = |name: &str| {
-        let of_guest =
-            person::guest_of(name).is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.iter().any(|detail| detail.name == name));
-        of_guest || ["add", "remove"].contains(&name)
-    };
-    let mut faults = Faults::strangers(fields, is_asked);
+/// Reads the other guests. A new guest whose fields are all blank is left out, and a saved one whose
+/// fields were all emptied is removed. The buttons that add or remove a guest save the fields even
+/// if some are missing.
+fn guests(step: &StepView, check_in: Date, fields: &[(String, String)]) -> Result<Filled, Faults> {
+    let asked = Asked::of(step, true, check_in);
+    let mut faults = Faults::strangers(fields, |name| is_of_guests(&asked, name));
     let adds = sent(fields, "add").is_some();
     let removed: Option<usize> = sent(fields, "remove").and_then(|number| number.parse().ok());
-    let numbers = fields.iter().filter_map(|(name, _)| person::guest_of(name).map(|(guest, _)| guest));
+    let numbers = fields
+        .iter()
+        .filter_map(|(name, _)| person::guest_of(name).map(|(guest, _)| guest));
     let shown = numbers.max().map_or(0, |last| last + 1).min(MOST_GUESTS);
-    let saved = step.answers.as_ref().and_then(|answers| answers.get("guests")).and_then(Value::as_array);
-    let mut named = Vec::new();
+    let saved = saved_guests(step);
+    let (mut named, mut places) = (Vec::new(), Vec::new());
     for guest in 0..shown {
-        let is_blank =
-            asked.iter().all(|detail| every(fields, &person::field_of(guest, detail.name)).iter().all(|text| text.trim().is_empty()));
-        if removed == Some(guest) || is_blank {
-            continue;
-        }
-        // A guest takes the place of whoever was saved there, so that what that one had besides goes too.
-        let before = saved.and_then(|saved| saved.get(named.len())).and_then(Value::as_object);
-        let (mut answers, lacks) = told(&asked, before, |name| every(fields, &person::field_of(guest, name)));
-        for (name, lack) in lacks {
-            if lack == Lack::Value && (adds || removed.is_some()) {
-                if before.is_some_and(|before| before.contains_key(&name)) {
-                    answers.insert(name, Value::Null);
-                }
-            } else {
-                faults.0.push(Fault { field: person::field_of(guest, &name), lack });
+        let sheet = Sheet {
+            fields,
+            guest: Some(guest),
+        };
+        let known = sheet
+            .id()
+            .and_then(|id| saved.iter().find(|saved| saved["id"] == id));
+        let is_emptied =
+            sheet.is_blank(&asked) && (known.is_none() || !sheet.shown(&asked).is_empty());
+        let item = if removed == Some(guest) || is_emptied {
+            known.map(|known| {
+                Object::from_iter([id_of(known), ("isRemoved".to_owned(), json!(true))])
+            })
+        } else {
+            let is_strict = !adds && removed.is_none();
+            // Somebody else may have removed the guest whom the form shows.
+            let shown = sheet.id().map(|_| sheet.shown(&asked));
+            let before = known.and_then(Value::as_object).or(shown.as_ref());
+            let (changes, found) = sheet.changes(&asked, before, is_strict);
+            faults.0.extend(found);
+            match known {
+                Some(_) if changes.is_empty() => None,
+                Some(known) => Some(changes.into_iter().chain([id_of(known)]).collect()),
+                // Changes of a removed guest are not lost.
+                None if sheet.id().is_some() && changes.is_empty() => None,
+                None => Some(whole(&sheet, &asked)),
             }
+        };
+        if let Some(item) = item {
+            named.push(item);
+            places.push(guest);
         }
-        named.push(answers);
     }
-    let again = if adds { Some((shown + 1).min(MOST_GUESTS)) } else { removed.map(|_| shown.saturating_sub(1)) };
+    let again = if adds {
+        Some((shown + 1).min(MOST_GUESTS))
+    } else {
+        removed.map(|_| shown.saturating_sub(1))
+    };
     let answers = Object::from_iter([("guests".to_owned(), json!(named))]);
-    faults.or(Filled { answers, guests: again })
+    faults.or(Filled {
+        guests: again,
+        places,
+        ..Filled::of(answers)
+    })
 }
 
+/// Returns whether a field belongs to the form of the other guests.
+fn is_of_guests(asked: &Asked<'_>, name: &str) -> bool {
+    let of_guest = person::guest_of(name.strip_suffix(".was").unwrap_or(name))
+        .is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.has(name));
+    let is_id = || (0..MOST_GUESTS).any(|guest| name == id_field(guest));
+    of_guest || ["add", "remove"].contains(&name) || is_id()
+}
+
+/// Returns the saved other guests of a step.
+#[must_use]
+pub fn saved_guests(step: &StepView) -> &[Value] {
+    step.answers
+        .as_ref()
+        .and_then(|answers| answers.get("guests"))
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// Returns the id of a saved guest, as a field.
+fn id_of(guest: &Value) -> (String, Value) {
+    ("id".to_owned(), guest["id"].clone())
+}
+
+/// Returns all values of a guest that are filled in.
+fn whole(sheet: &Sheet<'_>, asked: &Asked<'_>) -> Object {
+    let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(sheet.value(detail.name)));
+    let values = asked.details.iter().map(value);
+    values.filter(|(_, value)| value != "").collect()
+}
+
+/// Reads the answers that differ from the answers shown in the form.
 fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
     let (mut answers, mut faults) = (Object::new(), Faults::default());
+    let (mut now, mut before) = (Answers::new(), Answers::new());
     for (name, value) in fields {
-        let Some((question, is_text)) = question_of(name) else {
+        let (answered, own) = name
+            .strip_suffix(".was")
+            .map_or((&mut now, name.as_str()), |own| (&mut before, own));
+        let Some((question, is_text)) = question_of(own) else {
             faults.add(name, Lack::Stranger);
             continue;
         };
-        let answer = answers.entry(question.to_string()).or_insert_with(|| json!({}));
-        if is_text {
-            if !answer["text"].is_null() {
-                faults.add(name, Lack::Invalid);
-            }
-            answer["text"] = json!(value);
-            continue;
+        let (options, text) = answered.entry(question).or_default();
+        if is_text && text.replace(value).is_some() {
+            faults.add(name, Lack::Invalid);
+        } else if !is_text && !value.is_empty() {
+            options.push(value);
         }
-        if answer["optionIds"].is_null() {
-            answer["optionIds"] = json!([]);
+    }
+    let asked: BTreeSet<Uuid> = now.keys().chain(before.keys()).copied().collect();
+    for question in asked {
+        let (options, text) = now.remove(&question).unwrap_or_default();
+        let (had_options, had_text) = before.remove(&question).unwrap_or_default();
+        let mut answer = Object::new();
+        if !are_same(&options, &had_options) {
+            answer.insert("optionIds".into(), json!(options));
         }
-        if let (Some(chosen), false) = (answer["optionIds"].as_array_mut(), value.is_empty()) {
-            chosen.push(json!(value));
+        let text = text.unwrap_or_default();
+        if text != had_text.unwrap_or_default() {
+            answer.insert("text".into(), json!(text));
+        }
+        if !answer.is_empty() {
+            answers.insert(question.to_string(), Value::Object(answer));
         }
     }
     faults.or(answers)
 }
 
-/// Every value of a field.
-fn every<'f>(fields: &'f [(String, String)], wanted: &str) -> Vec<&'f str> {
-    fields.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str()).collect()
+/// Returns whether two lists have the same options, in any order.
+fn are_same(options: &[&str], others: &[&str]) -> bool {
+    options.len() == others.len() && options.iter().all(|option| others.contains(option))
 }
 
-/// The fields of a form whose names are known beforehand.
+/// The chosen options and the text of each question in a form.
+type Answers<'f> = BTreeMap<Uuid, (Vec<&'f str>, Option<&'f str>)>;
+
+/// Returns every value of a field.
+fn every<'f>(fields: &'f [(String, String)], wanted: &str) -> Vec<&'f str> {
+    fields
+        .iter()
+        .filter(|(name, _)| name == wanted)
+        .map(|(_, value)| value.as_str())
+        .collect()
+}
+
+/// Reads a form that has only the `known` fields. Any other field is a fault.
 fn taken(known: &[(&str, Takes)], fields: &[(String, String)]) -> Result<Object, Faults> {
-    let mut faults = Faults::strangers(fields, |name| known.iter().any(|(known, _)| *known == name));
+    let mut faults =
+        Faults::strangers(fields, |name| known.iter().any(|(known, _)| *known == name));
     let mut object = Object::new();
     for (name, takes) in known {
         match takes.value(&every(fields, name)) {
@@ -280,145 +640,432 @@ mod tests {
 
     use super::*;
 
+    const CHECK_IN: Date = Date::constant(2026, 12, 11);
+
     fn id(number: u128) -> Uuid {
         Uuid::from_u128(number)
     }
 
     fn fields(sent: &[(&str, &str)]) -> Fields {
-        sent.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        sent.iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
-    /// A step of a type, with more that is known of it.
-    fn step(step_type: StepType, more: Value) -> Step {
-        let mut step = json!({ "id": id(1), "stepType": step_type, "title": "Step", "isComplete": false });
-        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    /// Builds a step of a type with more fields.
+    fn step(step_type: StepType, more: Value) -> StepView {
+        let mut step = json!({ "id": id(1), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+        step.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         serde_json::from_value(step).unwrap()
     }
 
-    /// The answers, or the fields at fault and what they lack.
-    fn answered(step: &Step, sent: &[(&str, &str)]) -> Result<Value, Vec<(String, Lack)>> {
-        let answered = filled(step, &fields(sent)).map(|filled| Value::Object(filled.answers));
-        answered.map_err(|faults| faults.0.into_iter().map(|fault| (fault.field, fault.lack)).collect())
+    /// Returns the answers, or the refused fields with their faults.
+    fn answered(step: &StepView, sent: &[(&str, &str)]) -> Result<Value, Vec<(String, Lack)>> {
+        let answered =
+            filled(step, CHECK_IN, &fields(sent)).map(|filled| Value::Object(filled.answers));
+        answered.map_err(|faults| {
+            faults
+                .0
+                .into_iter()
+                .map(|fault| (fault.field, fault.lack))
+                .collect()
+        })
     }
 
     fn lacks(expected: &[(&str, Lack)]) -> Result<Value, Vec<(String, Lack)>> {
-        Err(expected.iter().map(|(field, lack)| ((*field).to_owned(), *lack)).collect())
+        Err(expected
+            .iter()
+            .map(|(field, lack)| ((*field).to_owned(), *lack))
+            .collect())
     }
 
     #[test]
-    fn an_agreement_is_accepted_and_signed_where_that_is_asked() {
+    fn an_agreement_must_be_accepted_and_signed_if_required() {
         let plain = step(StepType::Agreement, json!({}));
-        assert_eq!(answered(&plain, &[]), lacks(&[("isAccepted", Lack::Acceptance)]));
-        assert_eq!(answered(&plain, &[("isAccepted", "true")]), Ok(json!({ "isAccepted": true })));
+        assert_eq!(
+            answered(&plain, &[]),
+            lacks(&[("isAccepted", Lack::Acceptance)])
+        );
+        assert_eq!(
+            answered(&plain, &[("isAccepted", "true")]),
+            Ok(json!({ "isAccepted": true }))
+        );
         for sent in [vec![("isAccepted", "on")], vec![("isAccepted", "true"); 2]] {
-            assert_eq!(answered(&plain, &sent), lacks(&[("isAccepted", Lack::Invalid)]));
+            assert_eq!(
+                answered(&plain, &sent),
+                lacks(&[("isAccepted", Lack::Invalid)])
+            );
         }
         let signed = step(StepType::Agreement, json!({ "isSignatureRequired": true }));
-        assert_eq!(answered(&signed, &[("isAccepted", "true"), ("signedName", " ")]), lacks(&[("signedName", Lack::Signature)]));
+        assert_eq!(
+            answered(&signed, &[("isAccepted", "true"), ("signedName", " ")]),
+            lacks(&[("signedName", Lack::Signature)])
+        );
         let sent = [("isAccepted", "true"), ("signedName", " Ada L ")];
-        assert_eq!(answered(&signed, &sent), Ok(json!({ "isAccepted": true, "signedName": "Ada L" })));
+        assert_eq!(
+            answered(&signed, &sent),
+            Ok(json!({ "isAccepted": true, "signedName": "Ada L" }))
+        );
     }
 
     #[test]
-    fn details_are_texts_without_the_blanks_around_them() {
+    fn details_are_trimmed_and_required_fields_must_be_present() {
         let usual = step(StepType::YourDetails, json!({}));
-        let sent = [("firstName", " Ada "), ("lastName", "Lovelace"), ("email", "ada@example.com"), ("phone", " ")];
-        assert_eq!(answered(&usual, &sent), Ok(json!({ "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" })));
-        let saved = step(StepType::YourDetails, json!({ "answers": { "phone": "1" } }));
-        assert_eq!(answered(&saved, &sent).unwrap()["phone"], Value::Null, "what is emptied is taken away");
-        let missing = answered(&usual, &[("lastName", " "), ("shoeSize", "38"), ("phone", "1")]);
-        let expected = [("shoeSize", Lack::Stranger), ("firstName", Lack::Value), ("lastName", Lack::Value), ("email", Lack::Value)];
+        let sent = [
+            ("firstName", " Ada "),
+            ("lastName", "Lovelace"),
+            ("email", "ada@example.com"),
+            ("phone", " "),
+        ];
+        assert_eq!(
+            answered(&usual, &sent),
+            Ok(json!({ "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com" }))
+        );
+        let saved = step(
+            StepType::YourDetails,
+            json!({ "answers": { "phone": "1" } }),
+        );
+        assert_eq!(
+            answered(&saved, &sent).unwrap().get("phone"),
+            None,
+            "the form did not show the number, so it stays"
+        );
+        let emptied = [&sent[..], &[("phone.was", "1"), ("firstName.was", "Ada")]].concat();
+        let changes = json!({
+            "firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com", "phone": null,
+        });
+        assert_eq!(
+            answered(&saved, &emptied),
+            Ok(changes),
+            "what is emptied is taken away"
+        );
+        let missing = answered(
+            &usual,
+            &[("lastName", " "), ("shoeSize", "38"), ("phone", "1")],
+        );
+        let expected = [
+            ("shoeSize", Lack::Stranger),
+            ("firstName", Lack::Name),
+            ("email", Lack::Value),
+        ];
         assert_eq!(missing, lacks(&expected));
-        let own = step(StepType::YourDetails, json!({ "requiredFields": ["birthDate", "Car plate"] }));
-        assert_eq!(answered(&own, &[("birthDate", "1990-01-02")]), lacks(&[("Car plate", Lack::Value)]));
+        let one_name = [("lastName", "Teresa"), ("email", "t@example.com")];
+        assert!(answered(&usual, &one_name).is_ok(), "one name is enough");
+        let own = step(
+            StepType::YourDetails,
+            json!({ "requiredFields": ["birthDate", "Car plate"] }),
+        );
+        assert_eq!(
+            answered(&own, &[("birthDate", "1990-01-02")]),
+            lacks(&[("Car plate", Lack::Value)])
+        );
         let sent = [("Car plate", "B 1"), ("birthDate", "1990-01-02")];
-        assert_eq!(answered(&own, &sent), Ok(json!({ "birthDate": "1990-01-02", "Car plate": "B 1" })));
+        assert_eq!(
+            answered(&own, &sent),
+            Ok(json!({ "birthDate": "1990-01-02", "Car plate": "B 1" }))
+        );
     }
 
     #[test]
-    fn guests_are_named_one_behind_the_other() {
+    fn guest_fields_become_a_list_without_empty_guests() {
         let others = step(
             StepType::OtherGuests,
             json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": [{ "firstName": "Ana", "email": "a@b.co" }] } }),
         );
         assert_eq!(answered(&others, &[]), Ok(json!({ "guests": [] })));
-        let sent = [("g.0.firstName", " "), ("g.0.email", ""), ("g.1.firstName", "Luis"), ("g.1.email", "l@b.co")];
-        assert_eq!(answered(&others, &sent), Ok(json!({ "guests": [{ "firstName": "Luis", "email": "l@b.co" }] })));
+        let sent = [
+            ("g.0.firstName", " "),
+            ("g.0.email", ""),
+            ("g.1.firstName", "Luis"),
+            ("g.1.email", "l@b.co"),
+        ];
+        assert_eq!(
+            answered(&others, &sent),
+            Ok(json!({ "guests": [{ "firstName": "Luis", "email": "l@b.co" }] }))
+        );
         let half = [("g.0.firstName", "Ana"), ("g.0.email", "")];
-        assert_eq!(answered(&others, &half), lacks(&[("g.0.email", Lack::Value)]));
-        let adding = filled(&others, &fields(&[half[0], half[1], ("add", "1")])).unwrap();
-        assert_eq!(Value::Object(adding.answers), json!({ "guests": [{ "firstName": "Ana", "email": null }] }));
+        assert_eq!(
+            answered(&others, &half),
+            lacks(&[("g.0.email", Lack::Value)])
+        );
+        let adding = filled(
+            &others,
+            CHECK_IN,
+            &fields(&[half[0], half[1], ("add", "1")]),
+        )
+        .unwrap();
+        assert_eq!(
+            Value::Object(adding.answers),
+            json!({ "guests": [{ "firstName": "Ana" }] })
+        );
         assert_eq!(adding.guests, Some(2));
-        let removing = filled(&others, &fields(&[("g.0.firstName", "Ana"), ("g.1.firstName", "Luis"), ("remove", "0")])).unwrap();
+        let removing = filled(
+            &others,
+            CHECK_IN,
+            &fields(&[
+                ("g.0.firstName", "Ana"),
+                ("g.1.firstName", "Luis"),
+                ("remove", "0"),
+            ]),
+        )
+        .unwrap();
         assert_eq!(
             removing,
             Filled {
-                answers: serde_json::from_value(json!({ "guests": [{ "firstName": "Luis", "email": null }] })).unwrap(),
-                guests: Some(1)
+                answers: serde_json::from_value(json!({ "guests": [{ "firstName": "Luis" }] }))
+                    .unwrap(),
+                guests: Some(1),
+                places: vec![1],
+                shown_text: None,
             }
         );
-        for name in ["guests", "g.0.shoe", "g.50.firstName", "g.-1.firstName", "g.00.firstName", "g.0"] {
-            assert_eq!(answered(&others, &[(name, "x")]), lacks(&[(name, Lack::Stranger)]), "{name}");
+        for name in [
+            "guests",
+            "g.0.shoe",
+            "g.50.firstName",
+            "g.-1.firstName",
+            "g.00.firstName",
+            "g.0",
+        ] {
+            assert_eq!(
+                answered(&others, &[(name, "x")]),
+                lacks(&[(name, Lack::Stranger)]),
+                "{name}"
+            );
         }
     }
 
     #[test]
-    fn a_deposit_is_a_choice() {
+    fn a_form_of_guests_sends_only_what_it_changed() {
+        let saved = json!([
+            { "id": "a", "firstName": "Ana", "email": "a@b.co" }, { "id": "b", "firstName": "Bo", "email": "b@b.co" },
+        ]);
+        let others = step(
+            StepType::OtherGuests,
+            json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": saved } }),
+        );
+        let shown = [
+            ("g.0.firstName", "Ana"),
+            ("g.0.firstName.was", "Ana"),
+            ("g.0.email", "a@b.co"),
+            ("g.0.email.was", "a@b.co"),
+            ("id.0", "a"),
+        ];
+        let with = |more: &[(&str, &str)]| answered(&others, &[&shown[..], more].concat());
+        assert_eq!(
+            with(&[]),
+            Ok(json!({ "guests": [] })),
+            "Bo, whom the form did not show, stays"
+        );
+        let added = [("g.1.firstName", "Cy"), ("g.1.email", "c@b.co")];
+        assert_eq!(
+            with(&added),
+            Ok(json!({ "guests": [{ "firstName": "Cy", "email": "c@b.co" }] }))
+        );
+        let removed = [("remove", "0")];
+        assert_eq!(
+            with(&removed),
+            Ok(json!({ "guests": [{ "id": "a", "isRemoved": true }] }))
+        );
+        let emptied = [
+            ("g.0.firstName", ""),
+            ("g.0.firstName.was", "Ana"),
+            ("g.0.email", ""),
+            ("g.0.email.was", "a@b.co"),
+            ("id.0", "a"),
+        ];
+        assert_eq!(
+            answered(&others, &emptied),
+            Ok(json!({ "guests": [{ "id": "a", "isRemoved": true }] }))
+        );
+        let renamed = [
+            ("g.0.firstName", "Anna"),
+            ("g.0.firstName.was", "Ana"),
+            ("g.0.email", ""),
+            ("g.0.email.was", ""),
+            ("id.0", "a"),
+        ];
+        assert_eq!(
+            answered(&others, &renamed),
+            Ok(json!({ "guests": [{ "id": "a", "firstName": "Anna" }] })),
+            "the address that the form did not show stays"
+        );
+        let gone = [
+            ("g.0.firstName", "Di"),
+            ("g.0.firstName.was", "Dina"),
+            ("g.0.email", "d@b.co"),
+            ("g.0.email.was", "d@b.co"),
+            ("id.0", "d"),
+        ];
+        assert_eq!(
+            answered(&others, &gone),
+            Ok(json!({ "guests": [{ "firstName": "Di", "email": "d@b.co" }] })),
+            "somebody else removed Dina"
+        );
+    }
+
+    #[test]
+    fn a_baby_needs_no_document() {
+        let others = step(
+            StepType::OtherGuests,
+            json!({ "requiredFields": ["firstName", "birthDate", "documentNumber"], "guestFieldRules": { "documentNumber": { "minimumAge": 14 } } }),
+        );
+        let guest = |birth: &'static str| {
+            [
+                ("g.0.firstName", "Ana"),
+                ("g.0.birthDate", birth),
+                ("g.0.documentNumber", ""),
+            ]
+        };
+        assert!(answered(&others, &guest("2026-01-02")).is_ok());
+        assert_eq!(
+            answered(&others, &guest("1990-01-02")),
+            lacks(&[("g.0.documentNumber", Lack::Value)])
+        );
+    }
+
+    #[test]
+    fn a_deposit_form_sends_the_deposit_or_a_waiver() {
         let deposit = step(StepType::DamageDeposit, json!({}));
         assert_eq!(answered(&deposit, &[]), lacks(&[("choice", Lack::Choice)]));
-        assert_eq!(answered(&deposit, &[("choice", "deposit")]), Ok(json!({ "choice": "deposit" })));
+        assert_eq!(
+            answered(&deposit, &[("choice", "none")]),
+            Ok(json!({ "choice": "none" }))
+        );
+        assert_eq!(
+            answered(&deposit, &[("choice", "deposit")]),
+            Ok(json!({ "choice": "deposit" }))
+        );
         let waiver = id(7).to_string();
-        assert_eq!(answered(&deposit, &[("choice", &waiver)]), Ok(json!({ "choice": "waiver", "damageWaiverId": waiver })));
+        assert_eq!(
+            answered(&deposit, &[("choice", &waiver)]),
+            Ok(json!({ "choice": "waiver", "damageWaiverId": waiver }))
+        );
     }
 
     #[test]
-    fn what_others_carry_out_is_confirmed() {
+    fn steps_of_other_systems_are_confirmed() {
         let upload = step(StepType::DocumentUpload, json!({}));
-        assert_eq!(answered(&upload, &[("isConfirmed", "true")]), Ok(json!({ "isConfirmed": true })));
-        assert_eq!(answered(&upload, &[]), lacks(&[("isConfirmed", Lack::Value)]));
-        assert_eq!(answered(&step(StepType::Main, json!({})), &[("isConfirmed", "false")]), lacks(&[("isConfirmed", Lack::Invalid)]));
+        assert_eq!(
+            answered(&upload, &[("isConfirmed", "true")]),
+            Ok(json!({ "isConfirmed": true }))
+        );
+        assert_eq!(
+            answered(&upload, &[]),
+            lacks(&[("isConfirmed", Lack::Value)])
+        );
+        assert_eq!(
+            answered(
+                &step(StepType::Main, json!({})),
+                &[("isConfirmed", "false")]
+            ),
+            lacks(&[("isConfirmed", Lack::Invalid)])
+        );
     }
 
     #[test]
-    fn questions_are_answered_by_options_or_by_a_text() {
+    fn question_fields_become_options_or_texts() {
         let (choice, text) = (choice_field(id(1)), text_field(id(2)));
         let (one, other) = (id(10).to_string(), id(11).to_string());
         let questions = step(StepType::AdditionalQuestions, json!({}));
         let ask = |sent: &[(&str, &str)]| answered(&questions, sent);
         assert_eq!(ask(&[]), Ok(json!({})));
         let both = json!({ id(1).to_string(): { "optionIds": [one, other] }, id(2).to_string(): { "text": "at noon" } });
-        assert_eq!(ask(&[(&choice, &one), (&text, "at noon"), (&choice, &other)]), Ok(both));
-        assert_eq!(ask(&[(&choice, "")]), Ok(json!({ id(1).to_string(): { "optionIds": [] } })), "none of them");
-        assert_eq!(ask(&[(&text, "a"), (&text, "b")]), lacks(&[(&text, Lack::Invalid)]));
-        for name in ["isAccepted", "q.", "q.1", "q.1.text", "q..text", &choice[2..], &format!("{choice}.name"), &format!("{text}.text")] {
-            assert_eq!(ask(&[(name, "x"), (&choice, &one)]), lacks(&[(name, Lack::Stranger)]), "{name}");
+        assert_eq!(
+            ask(&[(&choice, &one), (&text, "at noon"), (&choice, &other)]),
+            Ok(both)
+        );
+        assert_eq!(
+            ask(&[(&choice, "")]),
+            Ok(json!({})),
+            "none was chosen before"
+        );
+        let cleared =
+            json!({ id(1).to_string(): { "optionIds": [] }, id(2).to_string(): { "text": "" } });
+        assert_eq!(
+            ask(&[
+                (&choice, ""),
+                (&was(&choice), &one),
+                (&text, ""),
+                (&was(&text), "at noon")
+            ]),
+            Ok(cleared),
+            "none of them"
+        );
+        assert_eq!(
+            ask(&[
+                (&choice, &one),
+                (&choice, &other),
+                (&was(&choice), &other),
+                (&was(&choice), &one)
+            ]),
+            Ok(json!({})),
+            "the same options in another order"
+        );
+        assert_eq!(
+            ask(&[(&text, "a"), (&text, "b")]),
+            lacks(&[(&text, Lack::Invalid)])
+        );
+        for name in [
+            "isAccepted",
+            "q.",
+            "q.1",
+            "q.1.text",
+            "q..text",
+            &choice[2..],
+            &format!("{choice}.name"),
+            &format!("{text}.text"),
+        ] {
+            assert_eq!(
+                ask(&[(name, "x"), (&choice, &one)]),
+                lacks(&[(name, Lack::Stranger)]),
+                "{name}"
+            );
         }
     }
 
     #[test]
-    fn a_message_says_what_it_is_about() {
-        assert_eq!(message(&fields(&[("text", "Hola\n")])), Ok(serde_json::from_value(json!({ "text": "Hola" })).unwrap()));
-        let about = message(&fields(&[("subject", " Shower "), ("text", "It drips."), ("key", "k")])).unwrap();
-        assert_eq!(Value::Object(about), json!({ "text": "[Shower] It drips.", "key": "k" }));
+    fn a_message_form_reads_text_and_key() {
+        assert_eq!(
+            message(&fields(&[("text", "Hola\n")])),
+            Ok(serde_json::from_value(json!({ "text": "Hola" })).unwrap())
+        );
+        let keyed = message(&fields(&[("text", "It drips."), ("key", "k")])).unwrap();
+        assert_eq!(
+            Value::Object(keyed),
+            json!({ "text": "It drips.", "key": "k" })
+        );
         let faults = message(&fields(&[("text", " "), ("to", "x")])).unwrap_err();
-        assert_eq!(faults.0.iter().map(|fault| fault.field.as_str()).collect::<Vec<_>>(), ["to", "text"]);
+        assert_eq!(
+            faults
+                .0
+                .iter()
+                .map(|fault| fault.field.as_str())
+                .collect::<Vec<_>>(),
+            ["to", "text"]
+        );
         assert!(nothing(&[]).is_ok() && nothing(&fields(&[("force", "true")])).is_err());
     }
 
     #[test]
-    fn a_body_is_read_as_browsers_write_it() {
-        assert_eq!(parse(b"text=uno%0D%0Ados+%C3%B1&a=%3D%26"), fields(&[("text", "uno\ndos ñ"), ("a", "=&")]));
+    fn form_bodies_are_decoded_as_browsers_encode_them() {
+        assert_eq!(
+            parse(b"text=uno%0D%0Ados+%C3%B1&a=%3D%26"),
+            fields(&[("text", "uno\ndos ñ"), ("a", "=&")])
+        );
         assert!(parse(b"").is_empty());
         assert_eq!(parse(b"{\"text\":1}"), fields(&[("{\"text\":1}", "")]));
     }
 
     proptest! {
-        /// Nothing that a form has no field for is ever taken.
+        /// A form refuses every field that it does not have.
         #[test]
-        fn unknown_fields_are_refused(
+        fn unknown_form_fields_are_refused(
             step_type in prop::sample::select(StepType::VARIANTS), name in "[a-zA-Z.]{0,12}", value in ".{0,8}",
         ) {
-            let known = ["isAccepted", "signedName", "firstName", "lastName", "email", "phone", "add", "remove", "choice", "isConfirmed"];
+            let known = ["isAccepted", "signedName", "shownText", "firstName", "lastName", "email", "phone", "add", "remove", "choice", "isConfirmed"];
             prop_assume!(!known.contains(&name.as_str()));
             let refused = answered(&step(step_type, json!({})), &[(name.as_str(), value.as_str())]).unwrap_err();
             prop_assert!(refused.contains(&(name, Lack::Stranger)));

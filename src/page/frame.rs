@@ -1,87 +1,100 @@
-//! What stands around every page: its head and foot, the languages to choose from, the bar at the bottom.
+//! The frame of every page: its head and foot, the choice of languages, and the bar at the bottom.
 
 use std::sync::LazyLock;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use engine::language::{is_right_to_left, is_same};
 use engine::moment::Moment;
-use sha2::{Digest as _, Sha256};
 
-use super::phase::Phase;
 use super::shown::Shown;
 use super::{handy, icons, theme};
-use crate::guest::BrandingView;
+use crate::browser::hash;
+use crate::guest::{BrandingView, Phase};
+use crate::markdown;
 use crate::portals::CommunicationMethod;
-use crate::words::{Words, fill, in_language, is_right_to_left, own_name};
+use crate::words::{Words, fill, in_language, own_name};
 
-/// How the page looks, but for the colours.
-static STYLE: LazyLock<String> = LazyLock::new(|| include_str!("../../templates/page/page.css").replace('\n', ""));
+/// The style of the page, without the colours.
+static STYLE: LazyLock<String> =
+    LazyLock::new(|| include_str!("../../templates/page/page.css").replace('\n', ""));
 
-/// What makes it handier where scripts run. Nothing needs it.
+/// A script that adds convenience. Every page works without it.
 const SCRIPT: &str = include_str!("../../templates/page/page.js");
 
-/// The script's hash, as a policy names it.
-pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(SCRIPT))));
+/// The script of pages with a form for files. It also scales photos down before they are sent.
+pub const FILES_SCRIPT: &str = concat!(
+    include_str!("../../templates/page/page.js"),
+    include_str!("../../templates/page/photos.js")
+);
 
-/// What stands around a page.
+/// The hash of [`FILES_SCRIPT`].
+pub static FILES_SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(FILES_SCRIPT));
+
+/// The script's hash, as the content security policy names it.
+pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(SCRIPT));
+
+/// The frame around a page.
 pub struct Frame<'v> {
     pub title: String,
     /// The language of the words.
     pub language: &'static str,
+    /// The language that the texts of the host are asked for in.
+    pub tag: String,
     pub language_name: &'static str,
     pub direction: &'static str,
     pub words: &'static Words,
-    /// The colours.
+    /// The colours, as CSS.
     pub theme: String,
     pub style: &'static str,
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
-    /// Where the page's own things are, on the page of a stay.
+    /// The addresses of the manifest and the worker, on the page of a stay.
     pub place: Option<Place>,
-    /// Leads back to the page by which the guest entered.
+    /// The link back to the entry page.
     pub back: Option<String>,
     pub languages: Vec<LanguageChoice>,
     pub globe: String,
     pub arrow: String,
-    /// The sign of a thing's own address.
+    /// The icon of links to a single manual.
     pub link: String,
-    /// What is said of the page's age where there is no connection.
+    /// The note on the age of the page, shown without a connection.
     pub age: Option<String>,
     pub bar: Vec<Way>,
     pub foot: Option<Foot<'v>>,
     pub is_preview: bool,
-    /// What chooses the moment that a preview shows.
+    /// The form that chooses the moment of a preview.
     pub picker: Option<Picker>,
+    /// The guest's current day, as in ISO 8601; empty on a page without a stay.
+    pub today: String,
 }
 
-/// What chooses the moment that a preview shows.
+/// The form that chooses the moment of a preview.
 pub struct Picker {
-    /// Where it leads.
+    /// The address that the form opens.
     pub action: String,
-    /// The language that is kept.
+    /// The language that the form keeps.
     pub language: Option<String>,
-    /// The moment that is shown, by the clock of the flat.
+    /// The shown moment, in the flat's local time.
     pub at: String,
 }
 
-/// Where the page's own things are.
+/// The addresses of the page's manifest and worker.
 pub struct Place {
     pub manifest: String,
     pub worker: String,
-    /// The path below which the worker works.
+    /// The path below which the worker handles requests.
     pub scope: String,
 }
 
 /// A language to choose.
 pub struct LanguageChoice {
     pub tag: String,
-    /// What it calls itself.
+    /// The name of the language in the language itself.
     pub name: String,
     pub href: String,
     pub is_current: bool,
 }
 
-/// A way to somewhere or somebody.
+/// A link to a place or a person.
 pub struct Way {
     pub icon: String,
     pub label: &'static str,
@@ -90,27 +103,44 @@ pub struct Way {
     pub is_away: bool,
 }
 
+/// The language of a text of the host; `None` for the language that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tongue<'l>(pub Option<&'l str>);
+
+impl<'l> From<Option<&'l str>> for Tongue<'l> {
+    fn from(language: Option<&'l str>) -> Self {
+        Self(language)
+    }
+}
+
+impl From<&Self> for Tongue<'_> {
+    fn from(language: &Self) -> Self {
+        *language
+    }
+}
+
 /// The foot of a page.
 pub struct Foot<'v> {
     pub notes: Option<&'v str>,
-    /// What each is called, and where it leads.
+    /// The name and the address of each link.
     pub links: Vec<(&'v str, String)>,
 }
 
-/// The drawing of an icon, where there is one.
+/// Returns the drawing of an icon; empty for an unknown icon.
 #[must_use]
 pub fn icon(name: &str) -> String {
     icons::svg(name).unwrap_or_default()
 }
 
 impl Frame<'_> {
-    /// What stands around a page that is of no stay, in the language with this tag.
+    /// Builds the frame of a page without a stay, in the language with this tag.
     #[must_use]
     pub fn bare(tag: &str, title: impl FnOnce(&'static Words) -> &'static str) -> Frame<'static> {
         let (words, language) = in_language(tag);
         Frame {
             title: title(words).to_owned(),
             language,
+            tag: tag.to_owned(),
             language_name: own_name(language),
             direction: direction(language),
             words,
@@ -129,17 +159,20 @@ impl Frame<'_> {
             foot: None,
             is_preview: false,
             picker: None,
+            today: String::new(),
         }
     }
 }
 
 impl<'v> Frame<'v> {
-    /// What stands around a page of a stay that is called so; nothing more than the stay for the page by which a guest enters.
+    /// Builds the frame of a stay's page with this title. The entry page has no title besides the
+    /// name of the stay.
     #[must_use]
     pub fn of(shown: &'v Shown, title: Option<&str>) -> Self {
         let name = shown.name();
         let bare = Frame::bare(shown.language, |words| words.phase.your_stay);
         Frame {
+            tag: shown.tag.clone(),
             title: title.map_or_else(|| name.to_owned(), |title| format!("{title} · {name}")),
             theme: theme::css(shown.view.branding.as_ref()),
             branding: shown.view.branding.as_ref(),
@@ -150,7 +183,10 @@ impl<'v> Frame<'v> {
             }),
             age: Some(format!(
                 "{} {}",
-                fill(bare.words.keep.offline, &[("moment", &shown.moment(Moment(shown.now)))]),
+                fill(
+                    bare.words.keep.offline,
+                    &[("moment", &shown.moment(Moment(shown.now)))]
+                ),
                 bare.words.keep.offline_forms
             )),
             back: title.map(|_| shown.links.home()),
@@ -161,21 +197,58 @@ impl<'v> Frame<'v> {
             bar: bar(shown),
             foot: Some(foot(shown)),
             is_preview: shown.is_preview,
+            today: shown.today().to_string(),
             picker: shown.view.preview.as_ref().map(|preview| Picker {
                 action: shown.links.path().to_owned(),
                 language: shown.links.language().map(str::to_owned),
-                at: preview.at.0.to_zoned(shown.zone()).strftime("%Y-%m-%dT%H:%M").to_string(),
+                at: preview
+                    .at
+                    .0
+                    .to_zoned(shown.zone())
+                    .strftime("%Y-%m-%dT%H:%M")
+                    .to_string(),
             }),
             ..bare
         }
     }
 }
 
-fn direction(language: &str) -> &'static str {
-    if is_right_to_left(language) { "rtl" } else { "ltr" }
+impl Frame<'_> {
+    /// Returns the attributes of an element with a text of the host: its language and direction,
+    /// where it is in another language than the page. `language` is `None` for the language that
+    /// was asked for.
+    #[must_use]
+    pub fn tongue<'l>(&'l self, language: impl Into<Tongue<'l>>) -> String {
+        let language = language.into().0.unwrap_or(&self.tag);
+        if is_same(language, self.language) {
+            return " dir=\"auto\"".to_owned();
+        }
+        format!(" lang=\"{language}\" dir=\"{}\"", direction(language))
+    }
+
+    /// Returns a text of the host as HTML. `language` is that of [`Self::tongue`].
+    #[must_use]
+    pub fn host<'l>(&'l self, text: &str, language: impl Into<Tongue<'l>>) -> String {
+        markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
+    }
+
+    /// Returns a text of the host, in an unknown language, as HTML.
+    #[must_use]
+    #[expect(clippy::unused_self, reason = "templates have no other way to call it")]
+    pub fn any(&self, text: &str) -> String {
+        markdown::plain(text, None)
+    }
 }
 
-/// The languages of the organization, where there are several.
+fn direction(language: &str) -> &'static str {
+    if is_right_to_left(language) {
+        "rtl"
+    } else {
+        "ltr"
+    }
+}
+
+/// Returns the languages of the organization, if there are at least two.
 fn languages(shown: &Shown) -> Vec<LanguageChoice> {
     let offered = &shown.view.languages;
     if offered.len() < 2 {
@@ -190,41 +263,69 @@ fn languages(shown: &Shown) -> Vec<LanguageChoice> {
     offered.iter().map(choice).collect()
 }
 
-/// How the host is reached, as the portal has it.
+/// Returns the link to the host, as the portal defines the contact.
 #[must_use]
 pub fn host(shown: &Shown) -> Option<Way> {
     let contact = shown.view.contact.as_ref()?;
     let words = &shown.words.contact;
     let (icon_name, label, href) = match contact.method {
-        CommunicationMethod::Whatsapp => ("message-circle", words.whatsapp, handy::whatsapp(&contact.value)),
+        CommunicationMethod::Whatsapp => (
+            "message-circle",
+            words.whatsapp,
+            handy::whatsapp(&contact.value),
+        ),
         CommunicationMethod::Text => ("message-square", words.text, handy::text(&contact.value)),
         CommunicationMethod::Phone => ("phone", words.call, handy::call(&contact.value)),
     };
-    Some(Way { icon: icon(icon_name), label, href, is_away: true })
+    Some(Way {
+        icon: icon(icon_name),
+        label,
+        href,
+        is_away: true,
+    })
 }
 
 fn bar(shown: &Shown) -> Vec<Way> {
     let words = &shown.words.contact;
     let is_on = shown.phase() != Phase::Cancelled;
     let directions = shown.place().filter(|_| is_on);
-    let directions =
-        directions.map(|place| Way { icon: icon("map-pin"), label: words.directions, href: place.directions(), is_away: true });
+    let directions = directions.map(|place| Way {
+        icon: icon("map-pin"),
+        label: words.directions,
+        href: place.directions(),
+        is_away: true,
+    });
     let messages = (shown.takes_messages() && is_on).then(|| Way {
         icon: icon("mail"),
         label: words.messages,
         href: shown.links.messages(),
         is_away: false,
     });
-    host(shown).into_iter().chain(directions).chain(messages).collect()
+    host(shown)
+        .into_iter()
+        .chain(directions)
+        .chain(messages)
+        .collect()
 }
 
 fn foot(shown: &Shown) -> Foot<'_> {
     let portal = shown.view.portal.as_ref();
-    let mail = portal.and_then(|portal| portal.support_email.as_deref()).map(|email| (email, format!("mailto:{email}")));
+    let mail = portal
+        .and_then(|portal| portal.support_email.as_deref())
+        .map(|email| (email, format!("mailto:{email}")));
     let branding = shown.view.branding.as_ref();
     let socials = branding.into_iter().flat_map(|branding| {
-        let links = [("Facebook", &branding.facebook_url), ("Instagram", &branding.instagram_url), ("LinkedIn", &branding.linkedin_url)];
-        links.into_iter().filter_map(|(name, url)| Some((name, url.clone()?)))
+        let links = [
+            ("Facebook", &branding.facebook_url),
+            ("Instagram", &branding.instagram_url),
+            ("LinkedIn", &branding.linkedin_url),
+        ];
+        links
+            .into_iter()
+            .filter_map(|(name, url)| Some((name, url.clone()?)))
     });
-    Foot { notes: portal.and_then(|portal| portal.support_notes.as_deref()), links: mail.into_iter().chain(socials).collect() }
+    Foot {
+        notes: portal.and_then(|portal| portal.support_notes.as_deref()),
+        links: mail.into_iter().chain(socials).collect(),
+    }
 }

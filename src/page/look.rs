@@ -1,4 +1,5 @@
-//! The first page of a guest for somebody who looks at it without a link to it: it leads nowhere.
+//! The entry page of a guest, as the console shows it to a member in an iframe. The links of this
+//! page lead nowhere.
 
 use axum::response::Response;
 use engine::error::{Error, Result};
@@ -7,19 +8,34 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::links::Links;
-use super::seen::View;
 use super::shown::Shown;
 use super::{home, reply};
+use crate::guest::GuestView;
 use crate::translations::ENGLISH;
 
-/// The page of what a guest sees, as an operation has answered it; it may stand in a frame of this service.
+/// Renders the guest's view from an operation's response. Pages of this service may show the result
+/// in a frame.
 pub fn look(seen: Value, now: Timestamp) -> Result<Response> {
-    let mut view: View = serde_json::from_value(seen).map_err(Error::internal)?;
-    // Another moment is chosen where it is asked for.
+    let mut view: GuestView = serde_json::from_value(seen).map_err(Error::internal)?;
+    // The moment is chosen where this page is requested, so the page has no form for it.
     let now = view.preview.take().map_or(now, |preview| preview.at.0);
-    let tag = view.reservation.guest.language.clone().unwrap_or_else(|| ENGLISH.to_owned());
-    let shown = Shown::new(view, Links::new("#".to_owned(), None), &tag, now, true, Uuid::nil());
-    let mut response = reply::page(200, home::render(&shown, false), shown.language);
-    reply::in_our_frames(&mut response);
-    Ok(response)
+    let tag = view
+        .reservation
+        .guest
+        .language
+        .clone()
+        .unwrap_or_else(|| ENGLISH.to_owned());
+    let shown = Shown::new(
+        view,
+        Links::new("#".to_owned(), None),
+        &tag,
+        now,
+        true,
+        Uuid::nil(),
+    );
+    Ok(reply::framed_page(
+        200,
+        home::render(&shown, false),
+        shown.language,
+    ))
 }

@@ -1,9 +1,11 @@
-//! Pages without a form that were rendered, for whoever opens them again within the minute.
+//! A cache of rendered pages without a form. A page is valid within the minute in which it was
+//! rendered.
 //!
-//! A page is made of what the guest sees, of the address, of the languages that are asked for, and of the minute, which it tells
-//! where it is read without a connection. So the interface is asked each time, which says whether the stay is there, counts the
-//! request, and names the state of what it answers; where that is the state that the page was made of, the page is given as it
-//! is. What is asked for a second time is compressed once for all the times after that.
+//! A page depends on the guest's view, the address, the requested languages, and the minute, which
+//! it shows when it is read without a connection. So the interface is called for each request. It
+//! checks that the stay is there, counts the request, and names the state of its response. If the
+//! page was rendered from that state, the cached page is returned. A page that is requested a
+//! second time is compressed once for all later requests.
 
 use std::sync::Arc;
 
@@ -14,21 +16,21 @@ use jiff::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// Bytes of pages that are kept at once, their compressed forms included.
+/// Maximum bytes of cached pages, with their compressed forms.
 const PAGES: u64 = 32 << 20;
-/// About how many that is.
+/// The approximate number of pages that need this space.
 const KEPT: usize = 512;
-/// About what an entry takes besides.
+/// The approximate bytes of an entry besides its key and its page.
 const OVERHEAD: u64 = 512;
 
-/// Pages, by what they were asked for with.
+/// The cached pages, by their keys.
 pub struct Pages(Cache<Box<str>, Arc<Page>, ByBytes>);
 
-/// A page that was rendered.
+/// A rendered page.
 pub struct Page {
-    /// The state of what the guest saw.
+    /// The state of the guest's view.
     pub state: HeaderValue,
-    /// The language that the interface was asked in for it.
+    /// The language in which the guest's view was requested.
     pub language: Option<String>,
     minute: i64,
     length: usize,
@@ -40,37 +42,44 @@ struct ByBytes;
 
 impl Weighter<Box<str>, Arc<Page>> for ByBytes {
     fn weight(&self, key: &Box<str>, page: &Arc<Page>) -> u64 {
-        // Both compressed forms together are about as long as the page at the most.
+        // Both compressed forms together are at most about as long as the page.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
 }
 
 impl Pages {
-    /// Nothing is kept yet; this many processors will ask.
+    /// Creates an empty cache for this many processors.
     #[must_use]
     pub fn seeing(processors: usize) -> Self {
         Self(sharded(KEPT, PAGES, ByBytes, processors))
     }
 
-    /// The page that was kept in this minute.
+    /// Returns the page if it was rendered in this minute.
     pub fn get(&self, key: &str, now: Timestamp) -> Option<Arc<Page>> {
         self.0.get(key).filter(|page| page.minute == minute(now))
     }
 
-    /// Keeps a page.
+    /// Stores a page under a key.
     pub fn keep(&self, key: Box<str>, page: Page) {
         self.0.insert(key, Arc::new(page));
     }
 }
 
 impl Page {
-    /// A page that was rendered at a moment, of what the interface answered in this state and language.
+    /// Creates a page that was rendered at a moment, from a response of the interface with this
+    /// state and language.
     #[must_use]
     pub fn new(html: String, state: HeaderValue, language: Option<String>, now: Timestamp) -> Self {
-        Self { state, language, minute: minute(now), length: html.len(), html: Packed::new(html) }
+        Self {
+            state,
+            language,
+            minute: minute(now),
+            length: html.len(),
+            html: Packed::new(html),
+        }
     }
 
-    /// The page.
+    /// Returns the HTML of the page.
     #[must_use]
     pub const fn html(&self) -> &Packed {
         &self.html
@@ -86,24 +95,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_kept_for_its_minute() {
+    fn a_page_is_cached_until_the_end_of_its_minute() {
         let pages = Pages::seeing(2);
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let state = HeaderValue::from_static("\"a\"");
-        pages.keep("home".into(), Page::new("<html>".into(), state, None, at("2026-11-22T09:30:01Z")));
+        pages.keep(
+            "home".into(),
+            Page::new("<html>".into(), state, None, at("2026-11-22T09:30:01Z")),
+        );
         assert!(pages.get("home", at("2026-11-22T09:30:59Z")).is_some());
         assert!(pages.get("home", at("2026-11-22T09:31:00Z")).is_none());
         assert!(pages.get("other", at("2026-11-22T09:30:01Z")).is_none());
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_page_cache_is_bounded() {
         let pages = Pages::seeing(2);
         let now = Timestamp::UNIX_EPOCH;
         for number in 0..2_000 {
-            let page = Page::new("x".repeat(50_000), HeaderValue::from_static("\"a\""), None, now);
+            let page = Page::new(
+                "x".repeat(50_000),
+                HeaderValue::from_static("\"a\""),
+                None,
+                now,
+            );
             pages.keep(number.to_string().into(), page);
         }
-        assert!(pages.0.weight() <= PAGES && pages.0.len() > 100, "{} bytes", pages.0.weight());
+        assert!(
+            pages.0.weight() <= PAGES && pages.0.len() > 100,
+            "{} bytes",
+            pages.0.weight()
+        );
     }
 }

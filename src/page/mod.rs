@@ -1,13 +1,14 @@
-//! The guest view as pages at `/stay/…`: the same data as the interface, for a phone, and the forms that answer it
-//! (contract: The guest's page).
+//! The guest's page at `/stay/…`: the data of the guest interface as HTML for phones, and the forms
+//! that call its operations (rules: stays#page).
 //!
-//! [`routes`] has the addresses, [`visit`] what a request is about, [`sending`] what becomes of a form. A page is made of
-//! [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`], each with its template in `templates/page`.
+//! [`routes`] has the addresses, [`visit`] reads a request, and [`sending`] handles a form. Pages
+//! are rendered from [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`],
+//! each with its template in `templates/page`.
 
 mod asking;
 mod besides;
 mod calendar;
-mod dates;
+mod extras;
 mod fault;
 mod fields;
 mod form;
@@ -16,39 +17,45 @@ mod given;
 mod handy;
 mod home;
 mod icons;
+mod issues;
 mod keeping;
 mod languages;
 mod links;
 mod look;
+mod mark;
 mod memory;
 mod messages;
 mod notice;
 mod offline;
 mod person;
-mod phase;
 mod qr;
 mod reading;
 mod reply;
 mod review;
 mod routes;
-mod seen;
 mod sending;
+mod sheet;
 mod shown;
 mod step;
 mod summary;
+mod surveys;
 mod theme;
 mod uploads;
 mod visit;
 mod wallet;
 
-pub use dates::{Dates, in_language as dates_in};
+pub use crate::words::{Dates, dates_in};
 use engine::chapter::Chapter;
 pub use frame::icon;
 pub use look::look;
 pub use memory::Pages;
 pub use person::document;
 pub use theme::contrast;
-pub use wallet::PassSigner;
+pub use wallet::{Apns, PassPushes, PassSigner};
 
-/// The guest's page. It has no operation of its own: it asks those of the guest interface, as any other caller would.
-pub(crate) static CHAPTER: Chapter = Chapter { routes: Some(routes::routes), ..Chapter::new("page") };
+/// The registration of the guest's page. It has no operation of its own: it calls those of the
+/// guest interface, as any other caller would.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    routes: Some(routes::routes),
+    ..Chapter::new("page")
+};

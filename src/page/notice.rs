@@ -1,4 +1,4 @@
-//! Pages that stand for another: where there is no such stay, no such step, or nothing at the moment.
+//! Pages that are shown instead of another: no such stay, no such step, or a temporary failure.
 
 use askama::Template;
 use engine::error::{Error, Kind, Result};
@@ -15,7 +15,7 @@ struct Notice<'v> {
     more: Option<&'static str>,
 }
 
-/// What is missing from a stay.
+/// The kind of thing that a stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// A step.
@@ -26,7 +26,8 @@ pub enum Missing {
     Pass,
 }
 
-/// The page where no stay is to be shown, by the status that says why, in the language with this tag.
+/// Renders the page that is shown instead of a stay, for this status, in the language with this
+/// tag.
 pub fn instead(status: u16, tag: &str) -> Result<String> {
     let said = |words: &'static Words| match status {
         status if status == Kind::RateLimit.status() => (words.pages.busy, None),
@@ -35,14 +36,26 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
         _ => (words.pages.unavailable, None),
     };
     let (heading, more) = said(in_language(tag).0);
-    Notice { frame: Frame::bare(tag, |words| said(words).0), heading, more }.render().map_err(Error::internal)
+    Notice {
+        frame: Frame::bare(tag, |words| said(words).0),
+        heading,
+        more,
+    }
+    .render()
+    .map_err(Error::internal)
 }
 
-/// The page where a stay has no such thing.
+/// Renders the page for a thing that the stay does not have.
 pub fn missing(shown: &Shown, what: Missing) -> Result<String> {
     let heading = match what {
         Missing::Step => shown.words.pages.step_missing,
         Missing::Manual | Missing::Pass => shown.words.pages.manual_missing,
     };
-    Notice { frame: Frame::of(shown, Some(heading)), heading, more: None }.render().map_err(Error::internal)
+    Notice {
+        frame: Frame::of(shown, Some(heading)),
+        heading,
+        more: None,
+    }
+    .render()
+    .map_err(Error::internal)
 }

@@ -1,45 +1,59 @@
-//! What makes the page last without a connection: a worker of its own, and a manifest by which a phone puts it on its home
-//! screen.
+//! The page without a connection: a service worker, and a manifest by which a phone puts the page
+//! on its home screen.
 //!
 //! # The worker
 //!
-//! `worker.js` asks the network first, and gives what it kept where that fails or takes longer than six seconds: the page, the
-//! manuals that were opened, the manifest, and the pictures that the page shows. It keeps nothing else of any origin: no step,
-//! no form, no message sent. It forgets everything at a moment that is written into it, and at once when the page answers 403,
-//! 404 or 410.
+//! `worker.js` asks the network first. If that fails or takes longer than six seconds, the worker
+//! returns its copy. It has copies of the page, of the manuals that were opened, of the manifest,
+//! and of the pictures on the page. It keeps nothing else of any origin: no step, no form, no sent
+//! message. It deletes everything at a moment that is written into it, and at once when the page
+//! answers 403, 404 or 410.
 //!
-//! What it needs of the page:
-//! - the page registers it for itself and what is below: `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`,
-//!   and its answer carries `Service-Worker-Allowed: <page>`, since a page is not below itself;
-//! - `<template data-offline>…</template>` holds the notice of age, written when the page is rendered. A browser shows no
-//!   template; the worker takes away the tags around it in what it kept, so that the notice needs no script;
-//! - pictures are `<img … src="…">` with an absolute address or one that begins with a slash;
-//! - the worker's answer has no policy that keeps it from fetching the page's pictures (`connect-src`), and the page's policy has
-//!   `worker-src 'self'` and `manifest-src 'self'`;
-//! - a preview registers none.
+//! The worker needs this of the page:
+//! - The page registers the worker for itself and everything below:
+//!   `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`. The worker's
+//!   response has `Service-Worker-Allowed: <page>`, because a page is not below itself.
+//! - `<template data-offline>…</template>` holds the notice of age, written when the page is
+//!   rendered. A browser shows no template. The worker removes the tags around the notice in its
+//!   copy, so that the notice needs no script.
+//! - Pictures are `<img … src="…">` with an absolute address or one that begins with a slash.
+//! - The worker's response has no policy that keeps it from fetching the page's pictures
+//!   (`connect-src`). The page's policy has `worker-src 'self'` and `manifest-src 'self'`.
+//! - A preview registers no worker.
 
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{icons, theme};
 use crate::guest::BrandingView;
-use crate::words::is_right_to_left;
+use engine::language::is_right_to_left;
 
-/// The worker, but for its page and its end.
+/// The source of the worker, with placeholders for its page and its end.
 const WORKER: &str = include_str!("worker.js");
 
-/// The worker of the page at this path, which forgets everything at a moment.
+/// Returns the worker of the page at this path, which deletes everything at `forget_at`.
 #[must_use]
 pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
-    let lines = WORKER.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let lines = WORKER
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"));
     let script = lines.collect::<Vec<_>>().join("\n");
-    // A JSON text is one of the script's, too.
-    script.replacen("__PAGE__", &json!(page_path).to_string(), 1).replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
+    // A JSON string is also a string of the script.
+    script
+        .replacen("__PAGE__", &json!(page_path).to_string(), 1)
+        .replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
 }
 
-/// The manifest of the page at this path, in the branding's colours; `name` is what the stay is called.
+/// Returns the manifest of the page at this path, in the branding's colours. `name` is the name of
+/// the stay.
 #[must_use]
-pub fn manifest(name: &str, branding: Option<&BrandingView>, page_path: &str, language: &str) -> String {
+pub fn manifest(
+    name: &str,
+    branding: Option<&BrandingView>,
+    page_path: &str,
+    language: &str,
+) -> String {
     let (brand, ink) = theme::brand(branding);
     json!({
         "name": name,
@@ -57,7 +71,7 @@ pub fn manifest(name: &str, branding: Option<&BrandingView>, page_path: &str, la
     .to_string()
 }
 
-/// A house on the brand's colour, as an address that holds its own drawing.
+/// Returns a data URL with the drawing of a house on the brand's colour.
 fn icon(brand: &str, ink: &str) -> String {
     let house = icons::drawing("house").unwrap_or_default();
     let svg = format!(
@@ -66,7 +80,12 @@ fn icon(brand: &str, ink: &str) -> String {
          {}</g></svg>",
         house.replace('"', "'")
     );
-    let encoded = svg.replace('%', "%25").replace('#', "%23").replace('<', "%3C").replace('>', "%3E").replace(' ', "%20");
+    let encoded = svg
+        .replace('%', "%25")
+        .replace('#', "%23")
+        .replace('<', "%3C")
+        .replace('>', "%3E")
+        .replace(' ', "%20");
     format!("data:image/svg+xml,{encoded}")
 }
 
@@ -78,26 +97,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worker_is_small_and_knows_its_page() {
+    fn the_service_worker_is_small_and_names_its_page() {
         let script = worker("/stay/abc", "2026-11-28T11:00:00Z".parse().unwrap());
         assert!(script.len() <= 3 << 10, "{} bytes", script.len());
-        assert!(script.starts_with("const page = \"/stay/abc\", until = 1795863600000, name"), "{script}");
+        assert!(
+            script.starts_with("const page = \"/stay/abc\", until = 1795863600000, name"),
+            "{script}"
+        );
         assert!(!script.contains("__"));
     }
 
     #[test]
-    fn the_manifest_starts_at_the_page() {
-        let manifest: Value = serde_json::from_str(&manifest("Casa \"Ana\"", None, "/stay/abc", "ar")).unwrap();
+    fn the_web_manifest_starts_at_the_page() {
+        let manifest: Value =
+            serde_json::from_str(&manifest("Casa \"Ana\"", None, "/stay/abc", "ar")).unwrap();
         assert_eq!(manifest["name"], "Casa \"Ana\"");
-        assert_eq!([&manifest["start_url"], &manifest["scope"]], ["/stay/abc"; 2]);
-        assert_eq!([&manifest["dir"], &manifest["theme_color"], &manifest["background_color"]], ["rtl", "#2563eb", "#ffffff"]);
+        assert_eq!(
+            [&manifest["start_url"], &manifest["scope"]],
+            ["/stay/abc"; 2]
+        );
+        assert_eq!(
+            [
+                &manifest["dir"],
+                &manifest["theme_color"],
+                &manifest["background_color"]
+            ],
+            ["rtl", "#2563eb", "#ffffff"]
+        );
         let icon = manifest["icons"][0]["src"].as_str().unwrap();
-        assert!(icon.starts_with("data:image/svg+xml,%3Csvg") && !icon.contains(['<', '>', '#', '"', ' ']), "{icon}");
+        assert!(
+            icon.starts_with("data:image/svg+xml,%3Csvg")
+                && !icon.contains(['<', '>', '#', '"', ' ']),
+            "{icon}"
+        );
     }
 
     proptest! {
         #[test]
-        fn a_path_stays_within_its_quotes(path in "\\PC{0,30}") {
+        fn any_path_is_quoted_in_the_service_worker(path in "\\PC{0,30}") {
             let script = worker(&path, Timestamp::UNIX_EPOCH);
             let text = script.strip_prefix("const page = ").unwrap();
             let read = serde_json::Deserializer::from_str(text).into_iter::<String>().next().unwrap().unwrap();

@@ -1,45 +1,177 @@
-//! What is asked of a guest: how each field is labelled, filled in by a browser, and called in an address.
+//! The fields of a guest: their labels, their input types and their names in a form.
 
-use crate::words::Words;
+use std::borrow::Cow;
 
-/// What is asked of the guest who booked, where a step names nothing; a host cannot do without what is marked.
-const USUAL: [(&str, bool); 4] = [("firstName", true), ("lastName", true), ("email", true), ("phone", false)];
-/// What is asked of the others, where a step names nothing.
-const OTHERS: [(&str, bool); 2] = [("firstName", true), ("lastName", false)];
+use engine::operation::Object;
+use jiff::civil::Date;
+
+use crate::guest::StepView;
+use crate::precheck::{AskedGuest, GuestFieldRules, GuestPart, is_there};
+use crate::words::{Words, fill};
+
+/// The fields of the guest who booked, where a step names none.
+const USUAL: [(&str, Need); 4] = [
+    ("firstName", Need::Either),
+    ("lastName", Need::Either),
+    ("email", Need::Always),
+    ("phone", Need::Never),
+];
+/// The fields of the other guests, where a step names none.
+const OTHERS: [(&str, Need); 2] = [("firstName", Need::Either), ("lastName", Need::Either)];
+
+/// Of whom a field is required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Of every guest.
+    Always,
+    /// Of the guests for whom the rule of the field holds.
+    Sometimes,
+    /// Of every guest, unless another field of this kind is filled in.
+    Either,
+    /// Of nobody.
+    Never,
+}
 
 /// A field of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail<'n> {
-    /// Its name, as the step has it.
+    /// The field's name, as the step has it.
     pub name: &'n str,
-    /// Whether the step is incomplete without it.
-    pub is_required: bool,
+    pub need: Need,
 }
 
-/// The fields that are asked of a guest.
-#[must_use]
-pub fn asked(required: &[String], is_other: bool) -> Vec<Detail<'_>> {
-    if required.is_empty() {
-        let usual: &'static [(&'static str, bool)] = if is_other { &OTHERS } else { &USUAL };
-        return usual.iter().map(|(name, is_required)| Detail { name, is_required: *is_required }).collect();
+/// The fields that a step asks of a guest, and the rules about them.
+pub struct Asked<'n> {
+    pub details: Vec<Detail<'n>>,
+    rules: &'n GuestFieldRules,
+    part: GuestPart,
+    check_in: Date,
+}
+
+impl<'n> Asked<'n> {
+    /// Returns the fields of a step of a stay that begins on this date.
+    #[must_use]
+    pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
+        Self {
+            details: asked(step, is_other),
+            rules: &step.guest_field_rules,
+            part: if is_other {
+                GuestPart::Others
+            } else {
+                GuestPart::Lead
+            },
+            check_in,
+        }
     }
-    required.iter().map(|name| Detail { name, is_required: true }).collect()
+
+    /// Returns whether a field is asked.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.details.iter().any(|detail| detail.name == name)
+    }
+
+    /// Returns whether a field is required of a guest of whom this is known.
+    #[must_use]
+    pub fn requires(&self, detail: &Detail<'_>, fields: &Object) -> bool {
+        let guest = AskedGuest {
+            part: self.part,
+            fields,
+            check_in: Some(self.check_in),
+        };
+        let is_either = |other: &Detail<'_>| other.need == Need::Either;
+        match detail.need {
+            Need::Always => true,
+            Need::Sometimes => self.rules.require(detail.name, &guest),
+            Need::Either => {
+                let mut others = self.details.iter().filter(|other| is_either(other));
+                !others.any(|other| is_there(fields, other.name))
+            }
+            Need::Never => false,
+        }
+    }
+}
+
+/// Returns the fields that a step requires of each guest; empty where the host leaves the choice to
+/// the page.
+#[must_use]
+pub fn required(step: &StepView) -> &[String] {
+    step.required_fields.as_deref().unwrap_or_default()
+}
+
+/// Returns the fields that a step asks of a guest.
+#[must_use]
+pub fn asked(step: &StepView, is_other: bool) -> Vec<Detail<'_>> {
+    asked_of(required(step), &step.guest_field_rules, is_other)
+}
+
+fn asked_of<'n>(
+    required: &'n [String],
+    rules: &GuestFieldRules,
+    is_other: bool,
+) -> Vec<Detail<'n>> {
+    if required.is_empty() {
+        let usual: &'static [(&'static str, Need)] = if is_other { &OTHERS } else { &USUAL };
+        return usual
+            .iter()
+            .map(|(name, need)| Detail { name, need: *need })
+            .collect();
+    }
+    let need = |name: &String| {
+        if rules.0.contains_key(name) {
+            Need::Sometimes
+        } else {
+            Need::Always
+        }
+    };
+    required
+        .iter()
+        .map(|name| Detail {
+            name,
+            need: need(name),
+        })
+        .collect()
 }
 
 impl<'n> Detail<'n> {
-    /// What it is called; a name that nobody knows stands for itself.
+    /// Returns the label; an unknown name is its own label.
     #[must_use]
     pub fn label(&self, words: &'static Words) -> &'n str {
         words.guest_field(self.name).unwrap_or(self.name)
     }
 
-    /// What helps to fill it in.
+    /// Returns a hint that helps to fill the field in. The hint of a field that not everybody needs
+    /// says who does.
     #[must_use]
-    pub fn hint(&self, words: &'static Words) -> Option<&'static str> {
-        words.guest_field_hint(self.name)
+    pub fn hint(
+        &self,
+        rules: &GuestFieldRules,
+        words: &'static Words,
+    ) -> Option<Cow<'static, str>> {
+        let fields = &words.fields;
+        let decides = rules.0.values().any(|rule| rule.nationalities.is_some());
+        let usual = match self.name {
+            "nationality" if decides => Some(fields.nationality_hint),
+            name => words.guest_field_hint(name),
+        };
+        match (self.need, rules.0.get(self.name)) {
+            (Need::Either, _) => Some(fields.either_name_hint.into()),
+            (Need::Sometimes, Some(rule)) => {
+                let of_age = |text: &str, age: u32| fill(text, &[("n", &age.to_string())]);
+                let whom = match (rule.minimum_age, rule.maximum_age, &rule.nationalities) {
+                    (Some(age), None, None) => of_age(fields.from_age, age),
+                    (None, Some(age), None) => of_age(fields.up_to_age, age),
+                    (None, None, None) => return usual.map(Cow::Borrowed),
+                    _ => fields.some_guests.to_owned(),
+                };
+                Some(Cow::Owned(
+                    usual.map_or(whom.clone(), |usual| format!("{usual} {whom}")),
+                ))
+            }
+            _ => usual.map(Cow::Borrowed),
+        }
     }
 
-    /// The type of its input.
+    /// Returns the type of the input.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.name {
@@ -50,7 +182,7 @@ impl<'n> Detail<'n> {
         }
     }
 
-    /// What a browser fills in by itself, of the guest whose browser it is.
+    /// Returns the `autocomplete` value, by which a browser fills in data of its own user.
     #[must_use]
     pub fn autocomplete(&self) -> &'static str {
         match self.name {
@@ -68,7 +200,7 @@ impl<'n> Detail<'n> {
         }
     }
 
-    /// What can be chosen, where that is a list: the value that is sent, and what it is called.
+    /// Returns the choices of a field that is a list: the value that is sent, and the label.
     #[must_use]
     pub fn choices(&self, words: &'static Words) -> Vec<(&'static str, &'static str)> {
         match self.name {
@@ -79,7 +211,7 @@ impl<'n> Detail<'n> {
     }
 }
 
-/// What a kind of document is called; nothing for one that is not among the usual.
+/// Returns the name of a type of document; `None` for a type that is not among the usual ones.
 #[must_use]
 pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
     let kind = match kind {
@@ -87,16 +219,20 @@ pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
         "driving_license" | "driver_license" | "drivers_license" => "driving_licence",
         other => other,
     };
-    words.document_types().into_iter().find(|(known, _)| *known == kind).map(|(_, name)| name)
+    words
+        .document_types()
+        .into_iter()
+        .find(|(known, _)| *known == kind)
+        .map(|(_, name)| name)
 }
 
-/// The name of a guest's field in the form of the others.
+/// Returns the name of a guest's field in the form of the other guests.
 #[must_use]
 pub fn field_of(guest: usize, name: &str) -> String {
     format!("g.{guest}.{name}")
 }
 
-/// Which guest a field is of, and which of theirs.
+/// Returns the number of the guest that a field belongs to, and the field's own name.
 #[must_use]
 pub fn guest_of(field: &str) -> Option<(usize, &str)> {
     let (number, name) = field.strip_prefix("g.")?.split_once('.')?;
@@ -111,17 +247,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_step_requires_is_asked_and_else_the_usual() {
-        let names =
-            |details: Vec<Detail<'_>>| details.iter().map(|detail| (detail.name.to_owned(), detail.is_required)).collect::<Vec<_>>();
-        let usual = names(asked(&[], false));
-        assert_eq!(usual.iter().filter(|(_, is_required)| *is_required).count(), 3);
-        assert_eq!(names(asked(&["birthDate".into(), "Car".into()], true)), [("birthDate".into(), true), ("Car".into(), true)]);
+    fn a_step_asks_for_its_required_fields_or_the_default_fields() {
+        let names = |details: Vec<Detail<'_>>| {
+            details
+                .iter()
+                .map(|detail| (detail.name.to_owned(), detail.need))
+                .collect::<Vec<_>>()
+        };
+        let none = GuestFieldRules::default();
+        let usual = names(asked_of(&[], &none, false));
+        let needed = usual.iter().filter(|(_, need)| *need == Need::Always);
+        assert_eq!(needed.count(), 1, "the mail address");
+        let rules = serde_json::from_str(r#"{ "Car": { "minimumAge": 18 } }"#).unwrap();
+        assert_eq!(
+            names(asked_of(&["birthDate".into(), "Car".into()], &rules, true)),
+            [
+                ("birthDate".into(), Need::Always),
+                ("Car".into(), Need::Sometimes)
+            ]
+        );
     }
 
     proptest! {
         #[test]
-        fn a_field_is_read_as_it_was_written(guest in 0..60_usize, name in "[a-zA-Z .]{1,12}", other in ".{0,12}") {
+        fn field_names_of_guests_read_back(guest in 0..60_usize, name in "[a-zA-Z .]{1,12}", other in ".{0,12}") {
             let field = field_of(guest, &name);
             prop_assert_eq!(guest_of(&field), Some((guest, name.as_str())));
             if let Some((guest, name)) = guest_of(&other) {

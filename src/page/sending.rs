@@ -1,7 +1,8 @@
-//! What a guest sends: each form asks the operation it stands for, and then leads to what is to be done next, or is shown again
-//! with what is wrong.
+//! Handles the forms that a guest sends. Each form calls its operation. Then the browser is
+//! redirected to the next page, or the form is shown again with its faults.
 //!
-//! The view comes first, since it says who may and what kind of step the fields belong to; only then is a body looked at.
+//! The view is read first, because it says who may send the form and to which kind of step the
+//! fields belong. The body is read only after that.
 
 use std::sync::Arc;
 
@@ -20,16 +21,17 @@ use super::fault::{Faults, Lack};
 use super::form::{self, Fields};
 use super::notice::{self, Missing};
 use super::routes::{read_form, written};
-use super::seen::Step;
 use super::shown::Shown;
 use super::step::{Asked, Refused, onward};
 use super::visit::Visit;
 use super::{besides, messages, reply, review, step as step_page};
+use crate::guest::{STAY_OVER, StepView, TEXT_CHANGED};
+use crate::precheck::StepType;
 use crate::words::Words;
 
 type Server = State<Arc<Service>>;
 
-/// What a form answered.
+/// The response to a form, with the visit that it belongs to.
 struct Sent {
     visit: Visit,
     response: Response,
@@ -42,7 +44,7 @@ impl Sent {
     }
 }
 
-/// The form of a step.
+/// Handles the form of a step.
 pub async fn step(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
     let (visit, body) = Visit::of(service, params, request);
     save(visit, body).await.noted("saveStepAnswersPage")
@@ -53,14 +55,33 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
         Ok(shown) => shown,
         Err(refusal) => return instead(visit, &refusal),
     };
-    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else { return no_step(visit, &shown) };
+    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else {
+        return no_step(visit, &shown);
+    };
     let fields = read_form(&visit.headers, body).await;
     if shown.is_preview {
-        return of_step(visit, &shown, step, 403, fields, Faults::default(), Some(shown.words.preview.forms));
+        return of_step(
+            visit,
+            &shown,
+            step,
+            403,
+            fields,
+            Faults::default(),
+            Some(shown.words.preview.forms),
+        );
     }
-    let filled = match fields.as_ref().map(|fields| (fields, form::filled(step, fields))) {
+    let filled = match fields.as_ref().map(|fields| {
+        (
+            fields,
+            form::filled(step, shown.view.reservation.check_in, fields),
+        )
+    }) {
         Some((fields, Ok(filled))) => {
-            let faults = if filled.guests.is_none() { besides::of_unrequired(step, fields, &shown) } else { Vec::new() };
+            let faults = if filled.guests.is_none() {
+                besides::of_unrequired(step, fields, &shown)
+            } else {
+                Vec::new()
+            };
             Some(Faults(faults).or(filled))
         }
         Some((_, refused)) => Some(refused),
@@ -69,25 +90,65 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     let filled = match filled {
         Some(Ok(filled)) => filled,
         Some(Err(mut faults)) => {
-            faults.add_all(fields.iter().flat_map(|fields| besides::of_values(step, fields, &shown)));
+            faults.add_all(
+                fields
+                    .iter()
+                    .flat_map(|fields| besides::of_values(step, fields, &shown)),
+            );
             return of_step(visit, &shown, step, 400, fields, faults, None);
         }
-        None => return of_step(visit, &shown, step, 400, None, Faults::default(), Some(shown.words.errors.not_saved)),
+        None => {
+            return of_step(
+                visit,
+                &shown,
+                step,
+                400,
+                None,
+                Faults::default(),
+                Some(shown.words.errors.not_saved),
+            );
+        }
     };
-    let body = Body::from(json!({ "answers": filled.answers, "language": shown.tag }).to_string());
-    let answer: Result<Value, Refusal> = visit.ask("saveStepAnswers", &[("stepId", step.id)], Vec::new(), HeaderMap::new(), body).await;
+    let is_change = matches!(
+        step.step_type,
+        StepType::AdditionalQuestions | StepType::OtherGuests
+    );
+    let id = step.id;
+    let body = json!({
+        "answers": filled.answers, "language": shown.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
+    });
+    let body = Body::from(body.to_string());
+    let answer: Result<Value, Refusal> = visit
+        .ask(
+            "saveStepAnswers",
+            &[("stepId", step.id)],
+            Vec::new(),
+            HeaderMap::new(),
+            body,
+        )
+        .await;
     match answer {
         Ok(saved) => {
             let address = match filled.guests {
                 Some(guests) => shown.links.step_of(step.id, guests),
                 None => after_saving(&shown, step, &saved),
             };
-            Sent { visit, response: reply::redirect(&address) }
+            Sent {
+                visit,
+                response: reply::redirect(&address),
+            }
+        }
+        Err(refusal) if refusal.key.as_deref() == Some(TEXT_CHANGED) => {
+            text_changed(visit, shown, id, &refusal, fields).await
         }
         Err(refusal) => {
-            let mut faults = Faults::found(&refusal, Some(step));
+            let mut faults = Faults::found(&refusal, Some(step)).at_places(&filled.places);
             if !faults.0.is_empty() {
-                faults.add_all(fields.iter().flat_map(|fields| besides::of_questions(step, fields)));
+                faults.add_all(
+                    fields
+                        .iter()
+                        .flat_map(|fields| besides::of_questions(step, fields)),
+                );
             }
             let said = (faults.0.is_empty() || refusal.is_full).then(|| said(&refusal, &shown));
             let mut sent = of_step(visit, &shown, step, refusal.status, fields, faults, said);
@@ -97,25 +158,63 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     }
 }
 
-/// Where it goes on once a step is saved: to the step itself while it is not done, or asks what it did not ask before; else to
-/// the next that is not done, and to the review where none is left.
-fn after_saving(shown: &Shown, step: &Step, saved: &Value) -> String {
-    let asked: Vec<String> = step.questions.iter().flatten().map(|question| question.id.to_string()).collect();
+/// Shows an agreement whose text has changed since the guest opened its form. The box is not ticked.
+async fn text_changed(
+    mut visit: Visit,
+    shown: Shown,
+    step: Uuid,
+    refusal: &Refusal,
+    fields: Option<Fields>,
+) -> Sent {
+    let shown = visit.look().await.unwrap_or(shown);
+    let Some(step) = shown.step(step) else {
+        return no_step(visit, &shown);
+    };
+    let typed = fields.map(|mut fields| {
+        fields.retain(|(name, _)| name != "isAccepted");
+        fields
+    });
+    let said = Some(said(refusal, &shown));
+    of_step(
+        visit,
+        &shown,
+        step,
+        refusal.status,
+        typed,
+        Faults::default(),
+        said,
+    )
+}
+
+/// Returns the address to go to after a step is saved. A step that is incomplete or has new
+/// questions is shown again. Otherwise the address is that of the next incomplete step, or of the
+/// review where none is left.
+fn after_saving(shown: &Shown, step: &StepView, saved: &Value) -> String {
+    let asked: Vec<String> = step
+        .questions
+        .iter()
+        .flatten()
+        .map(|question| question.id.to_string())
+        .collect();
     let asks_anew = saved["questions"]
         .as_array()
         .into_iter()
         .flatten()
-        .any(|question| question["id"].as_str().is_some_and(|id| !asked.iter().any(|before| before == id)));
+        .any(|question| {
+            question["id"]
+                .as_str()
+                .is_some_and(|id| !asked.iter().any(|before| before == id))
+        });
     if asks_anew {
         shown.links.step(step.id)
-    } else if saved["isComplete"] != true {
+    } else if saved["state"] != "done" && saved["state"] != "pending" {
         shown.links.step_lacking(step.id)
     } else {
         onward(shown, step)
     }
 }
 
-/// Hands pre-check-in in. Done twice, it leads to the same page.
+/// Submits pre-check-in. A second submission leads to the same page.
 pub async fn submit(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
     let (visit, body) = Visit::of(service, params, request);
     hand_in(visit, body).await.noted("submitPrecheckinPage")
@@ -137,14 +236,27 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
     if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
         return of_review(visit, &shown, 400, shown.words.errors.not_saved);
     }
-    let answer: Result<Value, Refusal> = visit.ask("submitPrecheckin", &[], Vec::new(), HeaderMap::new(), Body::empty()).await;
+    let answer: Result<Value, Refusal> = visit
+        .ask(
+            "submitPrecheckin",
+            &[],
+            Vec::new(),
+            HeaderMap::new(),
+            Body::empty(),
+        )
+        .await;
     let Err(refusal) = answer else {
         let response = reply::redirect(&shown.links.home_handed_in());
         return Sent { visit, response };
     };
-    // It may have been handed in just now, by the same hand: what is so now decides.
-    let shown = if refusal.status == 409 { visit.look().await.unwrap_or(shown) } else { shown };
-    if refusal.status == 409 && shown.view.precheckin.status.is_submitted() {
+    // The guest may have submitted it a moment ago, so the current state decides.
+    let shown = if refusal.status == 409 {
+        visit.look().await.unwrap_or(shown)
+    } else {
+        shown
+    };
+    let is_submitted = shown.view.precheckin.status.is_submitted() && !shown.has_new();
+    if refusal.status == 409 && is_submitted && refusal.key.is_none() {
         let response = reply::redirect(&shown.links.home());
         return Sent { visit, response };
     }
@@ -154,7 +266,8 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
     sent
 }
 
-/// Writes to the host. The form's key sees to it that what is sent twice is one message.
+/// Sends a message to the host. The form's key ensures that a form that is sent twice gives one
+/// message.
 pub async fn message(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
     let (visit, body) = Visit::of(service, params, request);
     write(visit, body).await.noted("sendGuestMessagePage")
@@ -167,15 +280,27 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
     };
     let fields = read_form(&visit.headers, body).await;
     let input = match fields.as_deref().map(form::message) {
-        _ if shown.is_preview => Err((403, Faults::default(), Some(shown.words.preview.forms), None)),
+        _ if shown.is_preview => Err((
+            403,
+            Faults::default(),
+            Some(shown.words.preview.forms),
+            None,
+        )),
         Some(Ok(input)) => Ok(Value::Object(input)),
         Some(Err(faults)) => Err((400, faults, None, None)),
-        None => Err((400, Faults::default(), Some(shown.words.errors.message), None)),
+        None => Err((
+            400,
+            Faults::default(),
+            Some(shown.words.errors.message),
+            None,
+        )),
     };
     let answer: Result<Value, _> = match input {
         Ok(input) => {
             let body = Body::from(input.to_string());
-            let answer = visit.ask("sendGuestMessage", &[], Vec::new(), HeaderMap::new(), body).await;
+            let answer = visit
+                .ask("sendGuestMessage", &[], Vec::new(), HeaderMap::new(), body)
+                .await;
             answer.map_err(|refusal: Refusal| {
                 let faults = Faults::found(&refusal, None);
                 let said = match refusal.status {
@@ -185,7 +310,16 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
                     400 => Some(shown.words.errors.message),
                     _ => Some(said(&refusal, &shown)),
                 };
-                (refusal.status, if refusal.is_full { Faults::default() } else { faults }, said, refusal.retry_after)
+                (
+                    refusal.status,
+                    if refusal.is_full {
+                        Faults::default()
+                    } else {
+                        faults
+                    },
+                    said,
+                    refusal.retry_after,
+                )
             })
         }
         Err(refused) => Err(refused),
@@ -194,24 +328,36 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
         Ok(_) => reply::redirect(&shown.links.messages()),
         Err((status, faults, said, retry_after)) => {
             let messages = written(&mut visit).await;
-            let refused = Refused { typed: fields, faults, said };
-            let html = messages::render(&shown, &messages, false, Some(&refused));
+            let refused = Refused {
+                typed: fields,
+                faults,
+                said,
+            };
+            let html = messages::render(&shown, &messages, Some(&refused));
             reply::retriable(reply::page(status, html, shown.language), retry_after)
         }
     };
     Sent { visit, response }
 }
 
-/// A file of a step. It is passed on as it comes, and not read here.
+/// Adds a file to a step. The body is passed on as it arrives, and is not read here.
 pub async fn file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
     let (visit, body) = Visit::of(service, params, request);
-    hand_over(visit, body, "addStepFile").await.noted("addStepFilePage")
+    hand_over(visit, body, "addStepFile")
+        .await
+        .noted("addStepFilePage")
 }
 
-/// Takes a file out again.
-pub async fn remove_file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
+/// Removes a file from a step.
+pub async fn remove_file(
+    State(service): Server,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
     let (visit, _) = Visit::of(service, params, request);
-    hand_over(visit, Body::empty(), "removeStepFile").await.noted("removeStepFilePage")
+    hand_over(visit, Body::empty(), "removeStepFile")
+        .await
+        .noted("removeStepFilePage")
 }
 
 async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sent {
@@ -219,27 +365,42 @@ async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sen
         Ok(shown) => shown,
         Err(refusal) => return instead(visit, &refusal),
     };
-    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)).filter(|_| visit.is_plausible()) else {
+    let Some(step) = visit
+        .named("stepId")
+        .and_then(|id| shown.step(id))
+        .filter(|_| visit.is_plausible())
+    else {
         return no_step(visit, &shown);
     };
     if shown.is_preview {
-        return of_step(visit, &shown, step, 403, None, Faults::default(), Some(shown.words.preview.forms));
+        return of_step(
+            visit,
+            &shown,
+            step,
+            403,
+            None,
+            Faults::default(),
+            Some(shown.words.preview.forms),
+        );
     }
-    let path: Vec<(&str, Uuid)> =
-        [("stepId", Some(step.id)), ("fileId", visit.named("fileId"))].into_iter().filter_map(|(name, id)| Some((name, id?))).collect();
+    let path: Vec<(&str, Uuid)> = [("stepId", Some(step.id)), ("fileId", visit.named("fileId"))]
+        .into_iter()
+        .filter_map(|(name, id)| Some((name, id?)))
+        .collect();
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, CONTENT_LENGTH] {
         for value in visit.headers.get_all(&name) {
             headers.append(name.clone(), value.clone());
         }
     }
-    let answer: Result<Value, Refusal> = visit.ask(operation, &path, Vec::new(), headers, body).await;
+    let answer: Result<Value, Refusal> =
+        visit.ask(operation, &path, Vec::new(), headers, body).await;
     match answer {
         Ok(_) => {
             let response = reply::redirect(&shown.links.step(step.id));
             Sent { visit, response }
         }
-        // It is gone, which is what was wanted.
+        // The file is gone already, as the guest wanted.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&shown.links.step(step.id));
             Sent { visit, response }
@@ -260,18 +421,26 @@ async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sen
     }
 }
 
-/// The page of a step whose form was refused.
+/// Returns the page of a step whose form was refused.
 fn of_step(
     visit: Visit,
     shown: &Shown,
-    step: &Step,
+    step: &StepView,
     status: u16,
     typed: Option<Fields>,
     faults: Faults,
     said: Option<&'static str>,
 ) -> Sent {
-    let refused = Refused { typed, faults, said };
-    let response = reply::page(status, step_page::render(shown, step, Asked::default(), Some(&refused)), shown.language);
+    let refused = Refused {
+        typed,
+        faults,
+        said,
+    };
+    let response = reply::page(
+        status,
+        step_page::render(shown, step, Asked::default(), Some(&refused)),
+        shown.language,
+    );
     Sent { visit, response }
 }
 
@@ -285,8 +454,9 @@ fn no_step(visit: Visit, shown: &Shown) -> Sent {
     Sent { visit, response }
 }
 
-/// What a guest is told of a refusal. Its own message is for programs, and in English.
-fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
+/// Returns the text that tells the guest of a refusal. The refusal's own message is in English and
+/// for programs.
+pub(super) fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
     let words: &'static Words = shown.words;
     let errors = &words.errors;
     match refusal.status {
@@ -294,7 +464,11 @@ fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
         400 => errors.not_saved,
         403 => errors.precheckin_off,
         404 => errors.step_gone,
-        409 if shown.view.precheckin.status.is_submitted() => errors.already_submitted,
+        409 if refusal.key.as_deref() == Some(STAY_OVER) => errors.stay_over,
+        409 if refusal.key.as_deref() == Some(TEXT_CHANGED) => words.agreement.text_changed,
+        409 if shown.view.precheckin.status.is_submitted() && !shown.has_new() => {
+            errors.already_submitted
+        }
         409 => errors.not_ready,
         429 => words.pages.busy,
         _ => errors.retry,

@@ -1,171 +1,316 @@
-//! What every page of a stay is made of: what the guest sees, in which language, at what moment.
+//! The data of every page of a stay: the guest's view, the language and the moment.
+
+use std::sync::Arc;
 
 use engine::moment::Moment;
+use engine::typed;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::dates::{self, Dates};
-use super::handy::{self, Place};
+use super::handy::Place;
 use super::links::Links;
-use super::phase::{Phase, phase};
-use super::seen::{Flat, Manual, Step, View};
-use crate::words::{Words, fill, in_language};
+use crate::guest::{
+    GuestView, ManualView, Phase, PrecheckinStatus, PropertyView, StepView, address_lines, phase,
+};
+use crate::precheck::StepState;
+use crate::records::ReservationStatus;
+use crate::words::{Dates, Words, dates_in, fill, in_language, spoken};
 
 /// A stay, as its pages show it.
 pub struct Shown {
-    pub view: View,
+    pub view: GuestView,
     pub links: Links,
     pub words: &'static Words,
-    /// The language that is spoken, as far as there are texts in it.
+    /// The language of the page, which applies to all texts that exist in it.
     pub tag: String,
+    /// The tag whose region decides how dates and times are written.
+    pub regional: String,
     /// The language of the words.
     pub language: &'static str,
-    /// When it is shown.
+    /// The shown moment.
     pub now: Timestamp,
-    /// Whether it is another moment than now: then nothing can be sent.
+    /// Whether the page is a preview, or shows another moment than now. Nothing can be sent then.
     pub is_preview: bool,
-    /// The key of a form, if one is on the page.
+    /// The key of a message form, if the page has such a form.
     pub key: Uuid,
-    /// Whether somebody vouches for passes.
+    /// Whether passes can be signed.
     pub has_passes: bool,
 }
 
 impl Shown {
-    /// What a guest sees, in words of the language with this tag.
+    /// Builds the data from a guest's view, with words of the language with this tag.
     #[must_use]
-    pub fn new(view: View, links: Links, tag: &str, now: Timestamp, is_preview: bool, key: Uuid) -> Self {
+    pub fn new(
+        mut view: GuestView,
+        links: Links,
+        tag: &str,
+        now: Timestamp,
+        is_preview: bool,
+        key: Uuid,
+    ) -> Self {
         let (words, language) = in_language(tag);
-        Self { view, links, words, tag: tag.to_owned(), language, now, is_preview, key, has_passes: false }
+        if !is_preview {
+            // A step that came too late to be asked is not shown, because the guest cannot save it.
+            let steps = &mut view.precheckin.steps;
+            steps.retain(|step| step.is_open || step.state != StepState::Todo);
+        }
+        Self {
+            view,
+            links,
+            words,
+            regional: tag.to_owned(),
+            tag: tag.to_owned(),
+            language,
+            now,
+            is_preview,
+            key,
+            has_passes: false,
+        }
     }
 
-    /// Where the guest is in the stay, in the flat's time.
+    /// Returns the phase of the stay, in the flat's time.
     #[must_use]
     pub fn phase(&self) -> Phase {
         let stay = &self.view.reservation;
-        let check_in_time = self.flat().and_then(|flat| flat.check_in_time.as_ref()).and_then(|time| time.parse().ok());
-        phase(stay.status, (stay.check_in, stay.check_out), check_in_time, &self.zone(), self.now)
+        let check_in_time = self
+            .flat()
+            .and_then(|flat| flat.check_in_time.as_ref())
+            .and_then(|time| time.parse().ok());
+        phase(
+            stay.status,
+            (stay.check_in, stay.check_out),
+            check_in_time,
+            &self.zone(),
+            self.now,
+        )
     }
 
-    /// The flat.
+    /// Returns whether the booking is not confirmed yet.
     #[must_use]
-    pub const fn flat(&self) -> Option<&Flat> {
+    pub fn is_tentative(&self) -> bool {
+        self.view.reservation.status == ReservationStatus::Tentative
+    }
+
+    /// Returns the flat.
+    #[must_use]
+    pub const fn flat(&self) -> Option<&PropertyView> {
         self.view.property.as_ref()
     }
 
-    /// The flat's time zone.
+    /// Returns the flat's time zone; UTC where it is not known.
     #[must_use]
     pub fn zone(&self) -> TimeZone {
-        self.flat().and_then(|flat| TimeZone::get(&flat.timezone).ok()).unwrap_or(TimeZone::UTC)
+        self.flat()
+            .and_then(|flat| TimeZone::get(&flat.timezone).ok())
+            .unwrap_or(TimeZone::UTC)
     }
 
-    /// What the stay is called: its flat, or else itself.
+    /// Returns the name of the stay: the name of its flat, else a general name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.flat().map_or(self.words.phase.your_stay, |flat| &flat.name)
+        self.flat()
+            .map_or(self.words.phase.your_stay, |flat| &flat.name)
     }
 
-    /// What is asked, in order.
+    /// Returns the name that the guest is greeted with: the first name, else the last name.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn guest_name(&self) -> Option<&str> {
+        let guest = &self.view.reservation.guest;
+        [&guest.first_name, &guest.last_name]
+            .into_iter()
+            .flatten()
+            .map(|name| typed::trimmed(name))
+            .find(|name| !name.is_empty())
+    }
+
+    /// Returns the steps of the stay, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[StepView] {
         &self.view.precheckin.steps
     }
 
-    /// A step that is asked.
+    /// Returns a step of the stay.
     #[must_use]
-    pub fn step(&self, id: Uuid) -> Option<&Step> {
+    pub fn step(&self, id: Uuid) -> Option<&StepView> {
         self.steps().iter().find(|step| step.id == id)
     }
 
-    /// How many of the steps are done.
+    /// Returns the number of complete steps.
     #[must_use]
     pub fn done(&self) -> usize {
         self.steps().iter().filter(|step| step.is_complete).count()
     }
 
-    /// Whether a step can be saved now.
+    /// Returns whether a step can be saved now.
     #[must_use]
-    pub fn is_open(&self, step: &Step) -> bool {
+    pub fn is_open(&self, step: &StepView) -> bool {
+        self.view.precheckin.is_enabled && step.is_open && !self.is_preview
+    }
+
+    /// Returns whether steps are open again since the last submission.
+    #[must_use]
+    pub const fn has_new(&self) -> bool {
+        !self.view.precheckin.open_steps.is_empty()
+    }
+
+    /// Returns whether the guest is asked to submit, once every step is done.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
         let precheckin = &self.view.precheckin;
-        precheckin.is_enabled && step.is_open && !precheckin.status.is_submitted() && !self.is_preview
+        let has_open = || self.steps().iter().any(|step| step.is_open);
+        let is_asked = match precheckin.status {
+            PrecheckinStatus::InReview | PrecheckinStatus::Approved => self.has_new(),
+            PrecheckinStatus::ChangesRequested => !self.steps().is_empty(),
+            PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress => has_open(),
+        };
+        precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// The step to do next, behind one or from the first.
+    /// Returns the next open step after the step `behind` that the guest has to do. A step that waits
+    /// for another system is passed over. The search continues at the first step, and also begins
+    /// there without `behind`.
     #[must_use]
-    pub fn next(&self, behind: Option<Uuid>) -> Option<&Step> {
-        let place = behind.and_then(|id| self.steps().iter().position(|step| step.id == id)).map_or(0, |place| place + 1);
+    pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
+        let place = behind
+            .and_then(|id| self.steps().iter().position(|step| step.id == id))
+            .map_or(0, |place| place + 1);
         let (before, after) = self.steps().split_at(place);
-        after.iter().chain(before).find(|step| !step.is_complete && Some(step.id) != behind && self.is_open(step))
+        after
+            .iter()
+            .chain(before)
+            .find(|step| !step.state.is_ready() && Some(step.id) != behind && self.is_open(step))
     }
 
-    /// Where a step stands among the others, as `Step 3 of 8`.
+    /// Returns the position of a step, as `Step 3 of 8`.
     #[must_use]
     pub fn position(&self, id: Uuid) -> String {
-        let place = self.steps().iter().position(|step| step.id == id).unwrap_or_default() + 1;
-        fill(self.words.precheckin.position, &[("n", &place.to_string()), ("total", &self.steps().len().to_string())])
+        let place = self
+            .steps()
+            .iter()
+            .position(|step| step.id == id)
+            .unwrap_or_default()
+            + 1;
+        fill(
+            self.words.precheckin.position,
+            &[
+                ("n", &place.to_string()),
+                ("total", &self.steps().len().to_string()),
+            ],
+        )
     }
 
-    /// A manual that the guest can read now.
+    /// Returns a manual that the guest can read now.
     #[must_use]
-    pub fn manual(&self, id: Uuid) -> Option<&Manual> {
-        self.view.manual_categories.iter().flat_map(|category| &category.manuals).find(|manual| manual.id == id)
+    pub fn manual(&self, id: Uuid) -> Option<&ManualView> {
+        self.view
+            .manual_categories
+            .iter()
+            .flat_map(|category| &category.manuals)
+            .find(|manual| manual.id == id)
     }
 
-    /// Whether the guest can write to the host here.
+    /// Returns whether the guest can write to the host here.
     #[must_use]
     pub fn takes_messages(&self) -> bool {
-        self.view.portal.as_ref().is_some_and(|portal| portal.is_chat_enabled)
+        self.view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_chat_enabled)
     }
 
-    /// Whether the stay can be had as a pass: until the day of departure, where the portal offers that and somebody signs it.
+    /// Returns whether the guest can report issues here.
+    #[must_use]
+    pub fn takes_issues(&self) -> bool {
+        let is_on = self
+            .view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_ticketing_enabled);
+        is_on && self.phase() != Phase::Cancelled
+    }
+
+    /// Returns whether the stay is offered as a pass: before the day of departure, if the portal
+    /// offers passes and they can be signed.
     #[must_use]
     pub fn offers_pass(&self) -> bool {
-        let is_on = self.view.portal.as_ref().is_some_and(|portal| portal.is_wallet_pass_enabled);
-        let is_time = matches!(self.phase(), Phase::Before | Phase::ArrivalDay | Phase::Stay);
-        self.has_passes && is_on && is_time && !self.is_preview
+        let is_on = self
+            .view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_wallet_pass_enabled);
+        let is_time = matches!(
+            self.phase(),
+            Phase::Before | Phase::ArrivalDay | Phase::Stay
+        );
+        self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
     }
 
-    /// How dates and amounts are written: as in the guest's own country, where the words are of that language.
+    /// Returns the formats of dates and amounts. They are those of the guest's own region, if the
+    /// words are in the same language.
     #[must_use]
-    pub fn dates(&self) -> &'static Dates {
-        dates::in_language(if in_language(&self.tag).1 == self.language { &self.tag } else { self.language })
+    pub fn dates(&self) -> Arc<Dates> {
+        let is_spoken = spoken(&self.regional) == Some(self.language);
+        dates_in(if is_spoken {
+            &self.regional
+        } else {
+            self.language
+        })
     }
 
-    /// A day, in words.
+    /// Returns the guest's current day, at the flat.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        self.zone().to_datetime(self.now).date()
+    }
+
+    /// Writes a day in words, with its year unless it is the current one.
     #[must_use]
     pub fn day(&self, date: Date) -> String {
-        self.dates().day(date)
+        self.dates().day(date, self.today())
     }
 
-    /// The lines of the flat's address.
+    /// Writes a range of days, with the years that are not the current one.
+    #[must_use]
+    pub fn days(&self, from: Date, until: Date) -> String {
+        self.dates().days(from, until, self.today())
+    }
+
+    /// Returns the lines of the flat's address.
     #[must_use]
     pub fn address(&self) -> Vec<String> {
-        self.flat().and_then(|flat| flat.address.as_ref()).map(handy::address_lines).unwrap_or_default()
+        self.flat()
+            .and_then(|flat| flat.address.as_ref())
+            .map(address_lines)
+            .unwrap_or_default()
     }
 
-    /// Where the flat is, as far as that is known.
+    /// Returns the position of the flat, as far as it is known.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         let flat = self.flat()?;
         Place::of(flat.latitude, flat.longitude, &self.address())
     }
 
-    /// A moment in the flat's time, in words.
+    /// Writes a moment in the flat's time, in words.
     #[must_use]
     pub fn moment(&self, at: Moment) -> String {
-        self.dates().moment(self.zone().to_datetime(at.0))
+        self.dates()
+            .moment(self.zone().to_datetime(at.0), self.today())
     }
 
-    /// A time of the flat's, such as `15:00`, as it is written in the guest's language.
+    /// Writes a time of the flat, such as `15:00`, in the guest's language.
     #[must_use]
     pub fn time(&self, text: &str) -> String {
-        text.parse().map_or_else(|_| text.to_owned(), |time| self.dates().time(time))
+        text.parse()
+            .map_or_else(|_| text.to_owned(), |time| self.dates().time(time))
     }
 
-    /// An amount of money, where there is one.
+    /// Writes an amount of money; `None` without an amount.
     #[must_use]
-    pub fn money(&self, cents: Option<i64>, currency: Option<&str>) -> Option<String> {
-        Some(self.dates().money(cents?, currency))
+    pub fn money(&self, cents: Option<u64>, currency: Option<&str>) -> Option<String> {
+        let cents = i64::try_from(cents?).ok()?;
+        Some(self.dates().money(cents, currency))
     }
 }

@@ -1,46 +1,54 @@
-//! A step by itself: what it asks, what was typed and refused, or, once it is closed, what was answered.
+//! The page of a step: its form, a refused form with its faults, or the answers of a closed step.
+
+use std::borrow::Cow;
 
 use askama::Template;
 use engine::error::{Error, Result};
 
 use super::fault::{Fault, Faults, Lack};
 use super::fields::{Field, Filling, Group, Input};
-use super::form::Fields;
-use super::frame::Frame;
+use super::form::{Fields, SHOWN_TEXT};
+use super::frame::{FILES_SCRIPT, Frame, Tongue};
 use super::given::{self, Given};
-use super::seen::{Standing, Status, Step};
+use super::mark;
 use super::shown::Shown;
 use super::summary::Summary;
 use super::uploads::{self, Files};
-use crate::precheck::StepType;
+use crate::guest::{PrecheckinStatus, StepView, fingerprint};
+use crate::precheck::{Fee, StepState, StepType};
 use crate::words::fill;
 
 #[derive(Template)]
 #[template(path = "page/step.html")]
 struct StepPage<'v> {
     frame: Frame<'v>,
-    step: &'v Step,
+    step: &'v StepView,
     position: String,
     summary: Option<Summary>,
-    /// What staff wrote, of a step that was sent back.
+    /// The message of staff, for a step that was sent back.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// What happens, where the organization's own words do not say it.
+    /// The sentence on what happens, where the organization has written no description.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
-    /// What each fee is called, and what it comes to.
+    /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
-    /// When an agreement was accepted that can still be changed.
+    /// The sum of several fees.
+    total: Option<String>,
+    /// The text of an agreement, with its language: the one to accept, or the one that was accepted.
+    /// No language is the one that was asked for.
+    contract: Option<(&'v str, Tongue<'v>)>,
+    /// The text that says when an agreement was accepted, if it can still be changed.
     accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
     given: Vec<Given>,
-    /// Where it goes on without this form.
+    /// The link that leads on without this form.
     onward: Option<String>,
 }
 
-/// How a step stands that others carry out.
+/// The progress of a step that other systems carry out.
 struct ProgressCard<'v> {
     standing: &'static str,
     is_bad: bool,
@@ -49,68 +57,111 @@ struct ProgressCard<'v> {
     action: Option<&'v str>,
 }
 
-/// What a step asks.
+/// The form of a step.
 struct StepForm<'v> {
     groups: Vec<Group<'v>>,
-    /// Whether sending it is all there is to it.
+    /// Whether the form has no fields and only confirms.
     is_confirmation: bool,
     adds_guests: bool,
     footnote: Option<String>,
     submit: &'static str,
 }
 
-/// What of a form was refused, and why.
+/// A refused form, with the reasons.
 #[derive(Debug, Default)]
 pub struct Refused {
-    /// What was typed.
+    /// The typed values.
     pub typed: Option<Fields>,
-    /// What is wrong with it.
+    /// The faults in them.
     pub faults: Faults,
-    /// What is wrong with all of it.
+    /// The reason that concerns the whole form.
     pub said: Option<&'static str>,
 }
 
-/// How a step is asked for.
+/// The options in the address of a step's page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// How many guests are to be filled in.
+    /// The number of guests to fill in.
     pub guests: Option<usize>,
-    /// Whether what it lacks is pointed out.
+    /// Whether missing answers are marked.
     pub shows_lacks: bool,
 }
 
-/// The page of a step.
-pub fn render(shown: &Shown, step: &Step, asked: Asked, refused: Option<&Refused>) -> Result<String> {
+/// Renders the page of a step.
+pub fn render(
+    shown: &Shown,
+    step: &StepView,
+    asked: Asked,
+    refused: Option<&Refused>,
+) -> Result<String> {
     let is_open = shown.is_open(step);
-    let lacking = if asked.shows_lacks && is_open && refused.is_none() { lacks(step) } else { Faults::default() };
+    let lacking = if asked.shows_lacks && is_open && refused.is_none() {
+        lacks(step)
+    } else {
+        Faults::default()
+    };
     let faults = refused.map_or(&lacking, |refused| &refused.faults);
-    let filling = Filling { words: shown.words, typed: refused.and_then(|refused| refused.typed.as_ref()), faults };
-    let form = if is_open { form(shown, step, asked, &filling) } else { None };
-    let files = takes_files(step).then(|| uploads::files(shown, step, is_open, faults)).flatten();
+    let filling = Filling {
+        words: shown.words,
+        typed: refused.and_then(|refused| refused.typed.as_ref()),
+        faults,
+    };
+    let form = if is_open {
+        form(shown, step, asked, &filling)
+    } else {
+        None
+    };
+    let files = takes_files(step)
+        .then(|| uploads::files(shown, step, is_open, faults))
+        .flatten();
     let words = shown.words;
-    let fields = form.iter().flat_map(|form| &form.groups).flat_map(|group| &group.fields);
+    let fields = form
+        .iter()
+        .flat_map(|form| &form.groups)
+        .flat_map(|group| &group.fields);
     let said = refused.and_then(|refused| refused.said);
     let summary = Summary::of(fields, files.as_ref(), faults, said, words);
     let position = shown.position(step.id);
-    let is_textless = step.step_type == StepType::Agreement && step.agreement_text.is_none();
+    let agreement = step.agreement.as_ref();
+    let elsewhere = agreement
+        .filter(|agreement| agreement.text.is_none())
+        .map(|agreement| {
+            if agreement.is_signed_elsewhere {
+                words.agreement.sign_elsewhere
+            } else {
+                words.agreement.elsewhere
+            }
+        });
     let is_done_by_files = takes_files(step) && is_open && form.is_none();
+    let mut frame = Frame::of(shown, Some(&format!("{position}: {}", step.title)));
+    if files.is_some() {
+        frame.script = FILES_SCRIPT;
+    }
     StepPage {
-        frame: Frame::of(shown, Some(&format!("{position}: {}", step.title))),
+        frame,
         position,
-        sent_back: (is_open && shown.view.precheckin.status == Status::ChangesRequested)
+        sent_back: (is_open && shown.view.precheckin.status == PrecheckinStatus::ChangesRequested)
             .then_some(shown.view.precheckin.message.as_deref())
             .flatten(),
         note: note(shown, step, is_open, summary.is_some()),
         sentence: words
             .what_happens(step.step_type)
             .filter(|_| step.description.is_none())
-            .or(is_textless.then_some(words.agreement.elsewhere)),
+            .or(elsewhere),
         progress: progress(shown, step),
         fees: fees(shown, step),
-        accepted: given::accepted(step, shown).filter(|_| is_open),
+        total: given::total(step, shown),
+        contract: contract(step, form.is_some()),
+        accepted: given::accepted(step, shown)
+            .filter(|_| is_open && (form.is_none() || is_accepted_text(step))),
         action: shown.links.step(step.id),
-        given: if is_open { Vec::new() } else { given::given(step, shown) },
-        onward: (step.is_complete && (is_done_by_files || form.is_none()) && is_open).then(|| onward(shown, step)),
+        given: if is_open {
+            Vec::new()
+        } else {
+            given::given(step, shown)
+        },
+        onward: (step.state.is_ready() && (is_done_by_files || form.is_none()) && is_open)
+            .then(|| onward(shown, step)),
         summary,
         files,
         form,
@@ -120,40 +171,108 @@ pub fn render(shown: &Shown, step: &Step, asked: Asked, refused: Option<&Refused
     .map_err(Error::internal)
 }
 
-/// Where a guest goes on behind a step.
+/// Returns the address after a step: the next open step that is incomplete, else the review.
 #[must_use]
-pub fn onward(shown: &Shown, step: &Step) -> String {
-    shown.next(Some(step.id)).map_or_else(|| shown.links.review(), |next| shown.links.step(next.id))
+pub fn onward(shown: &Shown, step: &StepView) -> String {
+    shown
+        .next(Some(step.id))
+        .map_or_else(|| shown.links.review(), |next| shown.links.step(next.id))
 }
 
-const fn takes_files(step: &Step) -> bool {
-    matches!(step.step_type, StepType::DocumentUpload | StepType::IdentityCheck)
+const fn takes_files(step: &StepView) -> bool {
+    matches!(
+        step.step_type,
+        StepType::DocumentUpload | StepType::IdentityCheck
+    )
 }
 
-/// What is said of it before anything else: that it is handed in or done, or that there is more to it than was saved.
-fn note(shown: &Shown, step: &Step, is_open: bool, has_summary: bool) -> Option<&'static str> {
+/// Returns the note above a step: it is submitted, it is done, or its saved answers are incomplete.
+fn note(shown: &Shown, step: &StepView, is_open: bool, has_summary: bool) -> Option<&'static str> {
     let words = shown.words;
-    if shown.view.precheckin.status.is_submitted() {
+    if !is_open && shown.view.precheckin.status.is_submitted() {
         return Some(words.errors.already_submitted);
+    }
+    if is_open && step.is_text_changed && !has_summary {
+        return Some(words.agreement.text_changed);
     }
     if !is_open && step.is_complete && !shown.is_preview {
         return Some(words.precheckin.done);
     }
-    let has_begun = step.answers.is_some() || step.questions.iter().flatten().any(|question| question.answer.is_some());
-    (is_open && has_begun && !step.is_complete && !has_summary).then_some(words.precheckin.more)
+    if step.state == StepState::Pending && step.progress.is_none() {
+        return Some(words.progress.host_sees_to_it);
+    }
+    let has_begun = step.answers.is_some()
+        || step
+            .questions
+            .iter()
+            .flatten()
+            .any(|question| question.answer.is_some());
+    (is_open && has_begun && !step.state.is_ready() && !has_summary)
+        .then_some(words.precheckin.more)
 }
 
-/// What keeps a step that was saved from being complete.
-fn lacks(step: &Step) -> Faults {
+/// Returns the text of an agreement that the page shows. A page without a form shows the accepted
+/// text, so that no other text stands above the acceptance.
+fn contract(step: &StepView, has_form: bool) -> Option<(&str, Tongue<'_>)> {
+    let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
+    let today = step.agreement.as_ref()?.text.as_deref();
+    match accepted {
+        Some(accepted) if !has_form => Some((
+            accepted.text.as_deref()?,
+            accepted.language.as_deref().into(),
+        )),
+        _ => Some((today?, step.text_languages.of("agreement.text").into())),
+    }
+}
+
+/// Returns whether the text that the guest would accept now is the one that they accepted. It can be
+/// another one although neither has changed, where they read the page in another language.
+fn is_accepted_text(step: &StepView) -> bool {
+    let today = step.agreement.as_ref();
+    let today = today.and_then(|agreement| agreement.text.as_deref());
+    step.acceptance
+        .as_ref()
+        .is_some_and(|accepted| accepted.text_sha256 == today.map(fingerprint))
+}
+
+/// Returns whether an agreement is accepted in another language than the page's. It stands as it was
+/// accepted.
+fn is_accepted_otherwise(step: &StepView) -> bool {
+    step.acceptance.is_some()
+        && step.state.is_ready()
+        && !step.is_text_changed
+        && !is_accepted_text(step)
+}
+
+/// Returns the hidden field with the hash of the text that the guest accepts.
+fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
+    let text = step.agreement.as_ref();
+    let text = text.and_then(|agreement| agreement.text.as_deref());
+    text.map(|text| (SHOWN_TEXT.to_owned(), Cow::Owned(fingerprint(text))))
+        .into_iter()
+        .collect()
+}
+
+/// Returns the faults that keep a saved step from being complete.
+fn lacks(step: &StepView) -> Faults {
     let mut faults = Faults::default();
-    if step.is_complete {
+    if step.state.is_ready() {
         return faults;
     }
-    for question in step.questions.iter().flatten().filter(|question| question.is_required) {
+    for question in step
+        .questions
+        .iter()
+        .flatten()
+        .filter(|question| question.is_required)
+    {
         let saved = question.answer.as_ref().unwrap_or(&serde_json::Value::Null);
         let is_text = question.kind == crate::precheck::QuestionKind::FreeFormInput;
-        let is_said = saved["text"].as_str().is_some_and(|text| !text.trim().is_empty());
-        let is_chosen = saved["optionIds"].as_array().is_some_and(|chosen| !chosen.is_empty());
+        let is_said = saved["text"]
+            .as_str()
+            .is_some_and(|text| !engine::typed::is_blank(text));
+        let is_chosen = saved["optionIds"]
+            .as_array()
+            .is_some_and(|chosen| !chosen.is_empty());
         if is_text && !is_said {
             faults.add(&super::form::text_field(question.id), Lack::Value);
         } else if !is_text && !is_chosen {
@@ -161,15 +280,23 @@ fn lacks(step: &Step) -> Faults {
         }
     }
     if step.step_type == StepType::OtherGuests {
-        faults.0.push(Fault { field: "guests".to_owned(), lack: Lack::Guests });
+        faults.0.push(Fault {
+            field: "guests".to_owned(),
+            lack: Lack::Guests,
+        });
     }
     faults
 }
 
-fn form<'v>(shown: &'v Shown, step: &'v Step, asked: Asked, filling: &Filling<'v>) -> Option<StepForm<'v>> {
+fn form<'v>(
+    shown: &'v Shown,
+    step: &'v StepView,
+    asked: Asked,
+    filling: &Filling<'v>,
+) -> Option<StepForm<'v>> {
     let words = shown.words;
     let of = |fields: Vec<Field<'v>>| StepForm {
-        groups: vec![Group { legend: None, fields, remove: None }],
+        groups: vec![Group::plain(fields, Vec::new())],
         is_confirmation: false,
         adds_guests: false,
         footnote: None,
@@ -182,37 +309,75 @@ fn form<'v>(shown: &'v Shown, step: &'v Step, asked: Asked, filling: &Filling<'v
         _ => None,
     };
     Some(match step.step_type {
-        StepType::AdditionalQuestions => of(filling.questions(step)),
-        StepType::Agreement => of(filling.agreement(step)),
-        StepType::YourDetails => StepForm { groups: vec![filling.details(step, booked)], ..of(Vec::new()) },
+        StepType::AdditionalQuestions => StepForm {
+            groups: vec![filling.questions(step)],
+            ..of(Vec::new())
+        },
+        StepType::Agreement if is_signed_elsewhere(step) && is_signed_first(step) => return None,
+        StepType::Agreement if is_accepted_otherwise(step) => return None,
+        StepType::Agreement => StepForm {
+            groups: vec![Group::plain(filling.agreement(step), shown_text(step))],
+            ..of(Vec::new())
+        },
+        StepType::BackgroundCheck | StepType::DamageDeposit if carried_out(step) => return None,
+        StepType::BackgroundCheck => StepForm {
+            footnote: (step.state == StepState::Todo)
+                .then(|| words.progress.host_sees_to_it.to_owned()),
+            submit: words.precheckin.confirm,
+            ..of(vec![filling.consent(step)])
+        },
+        StepType::YourDetails => StepForm {
+            groups: vec![filling.details(step, booked)],
+            ..of(Vec::new())
+        },
         StepType::OtherGuests => {
             let groups = filling.guests(step, asked.guests);
-            let hint = match step.expected_guests {
+            let hint = match step.expected_guests.flatten() {
                 Some(0) | None => words.fields.guests_hint.to_owned(),
-                Some(expected) => fill(words.fields.guests_expected, &[("n", &expected.to_string())]),
+                Some(expected) => fill(
+                    words.fields.guests_expected,
+                    &[("n", &expected.to_string())],
+                ),
             };
             let adds_guests = groups.len() < super::form::MOST_GUESTS;
-            StepForm { groups, adds_guests, footnote: Some(hint), ..of(Vec::new()) }
+            StepForm {
+                groups,
+                adds_guests,
+                footnote: Some(hint),
+                ..of(Vec::new())
+            }
         }
-        StepType::DamageDeposit if carried_out(step) => return None,
-        StepType::DamageDeposit => StepForm {
+        StepType::DamageDeposit if !super::form::has_no_choice(step) => StepForm {
             footnote: Some(words.deposit.not_charged.to_owned()),
             ..of(vec![filling.deposit(step, given::offered(step, shown))])
         },
-        // What files complete needs no word besides.
-        StepType::DocumentUpload | StepType::IdentityCheck if !step.required_document_types.is_empty() => return None,
-        _ if step.is_complete || carried_out(step) => return None,
+        // A step that files complete needs no confirmation.
+        StepType::IdentityCheck if !step.is_upload_unavailable => return None,
+        StepType::DocumentUpload
+            if step
+                .required_document_types
+                .as_ref()
+                .is_some_and(|types| !types.is_empty()) =>
+        {
+            return None;
+        }
+        _ if step.state.is_ready() || carried_out(step) => return None,
         _ => StepForm {
             groups: Vec::new(),
             is_confirmation: true,
-            footnote: is_carried_out(step.step_type).then(|| words.progress.host_sees_to_it.to_owned()),
+            footnote: match step.step_type {
+                StepType::IdentityCheck => Some(words.progress.document_checked.to_owned()),
+                step_type => {
+                    is_carried_out(step_type).then(|| words.progress.host_sees_to_it.to_owned())
+                }
+            },
             submit: words.precheckin.confirm,
             ..of(Vec::new())
         },
     })
 }
 
-/// Whether others carry out a step of a type.
+/// Returns whether other systems carry out steps of this type.
 const fn is_carried_out(step_type: StepType) -> bool {
     matches!(
         step_type,
@@ -225,30 +390,53 @@ const fn is_carried_out(step_type: StepType) -> bool {
     )
 }
 
-/// Whether others have said how it stands: then a guest's word adds nothing.
-const fn carried_out(step: &Step) -> bool {
+/// Returns whether the guest signs an agreement at an e-signature provider.
+fn is_signed_elsewhere(step: &StepView) -> bool {
+    let agreement = step.agreement.as_ref();
+    agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
+}
+
+/// Returns whether nothing on this page completes an agreement: the signature elsewhere must be
+/// there first, or another system reports on it already.
+fn is_signed_first(step: &StepView) -> bool {
+    step.is_signature_required == Some(true) || carried_out(step)
+}
+
+/// Returns whether another system has reported progress. The guest has nothing to confirm then.
+const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }
 
-fn progress<'v>(shown: &Shown, step: &'v Step) -> Option<ProgressCard<'v>> {
+fn progress<'v>(shown: &Shown, step: &'v StepView) -> Option<ProgressCard<'v>> {
     let progress = step.progress.as_ref()?;
     let words = &shown.words.progress;
     let amount = shown.money(progress.amount_cents, progress.currency.as_deref());
     Some(ProgressCard {
-        standing: match progress.status {
-            Standing::Pending => words.pending,
-            Standing::ActionRequired => words.action_required,
-            Standing::Completed => words.completed,
-            Standing::Failed => words.failed,
+        standing: match step.state {
+            StepState::Pending | StepState::Todo => words.pending,
+            StepState::ActionRequired if mark::has_failed(step) => words.failed,
+            StepState::ActionRequired => words.action_required,
+            StepState::Done => words.completed,
         },
-        is_bad: matches!(progress.status, Standing::ActionRequired | Standing::Failed),
+        is_bad: step.state == StepState::ActionRequired,
         message: progress.message.as_deref(),
         amount: amount.map(|amount| fill(words.amount, &[("amount", &amount)])),
-        action: progress.action_url.as_deref().filter(|_| progress.status != Standing::Completed && !shown.is_preview),
+        action: progress
+            .action_url
+            .as_deref()
+            .filter(|_| step.state != StepState::Done && !shown.is_preview),
     })
 }
 
-fn fees<'v>(shown: &Shown, step: &'v Step) -> Vec<(&'v str, String)> {
-    let amount = |fee: &super::seen::Fee| shown.money(fee.amount_cents, fee.currency.as_deref()).unwrap_or_default();
-    step.fees.iter().map(|fee| (fee.name.as_str(), amount(fee))).collect()
+fn fees<'v>(shown: &Shown, step: &'v StepView) -> Vec<(&'v str, String)> {
+    let amount = |fee: &Fee| {
+        shown
+            .money(fee.total_cents, Some(&fee.currency))
+            .unwrap_or_default()
+    };
+    step.fees
+        .iter()
+        .flatten()
+        .map(|fee| (fee.name.as_str(), amount(fee)))
+        .collect()
 }

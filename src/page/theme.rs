@@ -1,31 +1,34 @@
-//! The branding's colours as the page uses them: readable by construction, in light and in dark.
+//! The branding's colours as the page uses them, always readable, in light and in dark mode.
 //!
-//! Ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A colour that carries text is kept as the branding has it, and
-//! the text on it is white or nearly black, whichever reads better; one of the two always reaches 4.5:1 ([`BLACK`]). A colour
-//! that is text or an edge itself is moved towards black or white until it is readable on everything it may stand on.
+//! Ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A colour behind text stays as the
+//! branding has it. The text on it is white or nearly black, whichever has more contrast; one of
+//! the two always reaches 4.5:1 ([`BLACK`]). A colour of text or edges is moved towards black or
+//! white until it is readable on every background that it may have.
 
 use std::fmt::Write as _;
 
 use crate::guest::BrandingView;
 
-/// What text must have (WCAG 1.4.3).
+/// The minimum contrast of text (WCAG 1.4.3).
 const TEXT: f64 = 4.5;
 
-/// What edges and controls must have (WCAG 1.4.11).
+/// The minimum contrast of edges and controls (WCAG 1.4.11).
 const EDGE: f64 = 3.0;
 
-/// What body text is brought to where the branding's own colour will not do: well above what it must have.
+/// The contrast of body text where the branding's own colour is not readable. It is well above the
+/// minimum.
 const BODY: f64 = 9.0;
 
 const WHITE: Rgb = Rgb([0xff; 3]);
 
-/// Nearly black: just so dark that any colour has 4.5:1 to it or to white, since the two ratios multiply to 20.4.
+/// Nearly black. It is just dark enough that any colour has 4.5:1 to it or to white, because the
+/// two ratios multiply to 20.4.
 const BLACK: Rgb = Rgb([0x05; 3]);
 
-/// The ground of the dark page.
+/// The background of the dark page.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// The steps in which a colour is moved, of the whole way.
+/// The number of steps in which a colour is moved all the way.
 const STEPS: u8 = 40;
 
 /// A colour in sRGB.
@@ -33,29 +36,35 @@ const STEPS: u8 = 40;
 struct Rgb([u8; 3]);
 
 impl Rgb {
-    /// Reads `#rrggbb`.
+    /// Parses `#rrggbb`.
     fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        let digits = text.strip_prefix('#').filter(|digits| {
+            digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        })?;
         let number = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
         Some(Self([number[1], number[2], number[3]]))
     }
 
-    /// Relative luminance, 0 to 1 (WCAG).
+    /// Returns the relative luminance, 0 to 1 (WCAG).
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|part| {
             let part = f64::from(part) / 255.0;
-            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+            if part <= 0.04045 {
+                part / 12.92
+            } else {
+                ((part + 0.055) / 1.055).powf(2.4)
+            }
         });
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// The contrast of two colours, 1 to 21 (WCAG).
+    /// Returns the contrast of two colours, 1 to 21 (WCAG).
     fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
         one.max(other) / one.min(other)
     }
 
-    /// This colour with so many parts of another, of `of` parts together.
+    /// Mixes the colours: `parts` of `of` parts come from the other colour.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -66,20 +75,28 @@ impl Rgb {
         Self(mixed)
     }
 
-    /// What is readable on it: white or nearly black.
+    /// Returns the readable text colour on this colour: white or nearly black.
     fn ink(self) -> Self {
-        if self.contrast(WHITE) >= self.contrast(BLACK) { WHITE } else { BLACK }
+        if self.contrast(WHITE) >= self.contrast(BLACK) {
+            WHITE
+        } else {
+            BLACK
+        }
     }
 
-    /// Whether it has a contrast to all of these.
+    /// Returns whether the colour has at least this contrast to all these backgrounds.
     fn stands_out(self, grounds: [Self; 2], ratio: f64) -> bool {
         grounds.iter().all(|ground| self.contrast(*ground) >= ratio)
     }
 
-    /// Itself where it is readable on these, else moved towards `pole` until it is, or to the pole.
+    /// Returns the colour itself if it is readable on these backgrounds. Otherwise moves it towards
+    /// `pole` until it is readable, and at most to `pole`.
     fn moved(self, grounds: [Self; 2], pole: Self, ratio: f64) -> Self {
         let steps = (0..=STEPS).map(|step| self.mixed(pole, step, STEPS));
-        steps.into_iter().find(|colour| colour.stands_out(grounds, ratio)).unwrap_or(pole)
+        steps
+            .into_iter()
+            .find(|colour| colour.stands_out(grounds, ratio))
+            .unwrap_or(pole)
     }
 }
 
@@ -90,8 +107,8 @@ impl std::fmt::Display for Rgb {
     }
 }
 
-/// The contrast of two colours, 1 to 21 (WCAG), and what is readable on the second: white or nearly black. Nothing where one of them is
-/// none.
+/// Returns the contrast of two colours, 1 to 21 (WCAG), and the readable text colour on the second:
+/// white or nearly black. Returns `None` where one of the texts is not a colour.
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
@@ -108,7 +125,7 @@ struct Colours {
     footer: Rgb,
 }
 
-/// The page without a branding.
+/// The colours of a page without a branding.
 const PLAIN: Colours = Colours {
     text: Rgb([0x1a; 3]),
     primary: Rgb([0x25, 0x63, 0xeb]),
@@ -119,60 +136,99 @@ const PLAIN: Colours = Colours {
 
 impl Colours {
     fn of(branding: Option<&BrandingView>) -> Self {
-        let Some(branding) = branding else { return PLAIN };
+        let Some(branding) = branding else {
+            return PLAIN;
+        };
         let read = |text: &str, plain| Rgb::parse(text).unwrap_or(plain);
         Self {
             text: read(&branding.text_color, PLAIN.text),
             primary: read(&branding.primary_color, PLAIN.primary),
             secondary: read(&branding.secondary_color, PLAIN.secondary),
-            background: read(branding.background_color.as_deref().unwrap_or_default(), PLAIN.background),
+            background: read(
+                branding.background_color.as_deref().unwrap_or_default(),
+                PLAIN.background,
+            ),
             footer: read(&branding.footer_color, PLAIN.footer),
         }
     }
 
-    /// The same at night: grounds are dark, with a little of what they are by day. One that is dark anyway is kept.
+    /// Returns the colours for dark mode. Backgrounds are dark, with a little of their own colour.
+    /// A background that is dark anyway is kept.
     fn by_night(self) -> Self {
-        let darkened = |colour: Rgb| if colour.ink() == WHITE { colour } else { NIGHT.mixed(colour, 1, 16) };
-        let background = if self.background == WHITE { NIGHT } else { darkened(self.background) };
-        Self { background, footer: darkened(self.footer), ..self }
+        let darkened = |colour: Rgb| {
+            if colour.ink() == WHITE {
+                colour
+            } else {
+                NIGHT.mixed(colour, 1, 16)
+            }
+        };
+        let background = if self.background == WHITE {
+            NIGHT
+        } else {
+            darkened(self.background)
+        };
+        Self {
+            background,
+            footer: darkened(self.footer),
+            ..self
+        }
     }
 }
 
 /// The colours of the page, each readable where it is used.
 #[derive(Debug, Clone, Copy)]
 struct Palette {
-    /// Behind everything.
+    /// The background of the page.
     ground: Rgb,
-    /// Behind a section.
+    /// The background of a section.
     card: Rgb,
-    /// Text on the ground and on cards.
+    /// Text on the page and on cards.
     text: Rgb,
-    /// Text that matters less, on both.
+    /// Less important text on the page and on cards.
     quiet: Rgb,
-    /// Borders of fields and cards, on both.
+    /// Borders of fields and cards, on the page and on cards.
     edge: Rgb,
-    /// Behind the head of the page and its main buttons.
+    /// The background of the page's head and of its main buttons.
     brand: Rgb,
     on_brand: Rgb,
-    /// Links, marks and the borders of buttons, on the ground and on cards.
+    /// Links, marks and the borders of buttons, on the page and on cards.
     link: Rgb,
-    /// Behind the offer.
+    /// The background of the offer.
     accent: Rgb,
     on_accent: Rgb,
-    /// Behind the end of the page.
+    /// The background of the page's footer.
     footer: Rgb,
     on_footer: Rgb,
 }
 
 impl Palette {
     fn of(colours: Colours) -> Self {
-        let Colours { text, primary, secondary, background: ground, footer } = colours;
+        let Colours {
+            text,
+            primary,
+            secondary,
+            background: ground,
+            footer,
+        } = colours;
         let ink = ground.ink();
-        // A card is a little lighter than its ground, as long as it can be read as well: light on light, dark on dark.
-        let lighter = if ink == BLACK { ground.mixed(WHITE, 3, 4) } else { ground.mixed(WHITE, 1, 16) };
-        let card = if lighter.contrast(ink) >= TEXT { lighter } else { ground };
+        // A card is a little lighter than the page, if text on it stays readable. A light page has
+        // light cards, and a dark page has dark cards.
+        let lighter = if ink == BLACK {
+            ground.mixed(WHITE, 3, 4)
+        } else {
+            ground.mixed(WHITE, 1, 16)
+        };
+        let card = if lighter.contrast(ink) >= TEXT {
+            lighter
+        } else {
+            ground
+        };
         let grounds = [ground, card];
-        let text = if text.stands_out(grounds, TEXT) { text } else { text.moved(grounds, ink, BODY) };
+        let text = if text.stands_out(grounds, TEXT) {
+            text
+        } else {
+            text.moved(grounds, ink, BODY)
+        };
         Self {
             ground,
             card,
@@ -189,7 +245,7 @@ impl Palette {
         }
     }
 
-    /// The custom properties of the page's style.
+    /// Lists the custom properties of the page's style.
     fn properties(&self) -> [(&'static str, Rgb); 12] {
         [
             ("ground", self.ground),
@@ -207,43 +263,54 @@ impl Palette {
         ]
     }
 
-    /// The rule that sets them, and tells the browser how to draw what it draws by itself.
+    /// Returns the rule that sets the properties. The rule also tells the browser how to draw its
+    /// own controls.
     fn rule(&self) -> String {
-        let scheme = if self.ground.ink() == BLACK { "light" } else { "dark" };
+        let scheme = if self.ground.ink() == BLACK {
+            "light"
+        } else {
+            "dark"
+        };
         let mut rule = format!(":root{{color-scheme:{scheme}");
         for (name, colour) in self.properties() {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(rule, ";--{name}:{colour}");
         }
         rule + "}"
     }
 }
 
-/// The page's colours as custom properties: `--ground`, `--card`, `--text`, `--quiet`, `--edge`, `--brand`, `--on-brand`,
-/// `--link`, `--accent`, `--on-accent`, `--footer`, `--on-footer`. The names are fixed and the values are written from numbers,
-/// so that nothing of a branding's text gets into the style.
+/// Returns the page's colours as custom properties: `--ground`, `--card`, `--text`, `--quiet`,
+/// `--edge`, `--brand`, `--on-brand`, `--link`, `--accent`, `--on-accent`, `--footer`,
+/// `--on-footer`. The names are fixed and the values are written from numbers, so no text of a
+/// branding gets into the style.
 #[must_use]
 pub fn css(branding: Option<&BrandingView>) -> String {
     let colours = Colours::of(branding);
     let (day, night) = (Palette::of(colours), Palette::of(colours.by_night()));
-    format!("{}@media (prefers-color-scheme:dark){{{}}}", day.rule(), night.rule())
+    format!(
+        "{}@media (prefers-color-scheme:dark){{{}}}",
+        day.rule(),
+        night.rule()
+    )
 }
 
-/// The brand's colour and what is readable on it, as `#rrggbb`: for what is drawn outside of the page.
+/// Returns the brand's colour and the readable text colour on it, as `#rrggbb`, for uses outside of
+/// the page.
 #[must_use]
 pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     let primary = Colours::of(branding).primary;
     (primary.to_string(), primary.ink().to_string())
 }
 
-/// The same, by their parts.
+/// Returns the same two colours as red, green and blue parts.
 #[must_use]
 pub fn brand_parts(branding: Option<&BrandingView>) -> [[u8; 3]; 2] {
     let primary = Colours::of(branding).primary;
     [primary.0, primary.ink().0]
 }
 
-/// The ground of the page by day, as `#rrggbb`.
+/// Returns the background of the light page, as `#rrggbb`.
 #[must_use]
 pub fn ground(branding: Option<&BrandingView>) -> String {
     Colours::of(branding).background.to_string()
@@ -259,27 +326,41 @@ mod tests {
         any::<[u8; 3]>().prop_map(Rgb)
     }
 
-    /// Any five colours, greys among them: they are the hardest, since nothing but lightness parts them.
+    /// Generates any five colours, often greys. Greys are the hardest case, because only lightness
+    /// separates them.
     fn colours() -> impl Strategy<Value = Colours> {
         let grey = any::<u8>().prop_map(|part| Rgb([part; 3]));
         let any = prop_oneof![colour(), grey].boxed();
-        (any.clone(), any.clone(), any.clone(), any.clone(), any).prop_map(|(text, primary, secondary, background, footer)| Colours {
-            text,
-            primary,
-            secondary,
-            background,
-            footer,
-        })
+        (any.clone(), any.clone(), any.clone(), any.clone(), any).prop_map(
+            |(text, primary, secondary, background, footer)| Colours {
+                text,
+                primary,
+                secondary,
+                background,
+                footer,
+            },
+        )
     }
 
     fn is_readable(palette: &Palette) -> Result<(), TestCaseError> {
         for ground in [palette.ground, palette.card] {
             for text in [palette.text, palette.quiet, palette.link] {
-                prop_assert!(text.contrast(ground) >= TEXT, "{text} on {ground} of {palette:?}");
+                prop_assert!(
+                    text.contrast(ground) >= TEXT,
+                    "{text} on {ground} of {palette:?}"
+                );
             }
-            prop_assert!(palette.edge.contrast(ground) >= EDGE, "{} on {ground} of {palette:?}", palette.edge);
+            prop_assert!(
+                palette.edge.contrast(ground) >= EDGE,
+                "{} on {ground} of {palette:?}",
+                palette.edge
+            );
         }
-        let pairs = [(palette.on_brand, palette.brand), (palette.on_accent, palette.accent), (palette.on_footer, palette.footer)];
+        let pairs = [
+            (palette.on_brand, palette.brand),
+            (palette.on_accent, palette.accent),
+            (palette.on_footer, palette.footer),
+        ];
         for (text, ground) in pairs {
             prop_assert!(text.contrast(ground) >= TEXT, "{text} on {ground}");
         }
@@ -287,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn every_grey_carries_text() {
+    fn text_is_readable_on_every_grey() {
         for part in 0..=255 {
             let grey = Rgb([part; 3]);
             assert!(grey.ink().contrast(grey) >= TEXT, "{grey}");
@@ -295,35 +376,51 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_wcag() {
-        let ratio = |one: &str, other: &str| (Rgb::parse(one).unwrap().contrast(Rgb::parse(other).unwrap()) * 100.0).round() / 100.0;
+    fn contrast_ratios_agree_with_wcag() {
+        let ratio = |one: &str, other: &str| {
+            (Rgb::parse(one)
+                .unwrap()
+                .contrast(Rgb::parse(other).unwrap())
+                * 100.0)
+                .round()
+                / 100.0
+        };
         assert!((ratio("#000000", "#ffffff") - 21.0).abs() < 0.001);
         assert!((ratio("#767676", "#ffffff") - 4.54).abs() < 0.001);
         assert!((ratio("#ff0000", "#ffffff") - 4.0).abs() < 0.001);
     }
 
     #[test]
-    fn what_is_readable_is_kept() {
+    fn readable_colours_are_kept() {
         let palette = Palette::of(PLAIN);
-        assert_eq!((palette.text, palette.link, palette.card), (PLAIN.text, PLAIN.primary, WHITE));
+        assert_eq!(
+            (palette.text, palette.link, palette.card),
+            (PLAIN.text, PLAIN.primary, WHITE)
+        );
         assert_eq!(palette.on_brand, WHITE);
     }
 
     #[test]
-    fn what_is_no_colour_leaves_the_plain_one() {
-        for text in ["", "#fff", "red", "#12345g", "#1234567", "}body{}", "#+12345"] {
+    fn invalid_colours_are_ignored() {
+        for text in [
+            "", "#fff", "red", "#12345g", "#1234567", "}body{}", "#+12345",
+        ] {
             assert_eq!(Rgb::parse(text), None, "{text}");
         }
         assert_eq!(Rgb::parse("#0aF1b2").unwrap().to_string(), "#0af1b2");
-        assert!(css(None).starts_with(":root{color-scheme:light;--ground:#ffffff;--card:#ffffff;--text:#1a1a1a;"));
-        assert!(css(None).contains("@media (prefers-color-scheme:dark){:root{color-scheme:dark;--ground:#121418;"));
+        assert!(css(None).starts_with(
+            ":root{color-scheme:light;--ground:#ffffff;--card:#ffffff;--text:#1a1a1a;"
+        ));
+        assert!(css(None).contains(
+            "@media (prefers-color-scheme:dark){:root{color-scheme:dark;--ground:#121418;"
+        ));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn any_branding_is_readable_by_day_and_by_night(colours in colours()) {
+        fn any_branding_is_readable_in_light_and_dark_mode(colours in colours()) {
             is_readable(&Palette::of(colours))?;
             let night = Palette::of(colours.by_night());
             is_readable(&night)?;
@@ -331,7 +428,7 @@ mod tests {
         }
 
         #[test]
-        fn brand_colours_are_kept_where_they_carry_text(colours in colours()) {
+        fn brand_colours_are_kept_where_text_is_readable(colours in colours()) {
             let palette = Palette::of(colours);
             prop_assert_eq!((palette.brand, palette.accent, palette.footer), (colours.primary, colours.secondary, colours.footer));
             if colours.primary.stands_out([palette.ground, palette.card], TEXT) {

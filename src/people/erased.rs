@@ -1,10 +1,9 @@
-//! How the rows of this chapter go with their organization.
+//! Deletion of this module's rows when their organization is erased.
 
 use engine::some_of;
 
 store::statements! {
-    /// Sessions of its members.
     SESSIONS = some_of!("member_session", "organization_id, id");
-    /// Links by which they would have signed in.
+    /// Sign-in tickets of its members.
     TICKETS = some_of!("sign_in_ticket", "organization_id, id");
 }

@@ -1,7 +1,9 @@
-//! The language that pages for members are in: members have none of their own, so the one chosen in the browser, or else the browser's.
+//! The language of pages for members: the one chosen in the browser, else the browser's own.
+//! Members have no language setting.
 
 use axum::response::Response;
 use engine::format;
+use engine::language::{self, Reader};
 use engine::pipeline::Service;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
@@ -10,50 +12,46 @@ use super::cookie::Cookie;
 use super::reply::with_cookies;
 use super::words::{self, Words};
 
-/// Tags of an `Accept-Language` header that are looked at, at the most.
-const MOST_TAGS: usize = 16;
-/// How long a choice is kept, in seconds: a year.
+/// Time for which a choice is kept, in seconds: a year.
 const CHOICE_LASTS: u64 = 365 * 24 * 3_600;
 
-/// The language a browser is spoken to in: the one that was chosen in it, else that of `en`, `es` and `fr` which it wants most (RFC 9110,
-/// 12.5.4), else English.
+/// Returns the language for a browser: the chosen one, else the preferred one of `en`, `es` and
+/// `fr` (RFC 9110, 12.5.4), else English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
-    let header = headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok()).unwrap_or_default();
-    let chosen = Cookie::Language.read(service, headers).and_then(|tag| known(&tag));
+    let header = headers
+        .get(ACCEPT_LANGUAGE)
+        .and_then(|header| header.to_str().ok())
+        .unwrap_or_default();
+    let chosen = Cookie::Language
+        .read(service, headers)
+        .and_then(|tag| known(&tag));
     chosen.or_else(|| wanted(header)).unwrap_or(format::ENGLISH)
 }
 
-/// Keeps a choice of language in the browser; of no other than those there are.
+/// Stores the chosen language in the browser. An unsupported language is ignored.
 #[must_use]
 pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
-    let cookie = known(tag).and_then(|language| Cookie::Language.keep(service, language, CHOICE_LASTS));
+    let cookie =
+        known(tag).and_then(|language| Cookie::Language.keep(service, language, CHOICE_LASTS));
     with_cookies(response, cookie)
 }
 
-/// The words of the language a browser is spoken to in.
+/// Returns the texts in the language for a browser.
 pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static Words {
     words::of(language(service, headers))
 }
 
 fn known(tag: &str) -> Option<&'static str> {
-    words::LANGUAGES.into_iter().find(|language| *language == tag)
+    words::LANGUAGES
+        .into_iter()
+        .find(|language| *language == tag)
 }
 
 fn wanted(header: &str) -> Option<&'static str> {
-    let weighed = |item: &str| {
-        let mut parts = item.split(';').map(str::trim);
-        let tag = format::language(parts.next()?)?;
-        let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse::<f32>().ok())?;
-        let language = words::LANGUAGES.into_iter().find(|language| tag.split('-').next() == Some(language))?;
-        (weight > 0.0 && weight <= 1.0).then_some((weight, language))
-    };
-    // Of those wanted as much as each other, the first.
-    let best = |best: Option<(f32, &'static str)>, next: (f32, &'static str)| match best {
-        Some((weight, _)) if weight >= next.0 => best,
-        _ => Some(next),
-    };
-    header.split(',').take(MOST_TAGS).filter_map(weighed).fold(None, best).map(|(_, language)| language)
+    language::accepted(header)
+        .iter()
+        .find_map(|tag| Reader::of(tag).found(words::LANGUAGES))
 }
 
 #[cfg(test)]
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_wanted_language_of_ours_is_spoken() {
+    fn the_preferred_supported_language_is_chosen() {
         for (header, expected) in [
             ("", None),
             ("de, it;q=0.9", None),
@@ -79,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_browser_sends_is_read(header in ".{0,200}") {
+        fn parsing_accept_language_never_panics(header in ".{0,200}") {
             wanted(&header);
         }
     }

@@ -1,4 +1,4 @@
-//! Members found by the mail address that a provider vouches for.
+//! Members by verified mail address, for sign-ins with the provider.
 
 use std::collections::BTreeSet;
 
@@ -16,64 +16,108 @@ use super::standing::{self, Barred};
 use super::tickets;
 
 store::statements! {
-    /// The members of a mail address in lower case, with their organizations.
+    /// The members with a mail address (in lower case), with their organizations.
     BY_EMAIL = "select m.id, m.doc, o.id, o.doc from member m join organization o on o.id = m.organization_id
         where m.email_key = ?1 and o.erased_at is null order by o.id, m.id limit ?2";
 }
 
-/// The most memberships that somebody chooses from.
+/// Maximum number of memberships to choose from.
 const MOST: u32 = 100;
 
-/// A member of an organization, as somebody who comes in by their mail address is.
+/// A membership of a person, found by their mail address.
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
-    /// Where.
     pub(super) organization: Organization,
-    /// Who they are there.
+    /// The member's id.
     pub(super) member_id: Uuid,
-    /// What is known of them there.
+    /// The member's data.
     pub(super) member: Member,
 }
 
 impl Membership {
-    /// From the columns `id, doc` of the member and of the organization.
+    /// Reads a membership from the columns `id, doc` of the member and of the organization.
     fn from_row(row: &Row) -> Result<Self> {
         let (Json(member), Json::<Settings>(settings)) = (row.get(1)?, row.get(3)?);
-        Ok(Self { organization: Organization { id: row.get(2)?, settings }, member_id: row.get(0)?, member })
+        Ok(Self {
+            organization: Organization {
+                id: row.get(2)?,
+                settings,
+            },
+            member_id: row.get(0)?,
+            member,
+        })
     }
 }
 
-/// Where somebody may be signed in, by a mail address that is theirs, whichever way its letters are written.
+/// Returns the memberships that a person may sign in to, by their mail address. Letter case does
+/// not matter.
 pub(super) async fn of_address(service: &Service, email: &str) -> Result<Vec<Membership>, Refusal> {
     if email.contains('\0') {
-        // No text in a database holds one.
+        // No text in a database contains this character.
         return Err(Refusal::NoMember);
     }
     let key = email.to_ascii_lowercase();
-    let read = move |tx: &mut Transaction<'_>| tx.rows(&BY_EMAIL, &values![key, MOST])?.iter().map(Membership::from_row).collect();
+    let read = move |tx: &mut Transaction<'_>| {
+        tx.rows(&BY_EMAIL, &values![key, MOST])?
+            .iter()
+            .map(Membership::from_row)
+            .collect()
+    };
     let all: Vec<Membership> = service.store.read(read).await?;
     admitted(all)
 }
 
-/// Those that somebody may be signed in to. Where there is none, why: no more than is needed to know what to do.
+/// Returns the memberships that may be signed in to. If there is none, the error reveals no more
+/// than the person needs for their next step.
 fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, Refusal> {
     let judged = |one: &Membership| standing::barred(&one.member, &one.organization.settings);
-    let why = all.iter().filter_map(|one| Some((judged(one)?, one.organization.id))).collect::<Vec<_>>();
-    let open: Vec<Membership> = all.into_iter().filter(|one| judged(one).is_none()).collect();
+    let why = all
+        .iter()
+        .filter_map(|one| Some((judged(one)?, one.organization.id)))
+        .collect::<Vec<_>>();
+    let open: Vec<Membership> = all
+        .into_iter()
+        .filter(|one| judged(one).is_none())
+        .collect();
     if !open.is_empty() {
         return Ok(open);
     }
-    // What can be done about is said rather than what cannot.
-    let worth_saying = why.iter().find(|(barred, _)| *barred == Barred::TwoFactor).or_else(|| why.first());
-    Err(worth_saying.map_or(Refusal::NoMember, |(barred, organization)| Refusal::Barred(*barred, Some(*organization))))
+    // A reason that the person can resolve is preferred.
+    let worth_saying = why
+        .iter()
+        .find(|(barred, _)| *barred == Barred::TwoFactor)
+        .or_else(|| why.first());
+    Err(
+        worth_saying.map_or(Refusal::NoMember, |(barred, organization)| {
+            Refusal::Barred(*barred, Some(*organization))
+        }),
+    )
 }
 
-/// Begins a session of a member as they are now, in the place of the one that the browser had. Its token.
-pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<String>, request_id: Uuid) -> Result<String, Refusal> {
-    let (organization, member, now, kit) = (one.organization.id, one.member_id, service.clock.now(), service.kit.clone());
+/// Begins a session of a member in their current state and ends the browser's previous session.
+/// Returns the new token.
+pub(super) async fn enter(
+    service: &Service,
+    one: &Membership,
+    replaced: Option<String>,
+    request_id: Uuid,
+) -> Result<String, Refusal> {
+    let (organization, member, now, kit) = (
+        one.organization.id,
+        one.member_id,
+        service.clock.now(),
+        service.kit.clone(),
+    );
     let begin = move |tx: &mut Transaction<'_>| {
-        let mut system = System { tx, now, kit: &kit, rung: BTreeSet::new() };
-        let locked = system.lock(organization, Touches::Stream)?.ok_or(Refusal::NoMember)?;
+        let mut system = System {
+            tx,
+            now,
+            kit: &kit,
+            rung: BTreeSet::new(),
+        };
+        let locked = system
+            .lock(organization, Touches::Stream)?
+            .ok_or(Refusal::NoMember)?;
         if let Some(replaced) = replaced {
             session::end(system.tx, &replaced)?;
         }
@@ -83,21 +127,49 @@ pub(super) async fn enter(service: &Service, one: &Membership, replaced: Option<
         if let Some(barred) = standing::barred(&now, &context.organization.settings) {
             return Err(Refusal::Barred(barred, Some(organization)));
         }
-        Ok(session::begin(&mut context, (member, &now), Entrance { by: "provider", request_id })?)
+        Ok(session::begin(
+            &mut context,
+            (member, &now),
+            Entrance {
+                by: "provider",
+                request_id,
+            },
+        )?)
     };
-    service.store.write_for(Some(organization), store::WORK_LIMIT, begin).await
+    service
+        .store
+        .write_for(Some(organization), store::WORK_LIMIT, begin)
+        .await
 }
 
-/// Makes a ticket for each of several memberships, from which the browser chooses one. Their tokens, in the order given.
-pub(super) async fn offer(service: &Service, all: &[Membership], return_to: &str) -> Result<Vec<String>, Refusal> {
-    let members: Vec<(Uuid, Uuid)> = all.iter().map(|one| (one.organization.id, one.member_id)).collect();
-    let (return_to, now, kit) = (return_to.to_owned(), service.clock.now(), service.kit.clone());
+/// Creates a ticket for each membership, so that the person can choose one. Returns the tokens in
+/// the order of the memberships.
+pub(super) async fn offer(
+    service: &Service,
+    all: &[Membership],
+    return_to: &str,
+) -> Result<Vec<String>, Refusal> {
+    let members: Vec<(Uuid, Uuid)> = all
+        .iter()
+        .map(|one| (one.organization.id, one.member_id))
+        .collect();
+    let (return_to, now, kit) = (
+        return_to.to_owned(),
+        service.clock.now(),
+        service.kit.clone(),
+    );
     let mint = move |tx: &mut Transaction<'_>| {
         let access = Access::platform();
         let mut tokens = Vec::with_capacity(members.len());
-        // One lock after another, always in the order of the organizations, so that nobody waits for each other.
+        // The organizations are locked one after another, always in the same order, so that no
+        // deadlock occurs.
         for (organization, member) in members {
-            let system = System { tx, now, kit: &kit, rung: BTreeSet::new() };
+            let system = System {
+                tx,
+                now,
+                kit: &kit,
+                rung: BTreeSet::new(),
+            };
             let mut context = Context::for_writing(system, organization, &access, Touches::Stream)?;
             tokens.push(tickets::mint(&mut context, member, &return_to)?.0);
         }
@@ -110,18 +182,45 @@ pub(super) async fn offer(service: &Service, all: &[Membership], return_to: &str
 mod tests {
     use super::*;
 
-    fn one(is_active: bool, is_required: bool) -> Membership {
-        let settings = Settings { is_two_factor_required: is_required, ..Settings::default() };
-        let member = Member { is_active, ..Member::default() };
-        Membership { organization: Organization { id: Uuid::nil(), settings }, member_id: Uuid::nil(), member }
+    fn membership_with(is_active: bool, is_required: bool) -> Membership {
+        let settings = Settings {
+            is_two_factor_required: is_required,
+            ..Settings::default()
+        };
+        let member = Member {
+            is_active,
+            ..Member::default()
+        };
+        Membership {
+            organization: Organization {
+                id: Uuid::nil(),
+                settings,
+            },
+            member_id: Uuid::nil(),
+            member,
+        }
     }
 
     #[test]
-    fn who_may_come_in_anywhere_hears_nothing_of_elsewhere() {
-        let open = admitted(vec![one(false, false), one(true, false), one(true, true)]).unwrap();
+    fn only_organizations_that_admit_the_member_are_offered() {
+        let open = admitted(vec![
+            membership_with(false, false),
+            membership_with(true, false),
+            membership_with(true, true),
+        ])
+        .unwrap();
         assert_eq!(open.len(), 1);
         assert!(matches!(admitted(vec![]), Err(Refusal::NoMember)));
-        assert!(matches!(admitted(vec![one(false, false)]), Err(Refusal::Barred(Barred::Inactive, _))));
-        assert!(matches!(admitted(vec![one(false, false), one(true, true)]), Err(Refusal::Barred(Barred::TwoFactor, _))));
+        assert!(matches!(
+            admitted(vec![membership_with(false, false)]),
+            Err(Refusal::Barred(Barred::Inactive, _))
+        ));
+        assert!(matches!(
+            admitted(vec![
+                membership_with(false, false),
+                membership_with(true, true)
+            ]),
+            Err(Refusal::Barred(Barred::TwoFactor, _))
+        ));
     }
 }

@@ -1,13 +1,21 @@
-//! People: which member is signed in in a browser, how they come in and how they leave (contract: People: signing in).
+//! People: the member who is signed in in a browser, sign-in and sign-out (rules:
+//! members#signing-in).
 //!
-//! A member has no password here. They come by a link that the platform mints ([`tickets`]) or by their organization's provider
-//! ([`provider`]), and are then a *session* ([`session`]): a secret in a cookie, of which only the hash is stored. Each request
-//! judges anew whether the session goes on and whether the member may be signed in ([`standing`]).
+//! The first member of the first organization comes by a set-up link ([`setup`]), the others by an
+//! invitation ([`team`], [`invite`]).
+//!
+//! Members have no password. They sign in by a link from the platform ([`tickets`]) or with their
+//! organization's provider ([`provider`]). Both begin a *session* ([`session`]): a secret in a
+//! cookie, of which only the hash is stored. Each request checks again whether the session is valid
+//! and the member may be signed in ([`standing`]).
 
 mod cookie;
+mod discovery;
 mod erased;
 mod form;
 mod frame;
+mod id_token;
+mod invite;
 mod language;
 mod members;
 mod pages;
@@ -19,32 +27,52 @@ mod return_path;
 mod routes;
 mod session;
 mod settings;
+mod setup;
+mod setup_page;
 mod standing;
+mod team;
 mod tickets;
 mod visit;
 mod words;
 
 use engine::chapter::Chapter;
 
-pub use form::{Bounds, read_form, read_form_within, sent};
+pub(crate) use form::derived;
+pub use form::{Bounds, read_form, read_form_with_files, read_form_within, sent};
 pub use frame::Frame;
+pub use invite::{Invitation, Invited, NewOrganization, add_organization, invite};
 pub use language::{language, with_language};
-pub use place::address;
+pub use place::{FROM_PROVIDER, address};
 pub use provider::{Provider, is_loopback};
 pub(crate) use reply::LeadsOn;
-pub use reply::{page, page_under, redirect, sign_in_first, sign_in_source};
+pub use reply::{page, page_leading_anywhere, page_under, redirect, sign_in_first};
 pub use return_path::may_return_to;
 pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
 pub use settings::SignIn;
+pub use setup::link as setup_link;
 pub use standing::Barred;
 pub(crate) use tickets::sweep as sweep_tickets;
 pub use words::{LANGUAGES, Words};
 
-/// The sign-in of people.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: tickets::operations,
-    statements: || [members::STATEMENTS, session::STATEMENTS, tickets::STATEMENTS].concat(),
+    operations: || {
+        let mut operations = tickets::operations();
+        operations.extend(team::operations());
+        operations
+    },
+    statements: || {
+        [
+            invite::STATEMENTS,
+            members::STATEMENTS,
+            session::STATEMENTS,
+            setup::STATEMENTS,
+            team::STATEMENTS,
+            tickets::STATEMENTS,
+        ]
+        .concat()
+    },
     erased: erased::STATEMENTS,
     routes: Some(routes::routes),
     ..Chapter::new("people")

@@ -1,4 +1,4 @@
-//! The pages by which people come in and leave.
+//! The pages for signing in and out.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,10 +14,10 @@ use super::tickets::Admission;
 use super::visit::Visit;
 use super::words::Notice;
 
-/// Who is about to sign in, or is signed in, and where.
+/// The person who is about to sign in or is signed in, and their organization.
 struct Person<'p> {
     organization: &'p str,
-    /// Left out where the address says as much.
+    /// Left out for a member without a name.
     name: Option<&'p str>,
     email: &'p str,
 }
@@ -25,7 +25,11 @@ struct Person<'p> {
 impl<'p> Person<'p> {
     fn of(organization: &'p Organization, member: &'p Member) -> Self {
         let name = Some(member.name.trim()).filter(|name| !name.is_empty());
-        Self { organization: &organization.settings.name, name, email: &member.email }
+        Self {
+            organization: &organization.settings.name,
+            name,
+            email: &member.email,
+        }
     }
 }
 
@@ -39,7 +43,7 @@ struct TicketPage<'p> {
     form: String,
 }
 
-/// The page of a ticket: who is about to sign in where, and one button.
+/// Returns the page of a ticket: the member, the organization and one button.
 pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Response {
     let forms = visit.forms_of(ticket);
     let template = TicketPage {
@@ -49,13 +53,18 @@ pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Resp
         ticket,
         form: forms.token(),
     };
-    forms.on(page(200, rendered(&template), visit.language, &leads_on(&visit.service, &admission.return_to)))
+    forms.on(page(
+        200,
+        rendered(&template),
+        visit.language,
+        &leads_on(&visit.service, &admission.return_to),
+    ))
 }
 
-/// One of several organizations to choose.
+/// One of several organizations to choose from.
 struct Choice<'p> {
     organization: &'p str,
-    /// As whom, where that is not the same everywhere.
+    /// The member's name in this organization.
     name: &'p str,
     ticket: String,
 }
@@ -69,32 +78,55 @@ struct ChoosePage<'p> {
     form: String,
 }
 
-/// Where somebody chooses one of the organizations that they are a member of, and goes on to a path of this service.
-pub(super) fn choose(visit: &Visit, memberships: &[Membership], tickets: Vec<String>, return_to: &str) -> Response {
+/// Returns the page on which a person chooses one of their organizations. The sign-in continues to
+/// a path of this service.
+pub(super) fn choose(
+    visit: &Visit,
+    memberships: &[Membership],
+    tickets: Vec<String>,
+    return_to: &str,
+) -> Response {
     let forms = visit.forms();
     let choices = memberships.iter().zip(tickets);
-    let choices = choices.map(|(one, ticket)| Choice { organization: &one.organization.settings.name, name: called(&one.member), ticket });
+    let choices = choices.map(|(one, ticket)| Choice {
+        organization: &one.organization.settings.name,
+        name: called(&one.member),
+        ticket,
+    });
     let template = ChoosePage {
         frame: frame(visit, visit.words.choose.0),
         choices: choices.collect(),
         action: address(&visit.service, SIGN_IN),
         form: forms.token(),
     };
-    forms.on(page(200, rendered(&template), visit.language, &leads_on(&visit.service, return_to)))
+    forms.on(page(
+        200,
+        rendered(&template),
+        visit.language,
+        &leads_on(&visit.service, return_to),
+    ))
 }
 
 #[derive(Template)]
 #[template(path = "people/ways.html")]
 struct WaysPage<'p> {
     frame: Frame<'p>,
-    /// Where the provider is, where there is one.
+    /// The address of the sign-in with the provider, if there is a provider.
     provider: Option<String>,
 }
 
-/// How people come in, for who comes without a ticket.
+/// Returns the page with the ways to sign in, for a visitor without a ticket.
 pub(super) fn ways(visit: &Visit, has_provider: bool) -> Response {
-    let provider = has_provider.then(|| address(&visit.service, &returning(place::TO_PROVIDER, visit.return_to())));
-    let template = WaysPage { frame: frame(visit, visit.words.sign_in), provider };
+    let provider = has_provider.then(|| {
+        address(
+            &visit.service,
+            &returning(place::TO_PROVIDER, visit.return_to()),
+        )
+    });
+    let template = WaysPage {
+        frame: frame(visit, visit.words.sign_in),
+        provider,
+    };
     page(200, rendered(&template), visit.language, &[])
 }
 
@@ -103,13 +135,13 @@ pub(super) fn ways(visit: &Visit, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: Frame<'p>,
     person: Person<'p>,
-    /// Where they wanted to go.
+    /// The address that the visitor wanted.
     go_on: Option<String>,
     sign_out: String,
     form: String,
 }
 
-/// Who is signed in, for who comes without a ticket.
+/// Returns the page that shows who is signed in, for a visitor without a ticket.
 pub(super) fn signed_in(visit: &Visit, signed_in: &SignedIn) -> Response {
     let template = SignedInPage {
         frame: frame(visit, visit.words.signed_in),
@@ -130,7 +162,7 @@ struct SignOutPage<'p> {
     form: String,
 }
 
-/// Whether to sign out.
+/// Returns the page that asks whether to sign out.
 pub(super) fn sign_out(visit: &Visit, signed_in: &SignedIn) -> Response {
     let template = SignOutPage {
         frame: frame(visit, visit.words.sign_out_now.0),
@@ -146,27 +178,31 @@ pub(super) fn sign_out(visit: &Visit, signed_in: &SignedIn) -> Response {
 struct NoticePage<'p> {
     frame: Frame<'p>,
     notice: Notice,
-    /// The one way on.
+    /// The address of the sign-in page.
     to_sign_in: String,
 }
 
-/// That nobody is signed in any more.
+/// Returns the page after a sign-out.
 pub(super) fn signed_out(visit: &Visit) -> Response {
     notice(visit, 200, visit.words.signed_out)
 }
 
-/// Why there is nothing else to see.
+/// Returns the page that explains a refusal.
 pub(super) fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
     notice(visit, refusal.status(), refusal.notice(visit.words))
 }
 
 fn notice(visit: &Visit, status: u16, notice: Notice) -> Response {
     let to_sign_in = address(&visit.service, &returning(SIGN_IN, visit.return_to()));
-    let template = NoticePage { frame: frame(visit, notice.0), notice, to_sign_in };
+    let template = NoticePage {
+        frame: frame(visit, notice.0),
+        notice,
+        to_sign_in,
+    };
     page(status, rendered(&template), visit.language, &[])
 }
 
-/// What stands around these pages. They say in themselves who is signed in.
+/// Returns the frame of these pages. The pages themselves show who is signed in.
 fn frame<'f>(visit: &Visit, title: &'f str) -> Frame<'f> {
     Frame::new(&visit.service, visit.language, title, None)
 }

@@ -1,86 +1,76 @@
-//! The organization's own OpenID provider (OpenID Connect Core 1.0, code flow; Discovery 1.0; PKCE, RFC 7636).
+//! Sign-in with the organization's own OpenID provider (OpenID Connect Core 1.0, code flow;
+//! Discovery 1.0; PKCE, RFC 7636).
 //!
-//! What a sign-in under way is made of, state, nonce and the verifier of PKCE, is derived from one secret that a cookie of the
-//! browser holds. So nothing of it is stored, and whoever does not have the cookie can end nobody's sign-in.
+//! State, nonce and PKCE verifier of a sign-in are derived from one secret in a cookie of the
+//! browser. The server therefore stores nothing, and only the browser with the cookie can complete
+//! the sign-in.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use engine::clock::Clock;
 use engine::error::innermost;
-use futures_util::future::BoxFuture;
-use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreTokenResponse,
-    CoreUserInfoClaims,
-};
-use openidconnect::{
-    AccessToken, AccessTokenHash, AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
-    DiscoveryError, EndUserEmail, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IssuerUrl,
-    JwsSigningAlgorithm as _, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
-    SignatureVerificationError, SubjectIdentifier, TokenResponse as _, UserInfoError,
-};
+use form_urlencoded::Serializer;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, Request as HttpRequest, Response as HttpResponse};
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Semaphore};
 use url::Url;
 
+use super::discovery::{self, Metadata};
 use super::form::{derived, is_derived};
+use super::id_token::{self, Expected, Person, Wrong};
 use super::refusal::Refusal;
 
-/// How long the provider may take for all that is asked of it at once.
+/// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// How long of that it may take to say what it is: less, so that of those who wait for it at the same time none begins anew.
+/// Deadline for the provider's metadata. It is shorter than [`DEADLINE`], so that a concurrent
+/// sign-in that waits for the metadata does not start a second request.
 const INTRODUCTION: Duration = Duration::from_secs(7);
-/// 1 MiB: the greatest answer that is read.
+/// Maximum size of an answer: 1 MiB.
 const ANSWER_LIMIT: usize = 1 << 20;
-/// How the service introduces itself to the provider.
+/// The user agent of requests to the provider.
 const USER_AGENT: &str = "Vestibule-SignIn/1";
-/// How long what the provider says of itself, its keys among it, is good.
+/// Time for which the provider's metadata and keys are kept.
 const KEPT_FOR: Duration = Duration::from_secs(300);
-/// How old it is at the least before it is asked for again because of a key that it lacks.
+/// Minimum age of the metadata before a missing key causes a new request for it.
 const ASKED_AGAIN: Duration = Duration::from_secs(30);
-/// How long a provider that did not answer is not asked again, so that not everybody waits for it.
+/// Time for which a provider that did not answer gets no request for its metadata, so that not
+/// every sign-in waits for it.
 const PAUSE: Duration = Duration::from_secs(3);
-/// Codes that may be at the provider at once.
+/// Maximum number of concurrent code exchanges.
 const AT_ONCE: usize = 32;
-
-/// A client of the provider, as far as its endpoints are known.
-type Oidc = CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
 /// The organization's own provider.
 pub struct Provider {
-    issuer: IssuerUrl,
-    client_id: ClientId,
-    client_secret: Option<ClientSecret>,
+    issuer: String,
+    client_id: String,
+    client_secret: Option<String>,
     line: Line,
     known: Mutex<Known>,
     places: Semaphore,
 }
 
-/// How the provider is asked.
+/// The HTTP client for the provider.
 struct Line {
     http: Client,
-    /// Whether the issuer is on this machine, where http will do.
+    /// Whether the issuer is on this machine, where http is allowed.
     is_to_itself: bool,
 }
 
-impl<'c> AsyncHttpClient<'c> for Line {
-    type Error = Unheard;
-    type Future = BoxFuture<'c, Result<HttpResponse, Unheard>>;
-
-    fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.ask(request))
-    }
-}
-
-/// What is known of the provider, and since when.
+/// The cached metadata of the provider with its time, and the time of the last failure.
 #[derive(Default)]
 struct Known {
-    said: Option<(Duration, Arc<CoreProviderMetadata>)>,
+    said: Option<(Duration, Arc<Metadata>)>,
     silent_since: Option<Duration>,
 }
 
-/// Why nothing came of a request to the provider.
+/// The reason why a request to the provider failed.
 #[derive(Debug)]
 struct Unheard(String);
 
@@ -92,20 +82,25 @@ impl std::fmt::Display for Unheard {
 
 impl std::error::Error for Unheard {}
 
-/// What the provider answers a browser that it sends back.
+/// The answer that the provider gives through the browser.
 pub(super) struct Answer<'a> {
-    /// Where it sends it back to, as it was asked.
+    /// The redirect address of the request.
     pub(super) redirect: &'a str,
-    /// What the sign-in is bound to.
+    /// The secret that the sign-in is bound to.
     pub(super) secret: &'a str,
-    /// The code.
     pub(super) code: &'a str,
 }
 
 impl Provider {
-    /// The provider of an issuer, at which this service is known by an id and, where it has one, a secret.
-    pub fn new(issuer: &str, client_id: &str, client_secret: Option<String>) -> Result<Self, String> {
-        let failed = |what: String| format!("people cannot sign in at the provider: {what}");
+    /// Creates the provider of an issuer. The issuer knows this service by a client id and,
+    /// optionally, a secret.
+    pub fn new(
+        issuer: &str,
+        client_id: &str,
+        client_secret: Option<String>,
+    ) -> Result<Self, String> {
+        let failed =
+            |what: String| format!("cannot create the client of the sign-in provider: {what}");
         let http = Client::builder()
             .user_agent(USER_AGENT)
             .timeout(DEADLINE)
@@ -114,133 +109,316 @@ impl Provider {
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| failed(innermost(&error).to_string()))?;
-        let issuer = IssuerUrl::new(issuer.to_owned()).map_err(|error| failed(error.to_string()))?;
-        let is_to_itself = issuer.url().scheme() == "http";
+        let url = Url::parse(issuer).map_err(|error| failed(error.to_string()))?;
+        let is_to_itself = url.scheme() == "http";
         Ok(Self {
-            issuer,
-            client_id: ClientId::new(client_id.to_owned()),
-            client_secret: client_secret.filter(|secret| !secret.is_empty()).map(ClientSecret::new),
+            issuer: issuer.to_owned(),
+            client_id: client_id.to_owned(),
+            client_secret: client_secret.filter(|secret| !secret.is_empty()),
             line: Line { http, is_to_itself },
             known: Mutex::default(),
             places: Semaphore::new(AT_ONCE),
         })
     }
 
-    /// Whether an answer that names its issuer (RFC 9207) names this one.
+    /// Whether an answer names this issuer, or none (RFC 9207).
     pub(super) fn is_of(&self, issuer: Option<&str>) -> bool {
-        issuer.is_none_or(|issuer| issuer == self.issuer.as_str())
+        issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
     }
 
-    /// Where a browser goes to sign in, and is to come back from.
-    pub(super) async fn begin(&self, clock: &Clock, redirect: &str, secret: &str) -> Result<Url, Refusal> {
+    /// Returns the provider's address at which a browser signs in.
+    pub(super) async fn begin(
+        &self,
+        clock: &Clock,
+        redirect: &str,
+        secret: &str,
+    ) -> Result<Url, Refusal> {
         let asked = async {
             let metadata = self.metadata(clock, KEPT_FOR).await?;
-            let client = self.client(&metadata, redirect)?;
-            let (state, nonce) = (derived(secret, STATE), nonce(secret));
-            let verifier = PkceCodeVerifier::new(verifier(secret));
-            let (url, ..) = client
-                .authorize_url(CoreAuthenticationFlow::AuthorizationCode, move || CsrfToken::new(state), move || nonce)
-                .add_scope(Scope::new("email".into()))
-                .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-                .url();
-            if self.line.carries(&url) { Ok(url) } else { Err(down("its authorization endpoint is not https")) }
+            let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier(secret)));
+            let mut url = metadata.authorization.clone();
+            url.query_pairs_mut()
+                .append_pair("response_type", "code")
+                .append_pair("client_id", &self.client_id)
+                .append_pair("redirect_uri", redirect)
+                .append_pair("scope", SCOPES)
+                .append_pair("state", &derived(secret, STATE))
+                .append_pair("nonce", &nonce(secret))
+                .append_pair("code_challenge", &challenge)
+                .append_pair("code_challenge_method", "S256");
+            if self.line.carries(&url) {
+                Ok(url)
+            } else {
+                Err(down("its authorization endpoint is not https"))
+            }
         };
         in_time(DEADLINE, asked).await
     }
 
-    /// The mail address that the provider vouches for, of whoever comes back with a code.
-    pub(super) async fn finish(&self, clock: &Clock, answer: Answer<'_>) -> Result<String, Refusal> {
-        let Answer { redirect, secret, code } = answer;
+    /// Checks for an operator whether members can sign in: reads metadata and keys, and asks whether
+    /// a sign-in may begin. Returns the number of keys, or a fault and its remedy.
+    pub async fn examine(&self, clock: &Clock, redirect: &str) -> Result<usize, (String, String)> {
+        let said = |refusal: Refusal| match refusal {
+            Refusal::ProviderDown(text) => text,
+            other => format!("{other:?}"),
+        };
+        let metadata = self.metadata(clock, KEPT_FOR).await.map_err(|refusal| {
+            let remedy = "check --oidc-issuer, and whether this machine reaches the provider";
+            (said(refusal), remedy.to_owned())
+        })?;
+        if metadata.keys.is_empty() || metadata.algorithms.is_empty() {
+            let text = format!("{}: it publishes no usable key or algorithm", self.issuer);
+            return Err((text, "let it sign ID tokens with RS256 or ES256".into()));
+        }
+        let asked = async {
+            let secret = URL_SAFE_NO_PAD.encode(Sha256::digest(redirect));
+            let url = self.begin(clock, redirect, &secret).await.map_err(said)?;
+            let request = HttpRequest::get(url.as_str()).body(Vec::new());
+            let request = request.map_err(|error| error.to_string())?;
+            let answer = self.line.ask(request).await;
+            Ok::<_, String>(answer.map_err(|error| error.to_string())?.status())
+        };
+        match asked.await {
+            Ok(status) if status.is_client_error() => Err((
+                format!("{}: it answers {status} to a sign-in", self.issuer),
+                format!(
+                    "register the client id {} with the redirect address {redirect} there",
+                    self.client_id
+                ),
+            )),
+            Ok(_) => Ok(metadata.keys.len()),
+            Err(text) => Err((
+                text,
+                "check the authorization endpoint of the provider".into(),
+            )),
+        }
+    }
+
+    /// Exchanges the code of a sign-in and returns the verified mail address.
+    pub(super) async fn finish(
+        &self,
+        clock: &Clock,
+        answer: Answer<'_>,
+    ) -> Result<String, Refusal> {
+        let Answer {
+            redirect,
+            secret,
+            code,
+        } = answer;
         let asked = async {
             let metadata = self.metadata(clock, KEPT_FOR).await?;
-            let client = self.client(&metadata, redirect)?;
-            let exchange = client.exchange_code(AuthorizationCode::new(code.to_owned())).map_err(down)?;
-            let exchange = exchange.set_pkce_verifier(PkceCodeVerifier::new(verifier(secret)));
-            let tokens = exchange.request_async(&self.line).await.map_err(|error| match error {
-                RequestTokenError::ServerResponse(refusal) => Refusal::ProviderRefused(refusal.error().to_string()),
-                error => down(innermost(&error)),
-            })?;
-            let said = match told(clock, &client, &tokens, &nonce(secret)) {
-                Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
-                    // It may have another key by now.
+            let Tokens { access, id } = self.exchange(&metadata, redirect, secret, code).await?;
+            let nonce = nonce(secret);
+            let expected = Expected {
+                issuer: &self.issuer,
+                client_id: &self.client_id,
+                nonce: &nonce,
+                now: clock.now().as_second(),
+            };
+            let said = match id_token::verify(&id, &metadata, expected) {
+                Err(Wrong::NoKey) => {
+                    // The provider may have new keys since the metadata was read.
                     let metadata = self.metadata(clock, ASKED_AGAIN).await?;
-                    told(clock, &self.client(&metadata, redirect)?, &tokens, &nonce(secret))
+                    id_token::verify(&id, &metadata, expected)
                 }
                 said => said,
             };
-            let Told { subject, address } = said.map_err(|error| disbelieved(&error))?;
-            let address = match address {
-                None => self.told_besides(&client, tokens.access_token(), subject).await?,
+            let person = said.map_err(|wrong| self.disbelieved(&wrong))?;
+            let address = match person.address {
+                None => self.told_besides(&metadata, &access, &person).await?,
                 told => told,
             };
-            address.and_then(Address::vouched).ok_or(Refusal::Unverified)
+            match address {
+                Some((address, true)) => Ok(address),
+                _ => Err(Refusal::Unverified),
+            }
         };
-        let _place = self.places.try_acquire().map_err(|_| down("too many sign-ins wait for it"))?;
+        let _place = self
+            .places
+            .try_acquire()
+            .map_err(|_| down("too many sign-ins already wait for it"))?;
         in_time(DEADLINE, asked).await
     }
 
-    /// What the provider says of an address where the ID token says nothing of one: its endpoint for that is where it need say it
-    /// (Core 1.0, 5.3 and 5.4). Nothing where it has none.
-    async fn told_besides(&self, client: &Oidc, token: &AccessToken, subject: SubjectIdentifier) -> Result<Option<Address>, Refusal> {
-        let Ok(request) = client.user_info(token.clone(), Some(subject)) else { return Ok(None) };
-        let claims: CoreUserInfoClaims = request.request_async(&self.line).await.map_err(|error| match error {
-            UserInfoError::ClaimsVerification(error) => disbelieved(&error),
-            error => down(innermost(&error)),
-        })?;
-        Ok(Address::told(claims.email(), claims.email_verified()))
+    /// Exchanges a code (Core 1.0, 3.1.3.1; RFC 6749, section 4.1.3).
+    async fn exchange(
+        &self,
+        metadata: &Metadata,
+        redirect: &str,
+        secret: &str,
+        code: &str,
+    ) -> Result<Tokens, Refusal> {
+        let request = self.token_request(metadata, redirect, secret, code)?;
+        let answer = self.line.ask(request).await.map_err(down)?;
+        let said: Option<Value> = serde_json::from_slice(answer.body()).ok();
+        if !answer.status().is_success() {
+            let error = said.as_ref().and_then(|said| said["error"].as_str());
+            return Err(error.map_or_else(
+                || down(format!("token_endpoint answered {}", answer.status())),
+                |error| Refusal::ProviderRefused(error.to_owned()),
+            ));
+        }
+        let text = |name: &str| {
+            let text = said.as_ref().and_then(|said| said[name].as_str());
+            text.map(str::to_owned)
+                .ok_or_else(|| down(format!("the answer of token_endpoint has no {name}")))
+        };
+        Ok(Tokens {
+            access: text("access_token")?,
+            id: text("id_token")?,
+        })
     }
 
-    /// What the provider says of itself, no older than this.
-    async fn metadata(&self, clock: &Clock, oldest: Duration) -> Result<Arc<CoreProviderMetadata>, Refusal> {
-        let mut known = self.known.lock().await;
-        let is_within = |since: Duration, time| clock.elapsed().saturating_sub(since) < time;
-        if let Some((_, metadata)) = known.said.as_ref().filter(|(since, _)| is_within(*since, oldest)) {
-            return Ok(metadata.clone());
+    /// Builds the request that exchanges a code. The client authenticates as the provider wants
+    /// (RFC 6749, section 2.3.1).
+    fn token_request(
+        &self,
+        metadata: &Metadata,
+        redirect: &str,
+        secret: &str,
+        code: &str,
+    ) -> Result<HttpRequest<Vec<u8>>, Refusal> {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("grant_type", "authorization_code")
+            .append_pair("code", code)
+            .append_pair("redirect_uri", redirect)
+            .append_pair("code_verifier", &verifier(secret));
+        let mut request = HttpRequest::post(metadata.token.as_str())
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        match &self.client_secret {
+            Some(own) if !metadata.is_secret_in_body => {
+                let encoded = |text: &str| {
+                    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>()
+                };
+                let pair = format!("{}:{}", encoded(&self.client_id), encoded(own));
+                request = request.header(AUTHORIZATION, format!("Basic {}", STANDARD.encode(pair)));
+            }
+            own => {
+                form.append_pair("client_id", &self.client_id);
+                if let Some(own) = own {
+                    form.append_pair("client_secret", own);
+                }
+            }
         }
-        if known.silent_since.is_some_and(|since| is_within(since, PAUSE)) {
-            return Err(down("it did not answer a moment ago"));
-        }
-        let asked = async {
-            let discovered = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.line).await;
-            discovered.map_err(|error: DiscoveryError<Unheard>| down(innermost(&error)))
+        request.body(form.finish().into_bytes()).map_err(down)
+    }
+
+    /// Returns the mail address from the userinfo endpoint. The ID token need not contain it (Core
+    /// 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
+    async fn told_besides(
+        &self,
+        metadata: &Metadata,
+        token: &str,
+        person: &Person,
+    ) -> Result<Option<(String, bool)>, Refusal> {
+        let Some(userinfo) = &metadata.userinfo else {
+            return Ok(None);
         };
-        let discovered = in_time(INTRODUCTION, asked).await;
-        known.silent_since = discovered.is_err().then(|| clock.elapsed());
-        let metadata = discovered?;
-        // With keys of its own: no shared secret, and not unsigned (Core 1.0, 3.1.3.7: RS256 is what all have).
-        let is_of_key = |one: &CoreJwsSigningAlgorithm| !one.uses_shared_secret() && *one != CoreJwsSigningAlgorithm::None;
-        let algorithms = metadata.id_token_signing_alg_values_supported().iter().filter(|one| is_of_key(one)).cloned().collect();
-        let metadata = Arc::new(metadata.set_id_token_signing_alg_values_supported(algorithms));
-        known.said = Some((clock.elapsed(), metadata.clone()));
+        let request = HttpRequest::get(userinfo.as_str())
+            .header(ACCEPT, "application/json")
+            .header(AUTHORIZATION, format!("Bearer {token}"));
+        let request = request.body(Vec::new()).map_err(down)?;
+        let answer = self.line.ask(request).await.map_err(down)?;
+        if !answer.status().is_success() {
+            let status = answer.status();
+            return Err(down(format!("userinfo_endpoint answered {status}")));
+        }
+        let claims = if is_signed(answer.headers()) {
+            let token = String::from_utf8_lossy(answer.body());
+            id_token::signed(token.trim(), metadata).map_err(|wrong| self.disbelieved(&wrong))?
+        } else {
+            serde_json::from_slice(answer.body())
+                .map_err(|error| down(format!("userinfo_endpoint: {error}")))?
+        };
+        if !claims.is_object() {
+            return Err(down("the answer of userinfo_endpoint is no object"));
+        }
+        let told = Person::read(&claims).map_err(|wrong| self.disbelieved(&wrong))?;
+        if told.subject == person.subject {
+            return Ok(told.address);
+        }
+        let reason = "sub of userinfo_endpoint is not that of the ID token".into();
+        Err(self.disbelieved(&Wrong::Claim(reason)))
+    }
+
+    /// Returns the refusal of claims that are not believed. It names the issuer for the log.
+    fn disbelieved(&self, wrong: &Wrong) -> Refusal {
+        Refusal::Disbelieved(format!("{}: {wrong}", self.issuer))
+    }
+
+    /// Reads a JSON document of the provider.
+    async fn document(&self, name: &str, url: &str) -> Result<Value, Refusal> {
+        let request = HttpRequest::get(url).header(ACCEPT, "application/json");
+        let request = request.body(Vec::new()).map_err(down)?;
+        let failed = |what: String| down(format!("{}: {name}: {what}", self.issuer));
+        let answer = self.line.ask(request).await;
+        let answer = answer.map_err(|error| failed(error.to_string()))?;
+        if answer.status() != http::StatusCode::OK {
+            return Err(failed(format!("answered {}", answer.status())));
+        }
+        serde_json::from_slice(answer.body()).map_err(|error| failed(error.to_string()))
+    }
+
+    /// Reads the provider's metadata and keys.
+    async fn discovered(&self) -> Result<Metadata, Refusal> {
+        let base = self.issuer.trim_end_matches('/');
+        let at = format!("{base}/.well-known/openid-configuration");
+        let document = self.document("discovery", &at).await?;
+        let failed = |what: String| down(format!("{}: {what}", self.issuer));
+        let mut metadata = Metadata::read(&document, &self.issuer).map_err(failed)?;
+        let keys = self.document("jwks_uri", metadata.jwks.as_str()).await?;
+        metadata.keys = discovery::keys(&keys).map_err(failed)?;
         Ok(metadata)
     }
 
-    fn client(&self, metadata: &CoreProviderMetadata, redirect: &str) -> Result<Oidc, Refusal> {
-        let redirect = RedirectUrl::new(redirect.to_owned()).map_err(down)?;
-        let client = CoreClient::from_provider_metadata(metadata.clone(), self.client_id.clone(), self.client_secret.clone());
-        let methods = metadata.token_endpoint_auth_methods_supported();
-        let takes = |method| methods.is_none_or(|methods| methods.contains(&method));
-        let is_in_body = !takes(CoreClientAuthMethod::ClientSecretBasic) && takes(CoreClientAuthMethod::ClientSecretPost);
-        let auth = if is_in_body { AuthType::RequestBody } else { AuthType::BasicAuth };
-        Ok(client.set_redirect_uri(redirect).set_auth_type(auth))
+    /// Returns the provider's metadata; cached metadata is used up to this age.
+    async fn metadata(&self, clock: &Clock, oldest: Duration) -> Result<Arc<Metadata>, Refusal> {
+        let mut known = self.known.lock().await;
+        let is_within = |since: Duration, time| clock.elapsed().saturating_sub(since) < time;
+        if let Some((_, metadata)) = known
+            .said
+            .as_ref()
+            .filter(|(since, _)| is_within(*since, oldest))
+        {
+            return Ok(metadata.clone());
+        }
+        if known
+            .silent_since
+            .is_some_and(|since| is_within(since, PAUSE))
+        {
+            return Err(down(
+                "it did not answer a moment ago; it is asked again shortly",
+            ));
+        }
+        let discovered = in_time(INTRODUCTION, self.discovered()).await;
+        known.silent_since = discovered.is_err().then(|| clock.elapsed());
+        let metadata = Arc::new(discovered?);
+        known.said = Some((clock.elapsed(), metadata.clone()));
+        Ok(metadata)
     }
 }
 
 impl Line {
-    /// Whether nobody in between can read what is sent to an address, or it is one of the machine's own as the issuer is.
+    /// Whether a request to an address is protected: it uses https, or both the address and the
+    /// issuer are on this machine.
     fn carries(&self, url: &Url) -> bool {
         url.scheme() == "https" || (self.is_to_itself && url.scheme() == "http" && is_loopback(url))
     }
 
-    /// Asks the provider one thing: without a redirect, and for as much as is read.
-    async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, Unheard> {
+    /// Sends a request to the provider. It follows no redirect and limits the size of the answer.
+    async fn ask(&self, request: HttpRequest<Vec<u8>>) -> Result<HttpResponse<Vec<u8>>, Unheard> {
         let heard = |error: reqwest::Error| {
             let error = error.without_url();
-            Unheard(if error.is_timeout() { "timed out".to_owned() } else { innermost(&error).to_string() })
+            Unheard(if error.is_timeout() {
+                "timed out".to_owned()
+            } else {
+                innermost(&error).to_string()
+            })
         };
         let request = reqwest::Request::try_from(request).map_err(heard)?;
         if !self.carries(request.url()) {
-            return Err(Unheard("an endpoint of it is not https".into()));
+            return Err(Unheard("one of its endpoints is not https".into()));
         }
         let mut response = self.http.execute(request).await.map_err(heard)?;
         let mut body = Vec::new();
@@ -257,83 +435,52 @@ impl Line {
     }
 }
 
-/// What the state of a sign-in is made for: it keeps the answer of the provider to this browser.
+/// The requested scopes.
+const SCOPES: &str = "openid email";
+/// The purpose of a derived state, which binds the provider's answer to this browser.
 const STATE: &str = "state";
 
-/// Whether a state is that of a sign-in that is bound to a secret.
+/// Whether a state belongs to the sign-in that is bound to a secret.
 pub(super) fn is_state(sent: &str, secret: &str) -> bool {
     is_derived(sent, secret, STATE)
 }
 
-fn nonce(secret: &str) -> Nonce {
-    Nonce::new(derived(secret, "nonce"))
+fn nonce(secret: &str) -> String {
+    derived(secret, "nonce")
 }
 
-/// 43 characters, as many as there have to be (RFC 7636, 4.1).
+/// Returns a verifier of 43 characters, the required minimum (RFC 7636, 4.1).
 fn verifier(secret: &str) -> String {
     derived(secret, "verifier")
 }
 
-/// What an ID token says: of whom, and of their mail address, where it says something of that.
-struct Told {
-    subject: SubjectIdentifier,
-    address: Option<Address>,
+/// The tokens of an exchange.
+struct Tokens {
+    access: String,
+    id: String,
 }
 
-/// A mail address, and whether the provider vouches for it (Core 1.0, 5.1).
-struct Address {
-    text: String,
-    is_verified: bool,
+/// Whether an answer is a signed token (Core 1.0, 5.3.2).
+fn is_signed(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/jwt"))
 }
 
-impl Address {
-    /// What is told of one; nothing where it is not told whether it is verified.
-    fn told(email: Option<&EndUserEmail>, is_verified: Option<bool>) -> Option<Self> {
-        Some(Self { text: email?.as_str().to_owned(), is_verified: is_verified? })
-    }
-
-    /// The address, where the provider vouches for it.
-    fn vouched(self) -> Option<String> {
-        self.is_verified.then_some(self.text)
-    }
-}
-
-/// What an ID token says, where it can be believed (Core 1.0, 3.1.3.7), is for this client, and the access token beside it is its own
-/// (3.1.3.8).
-fn told(clock: &Clock, client: &Oidc, tokens: &CoreTokenResponse, nonce: &Nonce) -> Result<Told, ClaimsVerificationError> {
-    let wrong = |what: &str| ClaimsVerificationError::Other(what.to_owned());
-    let token = tokens.id_token().ok_or_else(|| wrong("there is none"))?;
-    let now = || chrono::DateTime::from_timestamp_millis(clock.now().as_millisecond()).unwrap_or_default();
-    let verifier = client.id_token_verifier().set_time_fn(now);
-    let claims = token.claims(&verifier, nonce)?;
-    if claims.authorized_party().is_some_and(|party| party != client.client_id()) {
-        return Err(wrong("it is for another client"));
-    }
-    if let Some(hash) = claims.access_token_hash() {
-        let key = token.signing_key(&verifier).map_err(ClaimsVerificationError::SignatureVerification)?;
-        let algorithm = token.signing_alg().map_err(ClaimsVerificationError::SignatureVerification)?;
-        let own = AccessTokenHash::from_token(tokens.access_token(), algorithm, key).map_err(|error| wrong(&error.to_string()))?;
-        if own != *hash {
-            return Err(wrong("it is of another access token"));
-        }
-    }
-    Ok(Told { subject: claims.subject().clone(), address: Address::told(claims.email(), claims.email_verified()) })
-}
-
-fn disbelieved(error: &ClaimsVerificationError) -> Refusal {
-    Refusal::Disbelieved(innermost(error).to_string())
-}
-
-/// What comes of something within a deadline.
-async fn in_time<T>(deadline: Duration, asked: impl Future<Output = Result<T, Refusal>>) -> Result<T, Refusal> {
-    tokio::time::timeout(deadline, asked).await.unwrap_or_else(|_| Err(down("timed out")))
+/// Awaits a request to the provider within a deadline.
+async fn in_time<T>(
+    deadline: Duration,
+    asked: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    tokio::time::timeout(deadline, asked)
+        .await
+        .unwrap_or_else(|_| Err(down("timed out")))
 }
 
 fn down(cause: impl std::fmt::Display) -> Refusal {
     Refusal::ProviderDown(cause.to_string())
 }
 
-/// Whether an address is one of the machine itself.
+/// Whether an address is on this machine.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -1,4 +1,4 @@
-//! Why somebody is not signed in: what the page says of it, and what the log does.
+//! Reasons why a person is not signed in, with their pages and log entries.
 
 use engine::error::{Error, Kind};
 use store::Error as StoreError;
@@ -7,43 +7,45 @@ use uuid::Uuid;
 use super::standing::Barred;
 use super::words::{Notice, Words};
 
-/// The longest word of a provider that the log repeats.
+/// Maximum length of a provider's error code in the log.
 const LONGEST_WORD: usize = 64;
 
-/// Why somebody is not signed in, or sees no page.
+/// A reason why a person is not signed in or gets no page.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// A form that is none of ours, or was given to another session.
+    /// The form does not come from this server, or belongs to another session.
     ForeignForm,
-    /// A ticket that was used, has ended or never was.
+    /// The ticket is used, expired or unknown.
     UsedLink,
-    /// A member who may not be signed in as they are, of this organization where that is known.
+    /// The set-up link is expired or unknown, or there is an organization already.
+    UsedSetupLink,
+    /// The member may not be signed in at the moment; with their organization, if known.
     Barred(Barred, Option<Uuid>),
-    /// The provider does not answer, or not as it should.
+    /// The provider does not answer, or its answer is invalid.
     ProviderDown(String),
-    /// The provider let nobody in, and said why in a word.
+    /// The provider refused the sign-in with this error code.
     ProviderRefused(String),
-    /// A sign-in at the provider that this browser has not begun.
+    /// This browser has not begun this sign-in at the provider.
     ProviderLost(&'static str),
-    /// What the provider says of somebody is not to be believed.
+    /// The provider's claims are not trustworthy.
     Disbelieved(String),
-    /// The provider does not vouch for a mail address.
+    /// The provider has not verified the mail address.
     Unverified,
-    /// Nobody is a member by that mail address.
+    /// No member has this mail address.
     NoMember,
     /// There is no such page.
     Missing,
-    /// Something of ours.
+    /// This server failed.
     Failed(Error),
 }
 
 impl Refusal {
-    /// The status of the page.
+    /// Returns the status of the page.
     pub(super) fn status(&self) -> u16 {
         match self {
             Self::UsedLink => 410,
             Self::ProviderDown(_) => 502,
-            Self::Missing => 404,
+            Self::Missing | Self::UsedSetupLink => 404,
             Self::Failed(error) => error.kind().status(),
             Self::ForeignForm
             | Self::Barred(..)
@@ -55,11 +57,12 @@ impl Refusal {
         }
     }
 
-    /// What the page says.
+    /// Returns the message of the page.
     pub(super) fn notice(&self, words: &Words) -> Notice {
         match self {
             Self::ForeignForm => words.foreign_form,
             Self::UsedLink => words.used_link,
+            Self::UsedSetupLink => words.used_setup_link,
             Self::Barred(Barred::Inactive, _) => words.inactive,
             Self::Barred(Barred::TwoFactor, _) => words.two_factor,
             Self::ProviderDown(_) | Self::Disbelieved(_) => words.provider_down,
@@ -72,38 +75,54 @@ impl Refusal {
         }
     }
 
-    /// Writes it down, once and without a secret.
+    /// Logs the refusal once and without secrets.
     pub(super) fn log(&self, request_id: Uuid) {
         let refused = |reason: &str, organization: Option<Uuid>| {
             let organization = organization.map(tracing::field::display);
             tracing::info!(%request_id, organization, reason, "not signed in");
         };
         match self {
-            Self::ForeignForm => refused("the form is none that this browser was given", None),
-            Self::UsedLink => refused("the ticket was used, has ended or never was", None),
+            Self::ForeignForm => refused("the form was not given to this browser", None),
+            Self::UsedLink => refused(
+                "the sign-in link was used, has expired or never existed",
+                None,
+            ),
+            Self::UsedSetupLink => refused(
+                "the set-up link has expired or never existed, or there is an organization",
+                None,
+            ),
             Self::Barred(barred, organization) => refused(barred.reason(), *organization),
-            Self::ProviderRefused(error) => refused(&format!("the provider refused: {}", word(error)), None),
+            Self::ProviderRefused(error) => {
+                refused(&format!("the provider refused: {}", word(error)), None);
+            }
             Self::ProviderLost(what) => refused(what, None),
-            Self::Disbelieved(cause) => tracing::warn!(%request_id, reason = "the ID token is not to be believed", cause, "not signed in"),
-            Self::Unverified => refused("the provider vouches for no mail address", None),
-            Self::NoMember => refused("nobody is a member by that mail address", None),
-            Self::ProviderDown(cause) => tracing::warn!(%request_id, cause, "the sign-in provider is not available"),
+            Self::Disbelieved(cause) => {
+                tracing::warn!(%request_id, reason = "the ID token is not valid", cause, "not signed in");
+            }
+            Self::Unverified => refused("the provider has not verified a mail address", None),
+            Self::NoMember => refused("no member has that mail address", None),
+            Self::ProviderDown(cause) => {
+                tracing::warn!(%request_id, cause, "the sign-in provider is not available");
+            }
             Self::Missing => {}
             Self::Failed(error) => {
                 let cause = error.cause().unwrap_or_default();
                 if error.kind() == Kind::Internal {
-                    tracing::error!(%request_id, cause, "failed");
+                    tracing::error!(%request_id, cause, "a sign-in request failed with an internal error");
                 } else {
-                    tracing::warn!(%request_id, cause, "not available");
+                    tracing::warn!(%request_id, cause, "a sign-in request failed because a service it needs is not available");
                 }
             }
         }
     }
 }
 
-/// A word of somebody else's as the log repeats it: nothing that could be taken for something else.
+/// Cleans an external error code for the log; only harmless characters remain.
 fn word(text: &str) -> String {
-    text.chars().filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.')).take(LONGEST_WORD).collect()
+    text.chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
+        .take(LONGEST_WORD)
+        .collect()
 }
 
 impl From<Error> for Refusal {

@@ -1,35 +1,41 @@
-//! Where a sign-in may lead back to: a path of this service and nothing that a browser, or a proxy in front, could read as
-//! something else (contract: People: signing in, `returnTo` and `return_to`).
+//! Return paths of sign-ins. A return path must be a path of this service. No browser or proxy may
+//! be able to read it as anything else (rules: members#signing-in, 2).
 
-/// Where a sign-in leads that nobody has said of where to: `returnTo` by default.
+/// The return path of a sign-in without one: the default of `returnTo`.
 pub const DEFAULT: &str = "/console";
 
-/// The longest path with its query, in bytes. The request of an app that somebody is asked to let in has to fit, with a `state` of
-/// 4,096 bytes in which the app keeps its own affairs; and it has to go into cookies, and through proxies in front.
+/// Maximum length of a path with its query, in bytes. The consent request of an app must fit, with
+/// a `state` of 4,096 bytes for the app's own data. The path must also fit into cookies and pass
+/// through proxies.
 pub(super) const LONGEST: usize = 8_000;
 
-/// What is wrong with a text as a path to come back to, if anything is.
+/// Returns the reason why a text is not a valid return path, if any.
 ///
-/// It is an absolute path and a query of RFC 3986 (3.3, 3.4), with no part of the path empty, made of dots, or hiding by
-/// `%2F`, `%5C` or a control character that it is several. The query is the page's own affair, whatever it encodes.
+/// A valid text is an absolute path and a query of RFC 3986 (3.3, 3.4). No segment of the path may
+/// be empty, consist of dots, or hide a separator as `%2F`, `%5C` or a control character. The query
+/// may encode anything.
 pub fn wrong(text: &str) -> Option<&'static str> {
     if text.len() > LONGEST {
-        return Some("is longer than 8000 bytes");
+        return Some("must have at most 8000 bytes");
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
-    let Some(path) = path.strip_prefix('/') else { return Some("is not a path of this service, which begins with a slash") };
+    let Some(path) = path.strip_prefix('/') else {
+        return Some("must be a path of this service that begins with a slash");
+    };
     if !is_written_as(path, b"/:@") || !is_written_as(query, b"/:@?") {
-        return Some("has characters that no path or query has");
+        return Some("must not contain characters that are not allowed in a path or query");
     }
-    // The last one may be empty: a path may end with a slash, and be nothing else.
+    // The last segment may be empty: a path may end with a slash, or be only a slash.
     let last = path.split('/').count() - 1;
     let is_hidden = path.split('/').enumerate().any(|(number, part)| {
         let plain = decoded(part);
         (plain.is_empty() && number != last)
             || matches!(plain.as_slice(), b"." | b"..")
-            || plain.iter().any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
+            || plain
+                .iter()
+                .any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
     });
-    is_hidden.then_some("has a part of a path that is empty, made of dots or several in one")
+    is_hidden.then_some("must not have a path segment that is empty, consists of dots or contains an encoded separator")
 }
 
 /// Whether a sign-in may lead back to a path.
@@ -38,26 +44,38 @@ pub fn may_return_to(path: &str) -> bool {
     wrong(path).is_none()
 }
 
-/// The text, where it is a path to come back to.
+/// Returns the text if it is a valid return path.
 pub fn right(text: &str) -> Option<&str> {
     wrong(text).is_none().then_some(text)
 }
 
-/// Whether a text is made of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3), whole percent-encodings and these.
+/// Whether a text consists of unreserved characters, sub-delimiters (RFC 3986, 2.2 and 2.3),
+/// complete percent-encodings and `others`.
 fn is_written_as(text: &str, others: &[u8]) -> bool {
     let bytes = text.as_bytes();
     bytes.iter().enumerate().all(|(place, byte)| match byte {
-        b'%' => bytes.get(place + 1..place + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
-        byte => byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(byte) || others.contains(byte),
+        b'%' => bytes
+            .get(place + 1..place + 3)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+        byte => {
+            byte.is_ascii_alphanumeric()
+                || b"-._~!$&'()*+,;=".contains(byte)
+                || others.contains(byte)
+        }
     })
 }
 
-/// The bytes that a percent-encoded text stands for.
+/// Decodes a percent-encoded text to bytes.
 fn decoded(text: &str) -> Vec<u8> {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: Option<&u8>| {
+        byte.and_then(|byte| char::from(*byte).to_digit(16))
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let (bytes, mut plain, mut place) = (text.as_bytes(), Vec::new(), 0);
     while let Some(byte) = bytes.get(place) {
-        let encoded = digit(bytes.get(place + 1)).zip(digit(bytes.get(place + 2))).filter(|_| *byte == b'%');
+        let encoded = digit(bytes.get(place + 1))
+            .zip(digit(bytes.get(place + 2)))
+            .filter(|_| *byte == b'%');
         plain.push(encoded.map_or(*byte, |(high, low)| high << 4 | low));
         place += if encoded.is_some() { 3 } else { 1 };
     }
@@ -72,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_this_service_are_right() {
+    fn paths_of_this_service_are_accepted() {
         for text in [
             "/",
             DEFAULT,
@@ -91,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_lead_elsewhere_is_wrong() {
+    fn paths_that_could_lead_elsewhere_are_refused() {
         for text in [
             "",
             "console",
@@ -149,10 +167,13 @@ mod tests {
         ] {
             assert!(wrong(text).is_some(), "{text:?}");
         }
-        assert!(wrong(&format!("/{}", "a".repeat(LONGEST))).is_some() && wrong(&format!("/{}", "a".repeat(LONGEST - 1))).is_none());
+        assert!(
+            wrong(&format!("/{}", "a".repeat(LONGEST))).is_some()
+                && wrong(&format!("/{}", "a".repeat(LONGEST - 1))).is_none()
+        );
     }
 
-    /// Texts of what matters to those who read addresses.
+    /// Texts of pieces that URL parsers treat specially.
     fn tricky() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "/",
@@ -195,9 +216,10 @@ mod tests {
     }
 
     proptest! {
-        /// A browser that is sent there, from whichever page of the service, stays on its host and asks for exactly that.
+        /// A browser that follows the path, from any page of the service, stays on its host and
+        /// requests exactly that path.
         #[test]
-        fn what_is_right_stays_here_and_is_asked_for_as_it_stands(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
+        fn an_accepted_path_stays_on_its_host_in_every_browser(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
             if let Some(path) = right(&text) {
                 for page in ["https://stay.example", "https://stay.example/sign-in?ticket=x", "http://127.0.0.1:8080/sign-in/"] {
                     let page = Url::parse(page).unwrap();

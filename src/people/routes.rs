@@ -1,4 +1,4 @@
-//! The addresses by which people come in and leave: all that is there is a page, and so is all that is not.
+//! The routes for signing in and out. Every answer below them is a page, even for an unknown path.
 
 use std::sync::Arc;
 
@@ -13,29 +13,32 @@ use engine::pipeline::Service;
 
 use super::cookie::Cookie;
 use super::form::{read_form, sent};
-use super::place::{FROM_PROVIDER, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
+use super::place::{FROM_PROVIDER, SETUP, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
 use super::provider::{Answer, Provider, is_state};
 use super::refusal::Refusal;
 use super::reply::{redirect, with_cookies};
 use super::session::{self, signed_in};
 use super::standing::LONGEST;
 use super::visit::Visit;
-use super::{members, pages, return_path, settings, tickets};
+use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 
-/// How long a sign-in may take at the provider, in seconds.
+/// Maximum duration of a sign-in at the provider, in seconds.
 const PROVIDER_LASTS: u64 = 600;
 
 type Server = State<Arc<Service>>;
 
-/// The routes of the chapter.
+/// The routes of this module.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // What is sent by another method is not there.
+    // Other methods get the page for unknown paths.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))
         .route(TO_PROVIDER, only(get(to_provider)))
         .route(FROM_PROVIDER, only(get(from_provider)))
         .route(SIGN_OUT, only(get(sign_out_page).post(sign_out)))
+        .route(SETUP, only(get(setup_page_of).post(set_up)))
+        .route("/setup/", any(lost))
+        .route("/setup/{*rest}", any(lost))
         .route("/sign-in/", any(lost))
         .route("/sign-in/{*rest}", any(lost))
         .route("/sign-out/", any(lost))
@@ -46,13 +49,51 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
 async fn sign_in_page(State(service): Server, request: HttpRequest) -> Response {
     let (visit, _) = Visit::of(service, request);
     let answer = match visit.asks("ticket") {
-        Some(ticket) => tickets::look(&visit.service, ticket).await.map(|admission| pages::ticket(&visit, ticket, &admission)),
+        Some(ticket) => tickets::look(&visit.service, ticket)
+            .await
+            .map(|admission| pages::ticket(&visit, ticket, &admission)),
         None => ways(&visit).await,
     };
     visit.answered("getSignInPage", answer)
 }
 
-/// How whoever comes without a ticket goes on.
+async fn setup_page_of(State(service): Server, request: HttpRequest) -> Response {
+    let (visit, _) = Visit::of(service, request);
+    let ticket = visit.asks("ticket").unwrap_or_default();
+    let answer = setup::check(&visit.service, ticket).await;
+    let page = answer.map(|()| setup_page::empty(&visit, ticket));
+    visit.answered("getSetupPage", page)
+}
+
+/// Sets up the first organization, and signs its first member in.
+async fn set_up(State(service): Server, request: HttpRequest) -> Response {
+    let (visit, body) = Visit::of(service, request);
+    let fields = read_form(&visit.headers, body).await.unwrap_or_default();
+    let answer = if visit.is_own_form(&fields) {
+        made(&visit, &fields).await
+    } else {
+        Err(Refusal::ForeignForm)
+    };
+    visit.answered("setUp", answer)
+}
+
+async fn made(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
+    let ticket = sent(fields, "ticket").unwrap_or_default();
+    setup::check(&visit.service, ticket).await?;
+    let typed = setup::Typed::of(fields);
+    let wrong = typed.wrong();
+    if !wrong.is_empty() {
+        return Ok(setup_page::again(visit, ticket, &typed, &wrong));
+    }
+    let (token, organization, member) =
+        setup::make(&visit.service, ticket, typed, visit.request_id).await?;
+    tracing::info!(
+        request_id = %visit.request_id, %organization, %member, "set up the first organization"
+    );
+    Ok(begun(visit, &token, return_path::DEFAULT))
+}
+
+/// Answers a visitor without a ticket.
 async fn ways(visit: &Visit) -> Result<Response, Refusal> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
@@ -60,34 +101,51 @@ async fn ways(visit: &Visit) -> Result<Response, Refusal> {
     if let Some(elsewhere) = settings::elsewhere(&visit.service, visit.return_to()) {
         return Ok(redirect(&elsewhere));
     }
-    Ok(pages::ways(visit, settings::provider(&visit.service).is_some()))
+    Ok(pages::ways(
+        visit,
+        settings::provider(&visit.service).is_some(),
+    ))
 }
 
-/// Uses a ticket up.
+/// Redeems a ticket.
 async fn sign_in(State(service): Server, request: HttpRequest) -> Response {
     let (visit, body) = Visit::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
-    let answer = if visit.is_own_form(&fields) { redeemed(&visit, &fields).await } else { Err(Refusal::ForeignForm) };
+    let answer = if visit.is_own_form(&fields) {
+        redeemed(&visit, &fields).await
+    } else {
+        Err(Refusal::ForeignForm)
+    };
     visit.answered("signIn", answer)
 }
 
 async fn redeemed(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
-    let ticket = sent(fields, "ticket").or_else(|| visit.asks("ticket")).ok_or(Refusal::UsedLink)?;
-    let (token, admission) =
-        tickets::redeem(&visit.service, ticket, session::shown(&visit.service, &visit.headers), visit.request_id).await?;
+    let ticket = sent(fields, "ticket")
+        .or_else(|| visit.asks("ticket"))
+        .ok_or(Refusal::UsedLink)?;
+    let (token, admission) = tickets::redeem(
+        &visit.service,
+        ticket,
+        session::shown(&visit.service, &visit.headers),
+        visit.request_id,
+    )
+    .await?;
     tracing::info!(
         request_id = %visit.request_id, organization = %admission.organization.id, member = %admission.member_id, by = "ticket", "signed in"
     );
     Ok(begun(visit, &token, &admission.return_to))
 }
 
-/// On to where somebody wanted to go, with their session.
+/// Redirects a person with a new session to the page that they wanted.
 fn begun(visit: &Visit, token: &str, return_to: &str) -> Response {
     let service = &visit.service;
     let seconds = LONGEST.as_secs().unsigned_abs();
-    // It was a path of this service when it was stored, or when it was put into the cookie: it is judged again all the same.
+    // The path was valid when it was stored or put into the cookie. It is checked again to be safe.
     let path = return_path::right(return_to).unwrap_or(return_path::DEFAULT);
-    let response = with_cookies(redirect(&address(service, path)), Cookie::Session.keep(service, token, seconds));
+    let response = with_cookies(
+        redirect(&address(service, path)),
+        Cookie::Session.keep(service, token, seconds),
+    );
     with_cookies(response, Cookie::Forms.forget(service))
 }
 
@@ -97,15 +155,20 @@ async fn to_provider(State(service): Server, request: HttpRequest) -> Response {
     visit.answered("signInWithProvider", answer)
 }
 
-/// Off to the provider, with what brings the browser back to where it wanted to go.
+/// Redirects to the provider. A cookie keeps the secret of the sign-in and the return path.
 async fn begun_elsewhere(visit: &Visit) -> Result<Response, Refusal> {
     let service = &visit.service;
     let provider = settings::provider(service).ok_or(Refusal::Missing)?;
     let secret = token("", &service.kit.ids);
-    let url = provider.begin(&service.clock, &callback(service), &secret).await?;
+    let url = provider
+        .begin(&service.clock, &callback(service), &secret)
+        .await?;
     let return_to = visit.return_to().unwrap_or(return_path::DEFAULT);
     let under_way = format!("{secret}.{}", URL_SAFE_NO_PAD.encode(return_to));
-    Ok(with_cookies(redirect(url.as_str()), Cookie::Provider.keep_parts(service, &under_way, PROVIDER_LASTS)))
+    Ok(with_cookies(
+        redirect(url.as_str()),
+        Cookie::Provider.keep_parts(service, &under_way, PROVIDER_LASTS),
+    ))
 }
 
 async fn from_provider(State(service): Server, request: HttpRequest) -> Response {
@@ -114,42 +177,73 @@ async fn from_provider(State(service): Server, request: HttpRequest) -> Response
         Some(provider) => returned(&visit, provider).await,
         None => Err(Refusal::Missing),
     };
-    // Whatever came of it, it is over.
-    with_cookies(visit.answered("returnFromProvider", answer), Cookie::Provider.forget_parts(&visit.service))
+    // The sign-in at the provider is over, whatever its result.
+    with_cookies(
+        visit.answered("returnFromProvider", answer),
+        Cookie::Provider.forget_parts(&visit.service),
+    )
 }
 
-/// What comes of a browser that the provider sends back (OpenID Connect Core 1.0, 3.1.2.5 to 3.1.3.7).
+/// Answers a browser that returns from the provider (OpenID Connect Core 1.0, 3.1.2.5 to 3.1.3.7).
 async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusal> {
     let service = &visit.service;
     let under_way = Cookie::Provider.read_parts(service, &visit.headers);
-    let under_way = under_way.ok_or(Refusal::ProviderLost("no sign-in at the provider is under way in this browser"))?;
+    let under_way = under_way.ok_or(Refusal::ProviderLost(
+        "no sign-in at the provider is in progress in this browser",
+    ))?;
     let (secret, return_to) = under_way.split_once('.').unwrap_or((&under_way, ""));
-    if !visit.asks("state").is_some_and(|sent| is_state(sent, secret)) {
-        return Err(Refusal::ProviderLost("the state is none of a sign-in in this browser"));
+    if !visit
+        .asks("state")
+        .is_some_and(|sent| is_state(sent, secret))
+    {
+        return Err(Refusal::ProviderLost(
+            "the state does not belong to a sign-in in this browser",
+        ));
     }
     if !provider.is_of(visit.asks("iss")) {
-        return Err(Refusal::ProviderLost("the answer is of another issuer"));
+        return Err(Refusal::ProviderLost("the answer is from another issuer"));
     }
     if let Some(error) = visit.asks("error") {
         return Err(Refusal::ProviderRefused(error.to_owned()));
     }
-    let code = visit.asks("code").ok_or(Refusal::ProviderLost("there is no code"))?;
-    let email = provider.finish(&service.clock, Answer { redirect: &callback(service), secret, code }).await?;
-    let return_to = URL_SAFE_NO_PAD.decode(return_to).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let code = visit
+        .asks("code")
+        .ok_or(Refusal::ProviderLost("the answer has no code"))?;
+    let email = provider
+        .finish(
+            &service.clock,
+            Answer {
+                redirect: &callback(service),
+                secret,
+                code,
+            },
+        )
+        .await?;
+    let return_to = URL_SAFE_NO_PAD
+        .decode(return_to)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .unwrap_or_default();
     let return_to = return_path::right(&return_to).unwrap_or(return_path::DEFAULT);
     let memberships = members::of_address(service, &email).await?;
     let [one] = memberships.as_slice() else {
         let tickets = members::offer(service, &memberships, return_to).await?;
         return Ok(pages::choose(visit, &memberships, tickets, return_to));
     };
-    let token = members::enter(service, one, session::shown(service, &visit.headers), visit.request_id).await?;
+    let token = members::enter(
+        service,
+        one,
+        session::shown(service, &visit.headers),
+        visit.request_id,
+    )
+    .await?;
     tracing::info!(
         request_id = %visit.request_id, organization = %one.organization.id, member = %one.member_id, by = "provider", "signed in"
     );
     Ok(begun(visit, &token, return_to))
 }
 
-/// Where the provider sends browsers back to.
+/// Returns the address at which the provider sends browsers back.
 fn callback(service: &Service) -> String {
     format!("{}{FROM_PROVIDER}", service.kit.public_url)
 }
@@ -157,7 +251,12 @@ fn callback(service: &Service) -> String {
 async fn sign_out_page(State(service): Server, request: HttpRequest) -> Response {
     let (visit, _) = Visit::of(service, request);
     let found = signed_in(&visit.service, &visit.headers, visit.request_id).await;
-    let answer = found.map(|found| found.map_or_else(|| pages::signed_out(&visit), |signed_in| pages::sign_out(&visit, &signed_in)));
+    let answer = found.map(|found| {
+        found.map_or_else(
+            || pages::signed_out(&visit),
+            |signed_in| pages::sign_out(&visit, &signed_in),
+        )
+    });
     visit.answered("getSignOutPage", answer.map_err(Refusal::from))
 }
 
@@ -168,7 +267,8 @@ async fn sign_out(State(service): Server, request: HttpRequest) -> Response {
     visit.answered("signOut", answer)
 }
 
-/// Ends the session of a browser whose form it is. Where there is none, there is nothing to end.
+/// Ends the session of a browser, if the form belongs to it. Without a session there is nothing to
+/// end.
 async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
     let service = &visit.service;
     if let Some(signed_in) = signed_in(service, &visit.headers, visit.request_id).await? {
@@ -180,10 +280,13 @@ async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Re
             request_id = %visit.request_id, organization = %signed_in.organization.id, member = %signed_in.member_id, "signed out"
         );
     }
-    Ok(with_cookies(redirect(&address(service, SIGN_OUT)), Cookie::Session.forget(service)))
+    Ok(with_cookies(
+        redirect(&address(service, SIGN_OUT)),
+        Cookie::Session.forget(service),
+    ))
 }
 
-/// Whatever else is asked for, in whatever way.
+/// Answers any other request with the page for unknown paths.
 async fn lost(State(service): Server, request: HttpRequest) -> Response {
     let (visit, _) = Visit::of(service, request);
     visit.answered("-", Err(Refusal::Missing))

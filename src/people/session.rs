@@ -1,4 +1,4 @@
-//! Sessions: who is signed in in a browser.
+//! Sessions: the member who is signed in in a browser.
 
 use std::collections::BTreeSet;
 
@@ -28,57 +28,59 @@ store::statements! {
         join organization o on o.id = s.organization_id where s.organization_id = ?1 and s.token_hash = ?2 and o.erased_at is null";
     /// A new session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
-    /// Ends the sessions of a member beyond so many, the oldest of them.
+    /// Deletes the oldest sessions of a member above a limit.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
         (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
-    /// Notes that a session is used.
+    /// Sets the last use of a session.
     NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2 and used_at < ?3";
-    /// Ends a session of a member who leaves.
+    /// Deletes the session of a member who signs out.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
-    /// Ends the session of a token.
+    /// Deletes the session of a token.
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
-    /// Those that have lasted as long as any may.
+    /// Sessions that have reached their maximum lifetime.
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some of these sessions of an organization.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
-    /// Those that nobody has used for as long.
+    /// Sessions that have been unused for too long.
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some of these sessions of an organization.
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
 }
 
-/// Sessions of a member at once; one more ends the oldest.
+/// Maximum number of sessions of a member; one more ends the oldest.
 const MOST: i64 = 100;
-/// What the token of a session begins with.
+/// The prefix of a session token.
 const PREFIX: &str = "vs_";
-/// Sessions removed in one transaction, so that a sweep holds up no one.
+/// Maximum number of sessions deleted in one transaction, so that a sweep never blocks other work
+/// for long.
 const SWEEP_BATCH: u32 = 500;
-/// What the token of a session's forms is made for.
+/// The purpose of the derived form token.
 const FORM: &str = "form";
 
-/// How many sessions may wait at once for it to be noted that they are used. What finds no place is noted with the next request.
+/// The slots for concurrent writes of a last use. A use that finds no free slot is recorded with a
+/// later request.
 static NOTING: Semaphore = Semaphore::const_new(16);
 
-/// Who is signed in, as they are now.
+/// The signed-in member, in their current state.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
     /// The session.
     pub session: Uuid,
-    /// The organization it is for.
+    /// The organization of the session.
     pub organization: Organization,
-    /// Whose it is.
+    /// The id of the member.
     pub member_id: Uuid,
-    /// What is known of them.
+    /// The current data of the member.
     pub member: Member,
-    /// The state the organization was in.
+    /// The revisions of the organization at that time.
     revisions: Revisions,
-    /// What its forms carry.
+    /// The token of the session's forms.
     form: String,
-    /// The secret in the cookie, which neither a page nor the log shows.
+    /// The secret in the cookie. Neither a page nor the log shows it.
     secret: Secret,
 }
 
-/// A text that is not shown.
+/// A text that is hidden in debug output.
 #[derive(Clone)]
 struct Secret(String);
 
@@ -89,59 +91,77 @@ impl std::fmt::Debug for Secret {
 }
 
 impl SignedIn {
-    /// The member as a caller of operations, who acts for themselves.
+    /// Returns the member as a caller of operations who acts for themselves.
     #[must_use]
     pub fn caller(&self) -> Identified {
-        Identified::member(self.member_id, &self.member, self.organization.clone(), self.revisions)
+        Identified::member(
+            self.member_id,
+            &self.member,
+            self.organization.clone(),
+            self.revisions,
+        )
     }
 
-    /// The token of the session's forms: every form of a page has it in a hidden field `form`.
+    /// Returns the token of the session's forms. Every form of a page has it in a hidden field
+    /// `form`.
     #[must_use]
     pub fn form_token(&self) -> String {
         self.form.clone()
     }
 
-    /// Whether a form that came with this token is one that the session was given.
+    /// Whether a form with this token belongs to the session.
     #[must_use]
     pub fn is_own_form(&self, sent: &str) -> bool {
         form::is_derived(sent, &self.secret.0, FORM)
     }
 
-    /// What the member is called: their address where they have no name.
+    /// Returns the member's name, or their mail address if they have no name.
     #[must_use]
     pub fn name(&self) -> &str {
         called(&self.member)
     }
 }
 
-/// What a member is called: their address where they have no name.
+/// Returns a member's name, or their mail address if they have no name.
 pub(super) fn called(member: &Member) -> &str {
-    if member.name.trim().is_empty() { &member.email } else { &member.name }
+    if member.name.trim().is_empty() {
+        &member.email
+    } else {
+        &member.name
+    }
 }
 
-/// What a session comes to when its cookie is shown.
+/// The state of a session, found by its cookie.
 enum Found {
-    /// Nobody has it, or has it any longer.
+    /// No session has this token.
     Nothing,
-    /// It is over by itself.
+    /// The session of this organization has expired.
     Over(Uuid),
-    /// Its member may not be signed in at the moment.
+    /// The member may not be signed in at the moment.
     Barred(Uuid, Barred),
-    /// It goes on; the moment is that of its last use as it is noted.
+    /// The session is valid. The time is its recorded last use.
     Going(Box<SignedIn>, Timestamp),
 }
 
-/// Who is signed in in the browser that a request comes from: as the member and their organization are now. Nobody, where the
-/// cookie is none of ours, the session is over, or the member is gone, not active or below the two-factor rule.
+/// Returns the member who is signed in in the browser of a request, in their current state. Returns
+/// `None` if the cookie is invalid, the session has expired, or the member is deleted, inactive or
+/// without a required second factor.
 ///
-/// That the session is used is noted beside the request, at most once a minute; why somebody is not signed in, in the log.
-pub async fn signed_in(service: &Service, headers: &HeaderMap, request_id: Uuid) -> Result<Option<SignedIn>> {
-    let Some(token) = shown(service, headers) else { return Ok(None) };
+/// The use of the session is recorded in the background, at most once a minute. The log says why a
+/// member is not signed in.
+pub async fn signed_in(
+    service: &Service,
+    headers: &HeaderMap,
+    request_id: Uuid,
+) -> Result<Option<SignedIn>> {
+    let Some(token) = shown(service, headers) else {
+        return Ok(None);
+    };
     let now = service.clock.now();
     match service.store.read(move |tx| find(tx, token, now)).await? {
         Found::Nothing => Ok(None),
         Found::Over(organization) => {
-            tracing::debug!(%request_id, %organization, reason = "the session is over", "not signed in");
+            tracing::debug!(%request_id, %organization, reason = "the session has ended", "not signed in");
             Ok(None)
         }
         Found::Barred(organization, barred) => {
@@ -157,23 +177,36 @@ pub async fn signed_in(service: &Service, headers: &HeaderMap, request_id: Uuid)
     }
 }
 
-/// The token of the session that a browser shows.
+/// Returns the session token of a browser.
 pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
-    Cookie::Session.read(service, headers).filter(|token| token.starts_with(PREFIX))
+    Cookie::Session
+        .read(service, headers)
+        .filter(|token| token.starts_with(PREFIX))
 }
 
 fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Found> {
-    let Some(organization) = owner(tx, &token)? else { return Ok(Found::Nothing) };
-    let Some(row) = tx.row(&BY_TOKEN, &values![organization, Value::Bytes(hash(&token))])? else { return Ok(Found::Nothing) };
+    let Some(organization) = owner(tx, &token)? else {
+        return Ok(Found::Nothing);
+    };
+    let Some(row) = tx.row(
+        &BY_TOKEN,
+        &values![organization, Value::Bytes(hash(&token))],
+    )?
+    else {
+        return Ok(Found::Nothing);
+    };
     of_row(&row, token, now)
 }
 
-/// Whose session a token may be of.
+/// Returns the organization that a session token may belong to.
 fn owner(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Uuid>> {
     if let Some(organization) = named(PREFIX, token) {
         return Ok(Some(organization));
     }
-    Ok(tx.row(&OWNER, &[Value::Bytes(hash(token))])?.map(|row| row.get(0)).transpose()?)
+    Ok(tx
+        .row(&OWNER, &[Value::Bytes(hash(token))])?
+        .map(|row| row.get(0))
+        .transpose()?)
 }
 
 fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
@@ -187,62 +220,130 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
         return Ok(Found::Barred(id, barred));
     }
     let form = form::derived(&token, FORM);
-    let revisions = Revisions { configuration: row.get(7)?, stream: row.get(8)? };
-    let signed_in = SignedIn { session: row.get(0)?, organization, member_id: row.get(3)?, member, revisions, form, secret: Secret(token) };
+    let revisions = Revisions {
+        configuration: row.get(7)?,
+        stream: row.get(8)?,
+    };
+    let signed_in = SignedIn {
+        session: row.get(0)?,
+        organization,
+        member_id: row.get(3)?,
+        member,
+        revisions,
+        form,
+        secret: Secret(token),
+    };
     Ok(Found::Going(Box::new(signed_in), used_at))
 }
 
-/// Notes that a session is used, which no request waits for.
+/// Records the use of a session in the background; no request waits for it.
 fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
-    let Ok(place) = NOTING.try_acquire() else { return };
-    let (store, organization, session) = (service.store.clone(), signed_in.organization.id, signed_in.session);
+    let Ok(place) = NOTING.try_acquire() else {
+        return;
+    };
+    let (store, organization, session) = (
+        service.store.clone(),
+        signed_in.organization.id,
+        signed_in.session,
+    );
     tokio::spawn(async move {
         let _place = place;
-        let note = move |tx: &mut Transaction<'_>| tx.execute(&NOTE_USE, &values![organization, session, now]);
-        if let Err(error) = store.write_for(Some(organization), store::WORK_LIMIT, note).await {
-            tracing::warn!(%organization, cause = %error, "that a session is used is noted later");
+        let note = move |tx: &mut Transaction<'_>| {
+            tx.execute(&NOTE_USE, &values![organization, session, now])
+        };
+        if let Err(error) = store
+            .write_for(Some(organization), store::WORK_LIMIT, note)
+            .await
+        {
+            tracing::warn!(%organization, cause = %error, "could not store when a session was last used; trying again at its next use");
         }
     });
 }
 
-/// By what somebody comes in.
+/// The way in which a member signs in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entrance {
-    /// What sort of way it is, as the audit log tells it.
+    /// The name of the way in the audit log.
     pub(super) by: &'static str,
-    /// The request by which they come.
+    /// The id of the request.
     pub(super) request_id: Uuid,
 }
 
-/// Begins a session of a member. Its token, which is shown to the browser alone.
-pub(super) fn begin(context: &mut Context<'_, '_>, of: (Uuid, &Member), entrance: Entrance) -> Result<String> {
+/// Begins a session of a member. Returns its token, which only the browser may learn.
+pub(super) fn begin(
+    context: &mut Context<'_, '_>,
+    of: (Uuid, &Member),
+    entrance: Entrance,
+) -> Result<String> {
     let ((member, known), token) = (of, token_of(PREFIX, context.organization.id, context.ids()));
     let (id, now) = (context.new_id(), context.now());
     context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute_along(&INSERT, values![id, member, Value::Bytes(hash(&token)), now])?;
+    context.execute_along(
+        &INSERT,
+        values![id, member, Value::Bytes(hash(&token)), now],
+    )?;
     let target = Target::new("member", Some(member), Some(called(known).to_owned()));
     let changes = vec![Change::to("by", entrance.by.into())];
-    let entry = Entry { actor: Actor::session(member), operation: "signIn", target, changes, request_id: entrance.request_id, at: now };
+    let entry = Entry {
+        actor: Actor::session(member),
+        operation: "signIn",
+        target,
+        changes,
+        request_id: entrance.request_id,
+        at: now,
+    };
     audit::write(context, entry)?;
     Ok(token)
 }
 
-/// Ends the session of somebody who leaves by a request.
+/// Ends the session of a member who signs out.
 pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: Uuid) -> Result<()> {
     let (leaving, now, kit) = (signed_in.clone(), service.clock.now(), service.kit.clone());
     let leave = move |tx: &mut Transaction<'_>| {
-        let (access, system) = (Access::platform(), System { tx, now, kit: &kit, rung: BTreeSet::new() });
-        let mut context = Context::for_writing(system, leaving.organization.id, &access, Touches::Stream)?;
+        let (access, system) = (
+            Access::platform(),
+            System {
+                tx,
+                now,
+                kit: &kit,
+                rung: BTreeSet::new(),
+            },
+        );
+        let mut context =
+            Context::for_writing(system, leaving.organization.id, &access, Touches::Stream)?;
         if context.execute(&LEAVE, values![leaving.session])? == 0 {
             return Ok(());
         }
-        let target = Target::new("member", Some(leaving.member_id), Some(leaving.name().to_owned()));
+        let target = Target::new(
+            "member",
+            Some(leaving.member_id),
+            Some(leaving.name().to_owned()),
+        );
         let actor = Actor::session(leaving.member_id);
-        audit::write(&mut context, Entry { actor, operation: "signOut", target, changes: Vec::new(), request_id, at: now })
+        audit::write(
+            &mut context,
+            Entry {
+                actor,
+                operation: "signOut",
+                target,
+                changes: Vec::new(),
+                request_id,
+                at: now,
+            },
+        )
     };
-    let left = service.store.write_for(Some(signed_in.organization.id), store::WORK_LIMIT, leave).await;
-    // It is gone with its organization.
-    left.or_else(|error: Error| if error.kind() == Kind::NotFound { Ok(()) } else { Err(error) })
+    let left = service
+        .store
+        .write_for(Some(signed_in.organization.id), store::WORK_LIMIT, leave)
+        .await;
+    // The session was deleted with its organization.
+    left.or_else(|error: Error| {
+        if error.kind() == Kind::NotFound {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// Ends the session of a token.
@@ -253,7 +354,7 @@ pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes sessions that are over; true when there may be more of them.
+/// Deletes expired sessions. Returns true if there may be more.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let old = sweeping::remove::<Uuid>(tx, &OLD, &REMOVE_OLD, before(LONGEST), SWEEP_BATCH)?;

@@ -1,4 +1,4 @@
-//! What flags say of how people come in.
+//! Settings of the sign-in, from flags.
 
 use engine::pipeline::Service;
 use url::Url;
@@ -6,16 +6,16 @@ use url::Url;
 use super::provider::Provider;
 use super::return_path;
 
-/// What flags say of how people come in; a part of the kit.
+/// The settings of the sign-in, from flags. The application state holds them.
 #[derive(Default)]
 pub struct SignIn {
-    /// Where people are sent who come without a ticket (`--sign-in-url`).
+    /// The sign-in page of the platform, for visitors without a ticket (`--sign-in-url`).
     pub elsewhere: Option<Url>,
-    /// Where they can sign in besides (`--oidc-issuer`).
+    /// An OpenID provider for sign-ins (`--oidc-issuer`).
     pub provider: Option<Provider>,
 }
 
-/// Where people are sent who come without a ticket, with where to come back to.
+/// Returns the platform's sign-in page for visitors without a ticket, with the return path.
 pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<String> {
     let mut url = service.kit.part::<SignIn>()?.elsewhere.clone()?;
     if let Some(return_to) = return_to.and_then(return_path::right) {
@@ -24,12 +24,7 @@ pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<St
     Some(url.into())
 }
 
-/// The same place as a content security policy names it.
-pub(super) fn elsewhere_source(service: &Service) -> Option<String> {
-    Some(service.kit.part::<SignIn>()?.elsewhere.as_ref()?.origin().ascii_serialization())
-}
-
-/// Where people can sign in besides.
+/// Returns the provider, if there is one.
 pub(super) fn provider(service: &Service) -> Option<&Provider> {
     service.kit.part::<SignIn>()?.provider.as_ref()
 }

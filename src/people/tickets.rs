@@ -1,4 +1,4 @@
-//! Tickets: links by which members sign in, each of them once (contract: People: signing in).
+//! Sign-in tickets: links by which members sign in once (rules: members#signing-in).
 
 use std::collections::BTreeSet;
 
@@ -29,35 +29,38 @@ use crate::platform::named_member;
 store::statements! {
     /// A new ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Ends the tickets of a member beyond so many that would end first.
+    /// Deletes the tickets of a member above a limit, those with the earliest expiry first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
     /// Whether an organization has a ticket, by the hash of its token.
     HAS = "select organization_id from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
-    /// Whose one is that does not say so.
+    /// The organization of a ticket whose token does not name it.
     OWNER = "select organization_id from sign_in_ticket where token_hash = ?1";
     /// A ticket by the hash of its token, with its member and their organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id where t.organization_id = ?1 and t.token_hash = ?2 and t.expires_at > ?3 and o.erased_at is null";
-    /// Uses a ticket up.
+    /// Deletes a redeemed ticket.
     BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
-    /// Those that have ended.
+    /// Expired tickets.
     ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2";
-    /// Removes some of an organization's.
+    /// Deletes some expired tickets of an organization.
     REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
 
-/// How long a ticket is good.
+/// Lifetime of a ticket.
 const GOOD_FOR: SignedDuration = SignedDuration::from_mins(5);
-/// Tickets of a member at once; one more ends the oldest.
+/// Lifetime of a ticket that a person passes on to another person.
+const PASSED_ON_FOR: SignedDuration = SignedDuration::from_hours(1);
+/// Maximum number of tickets of a member; one more ends the oldest.
 const MOST: i64 = 100;
-/// Tickets removed in one transaction, so that a sweep holds up no one.
+/// Maximum number of tickets deleted in one transaction, so that a sweep never blocks other work
+/// for long.
 const SWEEP_BATCH: u32 = 500;
-/// What the token of a ticket begins with.
+/// The prefix of a ticket's token.
 const PREFIX: &str = "st_";
 
-/// A link to make by which a member signs in.
+/// A request for a sign-in link of a member.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "returnTo": "/console" }))]
@@ -65,34 +68,43 @@ struct CreateSignInLink {
     /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member who signs in by the link. An unknown one is a 404, one who is not active a 409.
+    /// Id of the member who signs in by the link. An unknown one is a 404, one who is not active a
+    /// 409.
     member_id: Uuid,
-    /// Where the member's browser goes once they are signed in: a path of this service, with a query if need be, such as
-    /// `/console?tab=keys`. Null or left out: `/console`.
+    /// Path for the member's browser after the sign-in: one of this service, with a query if need
+    /// be, such as `/console?tab=keys`. Null or left out: `/console`.
     #[serde(default)]
     return_to: Option<String>,
 }
 
-/// A link by which a member signs in, and until when.
+/// A sign-in link of a member with its expiry.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "url": "https://stay.example.com/sign-in?ticket=st_kq3…", "expiresAt": "2026-11-21T09:35:00.000Z" }))]
 struct SignInLink {
-    /// Where the member's browser goes. Whoever has this address can sign in as the member, once.
+    /// Address for the member's browser. Anyone with this address can sign in as the member once.
     url: String,
-    /// When it ends.
+    /// Its expiry.
     expires_at: Moment,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("createSignInLink", Method::POST, "/organizations/{organizationId}/members/{memberId}/sign-in-links")
-            .summary("Make a link by which a member signs in: good once, for five minutes")
-            .creates()
-            .touches_stream()
-            .rules(|input: CreateSignInLink, _| Findings::sent(issue(&input)))
-            .audited(Audits::does(named_member).telling(&["returnTo", "expiresAt"]).withholding(&["url"]))
-            .run(create),
+        Operation::platform(
+            "createSignInLink",
+            Method::POST,
+            "/organizations/{organizationId}/members/{memberId}/sign-in-links",
+        )
+        .summary("Make a link by which a member signs in: good once, for five minutes")
+        .creates()
+        .touches_stream()
+        .rules(|input: CreateSignInLink, _| Findings::sent(issue(&input)))
+        .audited(
+            Audits::does(named_member)
+                .telling(&["returnTo", "expiresAt"])
+                .withholding(&["url"]),
+        )
+        .run(create),
     ]
 }
 
@@ -102,38 +114,79 @@ fn issue(input: &CreateSignInLink) -> Option<Issue> {
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<SignInLink> {
-    let member = context.member(input.member_id)?.ok_or_else(|| Error::not_found("Member"))?;
+    let member = context
+        .member(input.member_id)?
+        .ok_or_else(|| Error::not_found("Member"))?;
     if !member.is_active {
         return Err(Error::conflict("The member is not active."));
     }
     let return_to = input.return_to.as_deref().unwrap_or(return_path::DEFAULT);
     let (token, expires_at) = mint(context, input.member_id, return_to)?;
-    Ok(SignInLink { url: format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token)), expires_at: Moment(expires_at) })
+    Ok(SignInLink {
+        url: format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token)),
+        expires_at: Moment(expires_at),
+    })
 }
 
-/// Makes a ticket for a member. Its token, and when it ends.
-pub(super) fn mint(context: &mut Context<'_, '_>, member: Uuid, return_to: &str) -> Result<(String, Timestamp)> {
-    let (id, token) = (context.new_id(), token_of(PREFIX, context.organization.id, context.ids()));
-    let expires_at = context.now().checked_add(GOOD_FOR).unwrap_or(Timestamp::MAX);
+/// Creates a ticket for a member. Returns its token and its expiry.
+pub(super) fn mint(
+    context: &mut Context<'_, '_>,
+    member: Uuid,
+    return_to: &str,
+) -> Result<(String, Timestamp)> {
+    mint_for(context, member, return_to, GOOD_FOR)
+}
+
+/// Creates a link for a member that another person passes on to them. Returns its address and its
+/// expiry.
+pub(super) fn mint_to_pass_on(
+    context: &mut Context<'_, '_>,
+    member: Uuid,
+) -> Result<(String, Timestamp)> {
+    let (token, expires_at) = mint_for(context, member, return_path::DEFAULT, PASSED_ON_FOR)?;
+    let url = format!("{}{}", context.public_url(), with_ticket(SIGN_IN, &token));
+    Ok((url, expires_at))
+}
+
+fn mint_for(
+    context: &mut Context<'_, '_>,
+    member: Uuid,
+    return_to: &str,
+    good_for: SignedDuration,
+) -> Result<(String, Timestamp)> {
+    let (id, token) = (
+        context.new_id(),
+        token_of(PREFIX, context.organization.id, context.ids()),
+    );
+    let expires_at = context
+        .now()
+        .checked_add(good_for)
+        .unwrap_or(Timestamp::MAX);
     context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute_along(&INSERT, values![id, member, Value::Bytes(hash(&token)), expires_at, return_to])?;
+    context.execute_along(
+        &INSERT,
+        values![
+            id,
+            member,
+            Value::Bytes(hash(&token)),
+            expires_at,
+            return_to
+        ],
+    )?;
     Ok((token, expires_at))
 }
 
-/// Who a ticket signs in, and where it leads.
+/// The member that a ticket signs in, and the return path.
 #[derive(Debug)]
 pub(super) struct Admission {
-    /// Their organization.
     pub(super) organization: Organization,
-    /// Who.
     pub(super) member_id: Uuid,
-    /// What is known of them.
     pub(super) member: Member,
     /// A path of this service.
     pub(super) return_to: String,
 }
 
-/// What a ticket is good for now; looking at it uses nothing up.
+/// Returns the member and the return path of a valid ticket. The ticket stays usable.
 pub(super) async fn look(service: &Service, ticket: &str) -> Result<Admission, Refusal> {
     let (ticket, now) = (ticket.to_owned(), service.clock.now());
     service.store.read(move |tx| find(tx, &ticket, now)).await
@@ -144,17 +197,28 @@ fn find(tx: &mut Transaction<'_>, ticket: &str, now: Timestamp) -> Result<Admiss
         return Err(Refusal::UsedLink);
     }
     let organization = owner(tx, (PREFIX, ticket), &HAS, &OWNER)?.ok_or(Refusal::UsedLink)?;
-    let row = tx.row(&BY_TOKEN, &values![organization, Value::Bytes(hash(ticket)), now])?.ok_or(Refusal::UsedLink)?;
+    let row = tx
+        .row(
+            &BY_TOKEN,
+            &values![organization, Value::Bytes(hash(ticket)), now],
+        )?
+        .ok_or(Refusal::UsedLink)?;
     let (Json(member), id, Json::<Settings>(settings)) = (row.get(1)?, row.get(2)?, row.get(3)?);
     if let Some(barred) = standing::barred(&member, &settings) {
         return Err(Refusal::Barred(barred, Some(id)));
     }
     let organization = Organization { id, settings };
-    Ok(Admission { organization, member_id: row.get(0)?, member, return_to: row.get(4)? })
+    Ok(Admission {
+        organization,
+        member_id: row.get(0)?,
+        member,
+        return_to: row.get(4)?,
+    })
 }
 
-/// Uses a ticket up and begins a session, in the place of the one that the browser had; of two who try at once, for one of them.
-/// The token of the session, and what the ticket was good for.
+/// Redeems a ticket: deletes it, begins a session and ends the browser's previous session. Of two
+/// concurrent attempts only one succeeds. Returns the session's token, and the ticket's member and
+/// return path.
 pub(super) async fn redeem(
     service: &Service,
     ticket: &str,
@@ -164,8 +228,15 @@ pub(super) async fn redeem(
     let organization = look(service, ticket).await?.organization.id;
     let (ticket, now, kit) = (ticket.to_owned(), service.clock.now(), service.kit.clone());
     let burn = move |tx: &mut Transaction<'_>| {
-        let mut system = System { tx, now, kit: &kit, rung: BTreeSet::new() };
-        let locked = system.lock(organization, Touches::Stream)?.ok_or(Refusal::UsedLink)?;
+        let mut system = System {
+            tx,
+            now,
+            kit: &kit,
+            rung: BTreeSet::new(),
+        };
+        let locked = system
+            .lock(organization, Touches::Stream)?
+            .ok_or(Refusal::UsedLink)?;
         let admission = find(system.tx, &ticket, now)?;
         if let Some(replaced) = replaced {
             session::end(system.tx, &replaced)?;
@@ -173,14 +244,24 @@ pub(super) async fn redeem(
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
         context.execute_along(&BURN, values![Value::Bytes(hash(&ticket))])?;
-        let entrance = Entrance { by: "link", request_id };
-        let session = session::begin(&mut context, (admission.member_id, &admission.member), entrance)?;
+        let entrance = Entrance {
+            by: "link",
+            request_id,
+        };
+        let session = session::begin(
+            &mut context,
+            (admission.member_id, &admission.member),
+            entrance,
+        )?;
         Ok((session, admission))
     };
-    service.store.write_for(Some(organization), store::WORK_LIMIT, burn).await
+    service
+        .store
+        .write_for(Some(organization), store::WORK_LIMIT, burn)
+        .await
 }
 
-/// Removes tickets that have ended; true when there may be more of them.
+/// Deletes expired tickets. Returns true if there may be more.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

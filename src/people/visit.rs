@@ -1,4 +1,4 @@
-//! A visit to a page for members: what was asked for, in which language, and how it is answered.
+//! A visit to a page for members: its parameters, its language and its answer.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use super::reply;
 use super::return_path;
 use super::words::Words;
 
-/// How long a form may stay open of whoever is not signed in.
+/// Lifetime of a form of a visitor who is not signed in, in seconds.
 const FORMS_LAST: u64 = 3_600;
-/// How many characters the secret of such forms has.
+/// Length of the secret of such forms, in characters.
 const SECRET_LENGTH: usize = 43;
-/// By what a browser says whose page asks (Fetch Metadata).
+/// The header in which a browser names the origin of a request (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// What the token of such a form is made for.
+/// The purpose of the token of such a form.
 const FORM: &str = "form";
 
 /// A request for a page, without its body.
@@ -40,70 +40,109 @@ pub(super) struct Visit {
     query: Vec<(String, String)>,
 }
 
-/// The secret that the forms are bound to of whoever is not signed in.
+/// The secret of the forms of a visitor who is not signed in.
 pub(super) struct Forms {
     secret: String,
     cookie: Option<HeaderValue>,
 }
 
 impl Forms {
-    /// What such a form carries.
+    /// Returns the token of such a form.
     pub(super) fn token(&self) -> String {
         form::derived(&self.secret, FORM)
     }
 
-    /// A page with such forms, with the cookie that they are bound to.
+    /// Adds the cookie of such forms to a page.
     pub(super) fn on(self, response: Response) -> Response {
         reply::with_cookies(response, self.cookie)
     }
 }
 
 impl Visit {
-    /// What a request asks for, and its body.
+    /// Splits a request into a visit and its body.
     pub(super) fn of(service: Arc<Service>, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let (request_id, query) = (request_id(&parts), query(&parts));
-        let (language, words) = (language(&service, &parts.headers), words(&service, &parts.headers));
-        (Self { service, request_id, headers: parts.headers, language, words, query }, body)
+        let (language, words) = (
+            language(&service, &parts.headers),
+            words(&service, &parts.headers),
+        );
+        (
+            Self {
+                service,
+                request_id,
+                headers: parts.headers,
+                language,
+                words,
+                query,
+            },
+            body,
+        )
     }
 
-    /// The one value of a name in the query.
+    /// Returns the value of a name in the query, if it occurs once.
     pub(super) fn asks(&self, name: &str) -> Option<&str> {
         sent(&self.query, name)
     }
 
-    /// Where it is to lead back to, where that is a path of this service.
+    /// Returns the return path if it is a valid path of this service.
     pub(super) fn return_to(&self) -> Option<&str> {
         self.asks("return_to").and_then(return_path::right)
     }
 
-    /// What the forms of this browser are bound to: what it has already, so that a second page does not void the first.
+    /// Returns the secret of this browser's forms. An existing secret is kept, so that a second
+    /// page does not invalidate the first.
     pub(super) fn forms(&self) -> Forms {
-        let had = Cookie::Forms.read(&self.service, &self.headers).filter(|secret| is_secret(secret));
+        let had = Cookie::Forms
+            .read(&self.service, &self.headers)
+            .filter(|secret| is_secret(secret));
         let secret = had.unwrap_or_else(|| token("", &self.service.kit.ids));
         let cookie = Cookie::Forms.keep(&self.service, &secret, FORMS_LAST);
         Forms { secret, cookie }
     }
 
-    /// What the form of a ticket is bound to: in a browser a cookie; for whatever looks at a link otherwise, such as what makes a
-    /// preview of it, the ticket itself. Nothing is put there.
+    /// Returns the secret of a ticket's form. In a browser it is that of a cookie. For other
+    /// clients, such as link previews, it is the ticket itself, and no cookie is set.
     pub(super) fn forms_of(&self, ticket: &str) -> Forms {
-        let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| kinds.to_str().is_ok_and(|kinds| kinds.contains("text/html")));
-        if is_browser { self.forms() } else { Forms { secret: ticket.to_owned(), cookie: None } }
+        let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
+            kinds
+                .to_str()
+                .is_ok_and(|kinds| kinds.contains("text/html"))
+        });
+        if is_browser {
+            self.forms()
+        } else {
+            Forms {
+                secret: ticket.to_owned(),
+                cookie: None,
+            }
+        }
     }
 
-    /// Whether a form is one that this browser was given while nobody was signed in. A form can be another site's only in a browser,
-    /// and a browser says with every POST where it comes from: what does not is held to the ticket alone.
+    /// Whether this server gave a form to this browser before sign-in. Forgery needs a browser, and
+    /// browsers state the origin of every POST. A request without an origin may therefore prove
+    /// itself with the ticket alone.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
-        let Some(form) = sent(fields, "form") else { return false };
+        let Some(form) = sent(fields, "form") else {
+            return false;
+        };
         let is_of = |secret: &str| form::is_derived(form, secret, FORM);
-        let secret = Cookie::Forms.read(&self.service, &self.headers).filter(|secret| is_secret(secret));
-        let is_browser = [ORIGIN, SEC_FETCH_SITE].iter().any(|header| self.headers.contains_key(header));
-        secret.is_some_and(|secret| is_of(&secret)) || (!is_browser && sent(fields, "ticket").is_some_and(is_of))
+        let secret = Cookie::Forms
+            .read(&self.service, &self.headers)
+            .filter(|secret| is_secret(secret));
+        let is_browser = [ORIGIN, SEC_FETCH_SITE]
+            .iter()
+            .any(|header| self.headers.contains_key(header));
+        secret.is_some_and(|secret| is_of(&secret))
+            || (!is_browser && sent(fields, "ticket").is_some_and(is_of))
     }
 
-    /// The answer, or the page that says why there is none; noted under a name.
-    pub(super) fn answered(&self, operation: &'static str, answer: Result<Response, Refusal>) -> Response {
+    /// Returns the answer, or the page that explains the refusal, and records the operation's name.
+    pub(super) fn answered(
+        &self,
+        operation: &'static str,
+        answer: Result<Response, Refusal>,
+    ) -> Response {
         let mut response = answer.unwrap_or_else(|refusal| {
             refusal.log(self.request_id);
             pages::refusal(self, &refusal)
@@ -113,7 +152,10 @@ impl Visit {
     }
 }
 
-/// Whether a text can be a secret that we gave.
+/// Whether a text has the form of a secret from this server.
 fn is_secret(text: &str) -> bool {
-    text.len() == SECRET_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    text.len() == SECRET_LENGTH
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

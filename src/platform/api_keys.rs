@@ -1,8 +1,10 @@
-//! listTeamApiKeys, createTeamApiKey, rotateTeamApiKey, revokeTeamApiKey: the API keys of an organization, for whoever manages it.
+//! listTeamApiKeys, createTeamApiKey, rotateTeamApiKey, revokeTeamApiKey: the API keys of an
+//! organization, for members who manage it.
 //!
-//! What makes and ends keys is for people who are signed in, and only where `--console-keys` says so: the platform does it otherwise. A
-//! key acts in the whole organization, so it is made by somebody who answers for all of it, and holds nothing that they do not hold.
-//! Neither a key nor an app makes one: what it was allowed would not end with it.
+//! Only signed-in members can create and revoke keys, and only with `--console-keys`; otherwise the
+//! platform does it. A key acts in the whole organization. Its creator must therefore access the
+//! whole organization and hold every permission of the key. Keys and apps cannot create keys,
+//! because such a key would outlive its creator's access.
 
 use std::collections::HashMap;
 
@@ -27,18 +29,18 @@ use super::audited;
 use super::credentials::{ApiKeyView, Done, Expiry, end_key, make_key, replace_token};
 
 store::statements! {
-    /// How many API keys there are.
+    /// Number of API keys.
     COUNT = "select count(*) from api_key where organization_id = ?1";
-    /// A page of them, by creation.
+    /// A page of API keys, by creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// What some keys did last.
+    /// The last audit log entry of some keys.
     LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target' from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =
             (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)
         where k.organization_id = ?1 and k.id = any(?2)";
 }
 
-/// Whether members make and end API keys in the console (`--console-keys`).
+/// Whether members create and revoke API keys in the console (`--console-keys`).
 #[derive(Debug, Clone, Copy)]
 pub struct ConsoleKeys(pub bool);
 
@@ -46,12 +48,13 @@ pub struct ConsoleKeys(pub bool);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
 struct CreateTeamApiKey {
-    /// What the key is for, to tell it from others in the list.
+    /// Purpose of the key, to tell it from others in the list.
     name: Text200,
-    /// What the key may do, across the whole organization: at most what you may do yourself.
+    /// Permissions of the key, across the whole organization: at most your own.
     #[schemars(length(max = 11))]
     permissions: Vec<Permission>,
-    /// Moment at which the key stops working by itself. Null or left out: never; a moment that has passed is refused.
+    /// Time at which the key stops working by itself. Null or left out: never; a time that has
+    /// passed is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -69,13 +72,14 @@ struct OneTeamApiKey {
 struct RotateTeamApiKey {
     /// Id of the API key that gets another token; its subscriptions and limits go on.
     api_key_id: Uuid,
-    /// For how many seconds the token there is stays good beside the new one, at most 604800 (7 days). Null or left out: 86400, a day.
+    /// For how many seconds the current token stays valid beside the new one, at most 604800 (7
+    /// days). Null or left out: 86400, a day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,
 }
 
-/// An API key, and what is known of its use.
+/// An API key with its last use.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -91,13 +95,14 @@ struct TeamApiKey {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// When it was last used; of the last minute, only what one server knows.
+    /// Time of its last use; of the last minute, only what one server knows.
     last_used_at: Option<Moment>,
-    /// What it changed last, as the audit log has it. Null where that has nothing of it, and for a caller limited to some properties.
+    /// Its last change, from the audit log. Null where the log has none, and for a caller limited
+    /// to some properties.
     last_write: Option<LastWrite>,
 }
 
-/// What was changed last, and when.
+/// The last change and its time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LastWrite {
@@ -107,7 +112,14 @@ struct LastWrite {
 }
 
 pub(super) fn operations() -> Vec<Operation> {
-    let declare = |id, method, path| Operation::public(id, method, path, Needs::Permission(Permission::ManageOrganization));
+    let declare = |id, method, path| {
+        Operation::public(
+            id,
+            method,
+            path,
+            Needs::Permission(Permission::ManageOrganization),
+        )
+    };
     vec![
         declare("listTeamApiKeys", Method::GET, "/api-keys")
             .summary("List the organization's API keys, without their tokens")
@@ -138,50 +150,77 @@ pub(super) fn operations() -> Vec<Operation> {
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<TeamApiKey>> {
     let total = context.row(&COUNT, [])?.map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&PAGE, values![page.limit, page.offset])?;
-    let ids = rows.iter().map(|row| row.get(0)).collect::<store::Result<Vec<Uuid>>>()?;
-    // Of what others do, the audit log tells nobody who reaches a part of the organization only.
-    let written = if context.reach().is_limited() { Vec::new() } else { context.rows(&LAST_WRITES, values![ids])? };
+    let ids = rows
+        .iter()
+        .map(|row| row.get(0))
+        .collect::<store::Result<Vec<Uuid>>>()?;
+    // A limited caller sees only their own entries of the audit log, so not the last changes of
+    // keys.
+    let written = if context.reach().is_limited() {
+        Vec::new()
+    } else {
+        context.rows(&LAST_WRITES, values![ids])?
+    };
     let mut written = written
         .iter()
         .map(|row| {
             let Json(target) = row.get::<Json<Target>>(3)?;
-            Ok((row.get(0)?, LastWrite { occurred_at: Moment(row.get(1)?), operation: row.get(2)?, target: target.into() }))
+            Ok((
+                row.get(0)?,
+                LastWrite {
+                    occurred_at: Moment(row.get(1)?),
+                    operation: row.get(2)?,
+                    target: target.into(),
+                },
+            ))
         })
         .collect::<Result<HashMap<Uuid, LastWrite>>>()?;
     let item = |row: &Row| {
         let (id, Json(key)) = (row.get(0)?, row.get(1)?);
         let noted: Option<Timestamp> = row.get(3)?;
         let last_used_at = noted.max(context.last_use(id)).map(Moment);
-        Ok(TeamApiKey { id, key, created_at: Moment(row.get(2)?), last_used_at, last_write: written.remove(&id) })
+        Ok(TeamApiKey {
+            id,
+            key,
+            created_at: Moment(row.get(2)?),
+            last_used_at,
+            last_write: written.remove(&id),
+        })
     };
-    Ok(Listing { items: rows.iter().map(item).collect::<Result<_>>()?, total })
+    Ok(Listing {
+        items: rows.iter().map(item).collect::<Result<_>>()?,
+        total,
+    })
 }
 
-/// 403 for whoever may make and end no keys here.
+/// Returns 403 if the caller may not create and revoke keys.
 fn check(context: &Context<'_, '_>) -> Result<()> {
     let ConsoleKeys(is_on) = *context.part()?;
     if !is_on {
         return Err(Error::forbidden(Reason::rule(
             "keys_of_platform",
-            "API keys are made by the platform: the service runs without --console-keys.",
+            "Only the platform can manage API keys, because the service runs without --console-keys.",
         )));
     }
     if !context.access.answers_for_organization() {
         return Err(Error::forbidden(Reason::rule(
             "keys_of_members",
-            "API keys are made by members who are signed in and reach every property.",
+            "Only a signed-in member with access to every property can manage API keys.",
         )));
     }
     Ok(())
 }
 
-/// 403 where a key holds, or would hold, what the caller does not.
+/// Returns 403 if a key holds, or would hold, a permission that the caller does not hold.
 fn check_permissions(context: &Context<'_, '_>, permissions: &[Permission]) -> Result<()> {
     let own: Permissions = context.access.permissions;
     match permissions.iter().find(|permission| !own.has(**permission)) {
         None => Ok(()),
         Some(lacking) => {
-            let message = format!("The key would hold {}, and you do not: a key holds at most what you hold.", lacking.as_ref());
+            let message = format!(
+                "You do not have the permission {}; a key can have only permissions that you have.",
+                lacking.as_ref()
+            );
             Err(Error::forbidden(Reason::rule("key_holds_more", message)))
         }
     }
@@ -194,7 +233,9 @@ fn create(context: &mut Context<'_, '_>, input: CreateTeamApiKey) -> Result<ApiK
 }
 
 fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<ApiKey> {
-    context.api_key(id)?.ok_or_else(|| Error::not_found("API key"))
+    context
+        .api_key(id)?
+        .ok_or_else(|| Error::not_found("API key"))
 }
 
 fn rotate(context: &mut Context<'_, '_>, input: RotateTeamApiKey) -> Result<ApiKeyView> {

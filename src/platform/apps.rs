@@ -17,27 +17,29 @@ use serde_json::json;
 use uuid::Uuid;
 
 store::statements! {
-    /// Creates an OAuth app, or replaces one. An app that came by itself is the platform's from then on; a secret stays.
+    /// Creates or replaces an OAuth app. An app that registered itself, or that has a metadata
+    /// document, becomes the platform's. Its secret stays.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
         returning created_at, updated_at";
-    /// Gives an app another secret. The one before stays good until a moment; one that was replaced earlier is forgotten.
+    /// Replaces the secret of an app. The previous secret stays valid until a given time. A secret
+    /// that was replaced earlier becomes invalid.
     REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3, secret_hash = ?2
         where id = ?1 and document_url is null returning id";
 }
 
-/// A day: how long a secret that is replaced stays good (contract: People: OAuth 2.1).
+/// Time for which a replaced secret stays valid: a day (rules: oauth#clients).
 const SECRET_GRACE: Duration = Duration::from_secs(86_400);
 
-/// An OAuth app as it is stored, however it came.
+/// An OAuth app as it is stored, whatever its origin.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct OauthApp {
-    /// What it calls itself; may be empty.
+    /// Name of the app; may be empty.
     pub(crate) name: String,
-    /// Where people may be sent back to.
+    /// Addresses that people may be redirected to.
     pub(crate) redirect_uris: Vec<String>,
-    /// When its metadata document was fetched, of an app that is described by one.
+    /// Time at which its metadata document was fetched; null for an app without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fetched_at: Option<Moment>,
 }
@@ -46,12 +48,13 @@ pub(crate) struct OauthApp {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
 struct PutApp {
-    /// Id of the OAuth app, chosen by the caller. One that is known is replaced, another one is created.
+    /// Id of the OAuth app, chosen by the caller. A known id is replaced, another one is created.
     oauth_app_id: Uuid,
-    /// What the app is called where people are asked to connect it; may be empty.
+    /// Name of the app where people are asked to connect it; may be empty.
     name: Label,
-    /// Addresses that the app may be sent back to: absolute https URLs, http URLs of the own machine (`http://127.0.0.1/callback`, good with any
-    /// port), or addresses of a private-use scheme with a dot (`com.example.app:/callback`). Replaces the whole list.
+    /// Addresses that the app may be sent back to: absolute https URLs, http loopback URLs
+    /// (`http://127.0.0.1/callback`, with any port), or addresses of the app's own scheme
+    /// (`com.example.app:/callback`, `app://host.example/callback`). Replaces the whole list.
     #[schemars(length(max = 100))]
     redirect_uris: Vec<RedirectUri>,
 }
@@ -69,7 +72,7 @@ struct AppView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CreateClientSecret {
-    /// Id of the OAuth app that gets a secret, or another one. An unknown one is a 404.
+    /// Id of the OAuth app that gets a new secret. An unknown one is a 404.
     oauth_app_id: Uuid,
 }
 
@@ -93,15 +96,25 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A new secret of an app, told from other secrets by its beginning.
+/// Returns a new secret of an app; its prefix tells it from other secrets.
 pub(crate) fn new_secret(ids: &engine::ids::Ids) -> String {
     access::token("cs_", ids)
 }
 
 fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {
-    let redirect_uris = input.redirect_uris.iter().map(|uri| uri.0.clone()).collect();
-    let doc = store::Value::json(&OauthApp { name: input.name.0.clone(), redirect_uris, fetched_at: None })?;
-    let row = system.tx.row(&PUT_APP, &values![input.oauth_app_id, system.now, doc])?;
+    let redirect_uris = input
+        .redirect_uris
+        .iter()
+        .map(|uri| uri.0.clone())
+        .collect();
+    let doc = store::Value::json(&OauthApp {
+        name: input.name.0.clone(),
+        redirect_uris,
+        fetched_at: None,
+    })?;
+    let row = system
+        .tx
+        .row(&PUT_APP, &values![input.oauth_app_id, system.now, doc])?;
     let row = row.ok_or_else(|| Error::internal("an upsert returned nothing"))?;
     Ok(AppView {
         id: input.oauth_app_id,
@@ -112,11 +125,20 @@ fn put_app(system: &mut System<'_, '_>, input: PutApp) -> Result<AppView> {
     })
 }
 
-fn create_secret(system: &mut System<'_, '_>, input: CreateClientSecret) -> Result<ClientSecretView> {
+fn create_secret(
+    system: &mut System<'_, '_>,
+    input: CreateClientSecret,
+) -> Result<ClientSecretView> {
     let client_secret = new_secret(&system.kit.ids);
-    let until = system.now.checked_add(SECRET_GRACE).unwrap_or(Timestamp::MAX);
+    let until = system
+        .now
+        .checked_add(SECRET_GRACE)
+        .unwrap_or(Timestamp::MAX);
     let hash = store::Value::Bytes(access::hash(&client_secret));
-    match system.tx.row(&REPLACE_SECRET, &values![input.oauth_app_id, hash, until])? {
+    match system
+        .tx
+        .row(&REPLACE_SECRET, &values![input.oauth_app_id, hash, until])?
+    {
         Some(_) => Ok(ClientSecretView { client_secret }),
         None => Err(Error::not_found("OAuth app")),
     }

@@ -1,4 +1,4 @@
-//! listAuditLog: who did what to what, the newest first. The rows are written by the pipeline.
+//! listAuditLog: the entries of the audit log, newest first. The pipeline writes the rows.
 
 use engine::access::Permission;
 use engine::audit::{Actor, ActorKind, Change, Target};
@@ -15,20 +15,21 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 store::statements! {
-    /// Rows before an id, the newest first.
+    /// Rows before an id, newest first.
     LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log where organization_id = ?1 and id < ?2 order by id desc limit ?3";
-    /// The same of what was done to one thing.
+    /// Rows with one target.
     OF_TARGET = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// The same of what was done by one credential or member.
+    /// Rows with one credential or member as the actor.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// The same of both: more is done by one than to one.
+    /// Rows with one target and one actor. The index by target is used, because an actor has more
+    /// rows than a target.
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
 
-/// Rows of a page where no limit is given.
+/// Default page size.
 const PAGE: u32 = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,15 +42,15 @@ struct ListAuditLog {
     #[serde(default)]
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
-    /// Only what was done to this thing.
+    /// Only entries with this target.
     #[serde(default)]
     target_id: Option<Uuid>,
-    /// Only what this API key or member did.
+    /// Only entries of this key or member.
     #[serde(default)]
     actor_id: Option<Uuid>,
 }
 
-/// Something that was done.
+/// An audit log entry.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
@@ -57,35 +58,36 @@ struct AuditEntry {
     id: Uuid,
     occurred_at: Moment,
     actor: ActorView,
-    /// What was done: the name of the operation, or `signIn`, `signOut`, `allowApp`, `revokeToken`.
+    /// Name of the operation, or `signIn`, `signOut`, `allowApp`, `revokeToken`.
     operation: String,
     target: TargetView,
-    /// Which fields became what, by name; of something made, the fields that were sent. Long values are cut, and end in `…` and how
-    /// much there was.
+    /// Changed fields by name, with old and new value; for a new target, the sent fields. Long
+    /// values are cut and end in `…` and their full size.
     changes: Vec<Change>,
     /// The request's `X-Request-Id`.
     request_id: Uuid,
 }
 
-/// Who did it.
+/// The actor.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ActorView {
     kind: ActorKind,
     /// The API key, or the member; null for the platform.
     id: Option<Uuid>,
-    /// What it was called then: the key, or the member and the app that acted for them.
+    /// Its name at that time: the key, or the member and the app that acted for them.
     name: Option<String>,
 }
 
-/// What it was done to.
+/// The target.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct TargetView {
-    /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`, `webhook_subscription`, `reservation`, `api_key`, `member`.
+    /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`,
+    /// `webhook_subscription`, `reservation`, `api_key`, `member`.
     #[serde(rename = "type")]
     kind: String,
-    /// Null for what is no single thing, such as the order of all headings.
+    /// Null if it is no single thing, such as the order of all headings.
     id: Option<Uuid>,
-    /// What it was called then; null where it has no name.
+    /// Its name at that time; null where it has none.
     name: Option<String>,
 }
 
@@ -95,7 +97,7 @@ impl From<Target> for TargetView {
     }
 }
 
-/// What of a row stands in no column of its own.
+/// The part of a row that is stored as a document.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Doc {
@@ -107,13 +109,23 @@ struct Doc {
 }
 
 impl AuditEntry {
-    /// From the columns of [`LIST`].
+    /// Reads an entry from the columns of [`LIST`].
     fn from_row(row: &Row) -> Result<Self> {
-        let Json(Doc { actor_kind, operation, target, changes, request_id }) = row.get(4)?;
+        let Json(Doc {
+            actor_kind,
+            operation,
+            target,
+            changes,
+            request_id,
+        }) = row.get(4)?;
         Ok(Self {
             id: row.get(0)?,
             occurred_at: Moment(row.get(1)?),
-            actor: ActorView { kind: actor_kind, id: row.get(2)?, name: row.get(3)? },
+            actor: ActorView {
+                kind: actor_kind,
+                id: row.get(2)?,
+                name: row.get(3)?,
+            },
             operation,
             target: target.into(),
             changes,
@@ -135,20 +147,39 @@ fn example() -> Value {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listAuditLog", Method::GET, "/audit-log", Needs::Permission(Permission::ManageOrganization))
-            .summary("List who did what, the newest first")
-            .tool("records", "Read the audit log", "Who changed what and when, newest first.")
-            .may_lag()
-            .run(list),
+        Operation::public(
+            "listAuditLog",
+            Method::GET,
+            "/audit-log",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .summary("List who did what, the newest first")
+        .tool(
+            "records",
+            "Read the audit log",
+            "Who changed what and when, newest first.",
+        )
+        .may_lag()
+        .run(list),
     ]
 }
 
-/// An entry names whatever it concerns, so whoever reaches a part of the organization only sees what they have done themselves.
+/// Lists entries. An entry names the resources it concerns, so a limited caller sees only their own
+/// entries.
 fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditEntry>> {
-    let (before, limit) = (input.after.unwrap_or(Uuid::max()), input.limit.unwrap_or(PAGE));
-    let own = if context.reach().is_limited() { Some(Actor::of(context.access.credential)?.id()) } else { None };
+    let (before, limit) = (
+        input.after.unwrap_or(Uuid::max()),
+        input.limit.unwrap_or(PAGE),
+    );
+    let own = if context.reach().is_limited() {
+        Some(Actor::of(context.access.credential)?.id())
+    } else {
+        None
+    };
     let actor = match own {
-        Some(own) if input.actor_id.is_some_and(|asked| Some(asked) != own) => return Ok(Vec::new()),
+        Some(own) if input.actor_id.is_some_and(|asked| Some(asked) != own) => {
+            return Ok(Vec::new());
+        }
         Some(own) => own,
         None => input.actor_id,
     };
@@ -156,7 +187,9 @@ fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditE
         (None, None) => context.rows(&LIST, values![before, limit])?,
         (Some(target), None) => context.rows(&OF_TARGET, values![target, before, limit])?,
         (None, Some(actor)) => context.rows(&OF_ACTOR, values![actor, before, limit])?,
-        (Some(target), Some(actor)) => context.rows(&OF_BOTH, values![target, actor, before, limit])?,
+        (Some(target), Some(actor)) => {
+            context.rows(&OF_BOTH, values![target, actor, before, limit])?
+        }
     };
     rows.iter().map(AuditEntry::from_row).collect()
 }

@@ -1,41 +1,129 @@
-//! What the audit log tells of organizations, their keys and their members.
+//! The fields of organizations, keys, members and records that the audit log records.
 
 use engine::access::ApiKey;
 use engine::audit::{Target, Thing, id};
 use engine::context::Context;
 use engine::error::Result;
+use engine::moment::Moment;
+use engine::operation::Object;
 use engine::values;
 use serde_json::{Value, json};
 use store::Json;
+use uuid::Uuid;
+
+use crate::records::{Kind, stored};
 
 store::statements! {
-    /// An API key, and the hash of its token.
+    /// An API key and the hash of its token.
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
 }
 
-/// An API key.
+/// Reads an API key.
 pub(super) fn api_key(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(id) = id(input, "apiKeyId") else { return Ok(None) };
-    let Some(row) = context.row(&KEY, values![id])? else { return Ok(None) };
+    let Some(id) = id(input, "apiKeyId") else {
+        return Ok(None);
+    };
+    let Some(row) = context.row(&KEY, values![id])? else {
+        return Ok(None);
+    };
     let (Json(key), hash): (Json<ApiKey>, Vec<u8>) = (row.get(0)?, row.get(1)?);
-    Thing::new("api_key", Some(id), Some(key.name.clone())).showing(&key)?.withholding(&json!({ "token": hash })).map(Some)
+    Thing::new("api_key", Some(id), Some(key.name.clone()))
+        .showing(&key)?
+        .withholding(&json!({ "token": hash }))
+        .map(Some)
 }
 
-/// A member.
-pub(super) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(id) = id(input, "memberId") else { return Ok(None) };
-    let Some(member) = context.member(id)? else { return Ok(None) };
-    Thing::new("member", Some(id), Some(member.name.clone())).showing(&member).map(Some)
+/// Reads a member.
+pub(crate) fn member(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let Some(id) = id(input, "memberId") else {
+        return Ok(None);
+    };
+    let Some(member) = context.member(id)? else {
+        return Ok(None);
+    };
+    Thing::new("member", Some(id), Some(member.name.clone()))
+        .showing(&member)
+        .map(Some)
 }
 
-/// What a member that an input names is called.
+/// Returns the member that an input names, as the target of an entry.
 pub(crate) fn named_member(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let found = member(context, input)?.map(|thing| thing.target);
     Ok(found.unwrap_or_else(|| Target::new("member", id(input, "memberId"), None)))
 }
 
-/// The organization itself.
+/// Reads the organization itself.
 pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<Thing>> {
     let organization = context.organization.clone();
-    Thing::new("organization", Some(organization.id), Some(organization.settings.name.clone())).showing(&organization.settings).map(Some)
+    Thing::new(
+        "organization",
+        Some(organization.id),
+        Some(organization.settings.name.clone()),
+    )
+    .showing(&organization.settings)
+    .map(Some)
+}
+
+/// Reads the records that an input names. A single record is read with its fields. Of several, the
+/// entry records which were changed.
+pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let mut named: Vec<(Kind, Uuid)> = input["records"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|record| {
+            let kind = record["kind"].as_str()?.parse().ok()?;
+            Some((kind, id(record, "id")?))
+        })
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    if let [(kind, id)] = named[..] {
+        return record(context, kind, id);
+    }
+    let mut changed = Object::new();
+    for of_kind in named.chunk_by(|(one, _), (other, _)| one == other) {
+        let kind = of_kind[0].0;
+        let ids = of_kind.iter().map(|(_, id)| *id).collect();
+        for row in stored::find_rows(context, kind, ids)? {
+            let (id, updated_at): (Uuid, Moment) = (row.get(0)?, Moment(row.get(4)?));
+            changed.insert(format!("{} {id}", kind.as_ref()), json!(updated_at));
+        }
+    }
+    Thing::new("record", None, None).showing(&changed).map(Some)
+}
+
+/// Reads the record that an input names by kind and id.
+pub(super) fn one_record(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    let kind = input["kind"].as_str().and_then(|kind| kind.parse().ok());
+    match (kind, id(input, "id")) {
+        (Some(kind), Some(id)) => record(context, kind, id),
+        _ => Ok(None),
+    }
+}
+
+fn record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Thing>> {
+    let rows = stored::find_rows(context, kind, vec![id])?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let Json(data): Json<Object> = row.get(2)?;
+    let name = data.get("name").or_else(|| data.get("title"));
+    let name = name.and_then(Value::as_str).map(str::to_owned);
+    let (withheld, shown): (Object, Object) = data
+        .into_iter()
+        .partition(|(field, _)| is_withheld(kind, field));
+    Thing::new(kind.as_ref(), Some(id), name)
+        .showing(&shown)?
+        .withholding(&withheld)
+        .map(Some)
+}
+
+/// Whether the audit log records only the name of a field: a secret, or data of a guest.
+fn is_withheld(kind: Kind, field: &str) -> bool {
+    match kind {
+        Kind::Reservation => field == "guest",
+        Kind::LockCode => field != "name",
+        _ => kind.withheld().iter().any(|withheld| withheld == field),
+    }
 }

@@ -1,44 +1,66 @@
-//! What a batch of records comes to: read by sets, applied in memory, written by sets.
+//! A batch of records: read by sets, applied in memory, written by sets.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engine::access;
 use engine::context::Context;
-use engine::error::{Error, Issue, PathSegment, Result};
-use engine::json;
+use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::Object;
 use engine::values;
-use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use serde::Deserialize;
 use serde_json::Value;
 use store::Row;
 use strum::VariantArray;
 use uuid::Uuid;
 
+use super::sync::{OnInvalid, Rejected, Warning};
+use super::versions::{Version, Versions};
 use crate::events::{self, Change, Happening, Timer};
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
-use crate::records::{Kind, Linking, OnGone, OnRelinked, Property, facets};
+use crate::records::{
+    Kind, Linking, Oddity, OnChanged, OnGone, OnRelinked, Origin, Property, Reservation,
+    claimable_host, facets, follow_domains, oddity, settle_language,
+};
 
 store::statements! {
     /// The stay token of a new reservation.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
 }
 
-/// A record as the platform sends it.
+/// The key of a refusal to change a record of the platform.
+const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
+/// The number of changed records of a kind whose times of change differ.
+const SINGLE: u32 = 100;
+/// The number of further records that share a millisecond. It is below the size of a page.
+const TOGETHER: u32 = 10;
+
+/// A record as it is sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct SyncRecord {
-    pub(super) kind: Kind,
-    pub(super) id: Uuid,
+pub(crate) struct SyncRecord {
+    pub(crate) kind: Kind,
+    pub(crate) id: Uuid,
     #[serde(default)]
-    pub(super) data: Option<Object>,
+    pub(crate) data: Option<Object>,
     #[serde(default)]
-    pub(super) is_deleted: Option<bool>,
+    pub(crate) is_deleted: Option<bool>,
+    /// The sender's version of the record.
+    #[serde(default)]
+    pub(crate) version: Option<Version>,
 }
 
-/// The records that a record's data names, each with the field that does.
+impl SyncRecord {
+    /// Returns the data that is written; `None` for a deletion.
+    pub(super) fn written(&self) -> Option<&Object> {
+        self.data.as_ref().filter(|_| self.is_deleted != Some(true))
+    }
+}
+
+/// Returns the records that a record's data names, each with the naming field.
 fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, Kind, Uuid)> {
     kind.references().iter().flat_map(move |reference| {
         let named = match data.get(&reference.field) {
@@ -46,93 +68,168 @@ fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, 
             Some(value) => vec![value],
             None => Vec::new(),
         };
-        named
-            .into_iter()
-            .filter_map(|value| value.as_str().and_then(|text| text.parse().ok()).map(|id| (reference.field.as_str(), reference.to, id)))
+        named.into_iter().filter_map(|value| {
+            value
+                .as_str()
+                .and_then(|text| text.parse().ok())
+                .map(|id| (reference.field.as_str(), reference.to, id))
+        })
     })
 }
 
-/// The same as a set.
+/// Returns the set of records that a record's data names.
 fn named(kind: Kind, data: &Object) -> BTreeSet<(Kind, Uuid)> {
-    references(kind, data).map(|(_, to, target)| (to, target)).collect()
+    references(kind, data)
+        .map(|(_, to, target)| (to, target))
+        .collect()
 }
 
-/// A record's data, and what hangs on it.
+/// The data of a record and the columns derived from it.
 #[derive(Debug, Clone)]
 struct RecordState {
     data: Object,
+    origin: Origin,
     property_id: Option<Uuid>,
     created_at: Moment,
     updated_at: Moment,
 }
 
 impl RecordState {
-    fn new(kind: Kind, id: Uuid, data: Object, created_at: Moment, updated_at: Moment) -> Self {
-        let property_id = if kind == Kind::Property { Some(id) } else { named_property(&data) };
-        Self { data, property_id, created_at, updated_at }
+    fn new(
+        (kind, id): (Kind, Uuid),
+        data: Object,
+        origin: Origin,
+        created_at: Moment,
+        updated_at: Moment,
+    ) -> Self {
+        let property_id = if kind == Kind::Property {
+            Some(id)
+        } else {
+            named_property(&data)
+        };
+        Self {
+            data,
+            origin,
+            property_id,
+            created_at,
+            updated_at,
+        }
     }
 }
 
-/// A record of a batch: what there was, and what there is to be.
+/// A record of a batch, before and after the batch.
 #[derive(Debug, Default)]
 struct Slot {
-    /// Since when it is in the database, and what it names there.
+    /// The time of creation and the named records in the database; `None` for a new record.
     stored: Option<(Moment, BTreeSet<(Kind, Uuid)>)>,
-    /// As it stands now, while the batch is applied.
+    /// The current state while the batch is applied; `None` if there is no such record.
     now: Option<RecordState>,
-    /// Whether that is to be written.
+    /// Whether the current state must be written.
     is_changed: bool,
-    /// Whether it has been removed on the way: what is there now, if anything, is another.
+    /// Whether the batch deletes the record and writes it again later. If the later record is left
+    /// out, the record is deleted in the end.
+    is_awaited: bool,
+    /// Whether the batch has deleted the record.
     was_removed: bool,
 }
 
-/// What a batch makes of the records it is about. Everything is read first, by sets; then the records are applied in memory, in
-/// order; then what that comes to is written, by sets.
+/// The effect of a batch on its records. First all records are read, by sets. Then the changes are
+/// applied in memory, in order. Finally the result is written, by sets.
 #[derive(Default)]
 pub(super) struct Batch {
+    /// Who writes.
+    writer: Origin,
+    /// The refusal to change a record of the platform. If there is one, nothing may be written.
+    pub(super) conflict: Option<Error>,
     slots: HashMap<(Kind, Uuid), Slot>,
-    /// What names, or has named, a record that the batch deletes.
+    /// Records that name, or have named, a record that the batch deletes.
     naming: HashMap<(Kind, Uuid), BTreeSet<(Kind, Uuid)>>,
     /// Steps and manuals that name a record that the batch deletes.
     configured: HashMap<(Kind, Uuid), Vec<(String, Uuid)>>,
     zones: HashMap<Uuid, Option<Property>>,
-    /// What is wrong with what was sent: where there is anything, nothing is to be written.
+    /// The treatment of a record with an issue.
+    on_invalid: OnInvalid,
+    /// The issues of the request. If there is any, nothing may be written.
     pub(super) issues: Vec<Issue>,
+    /// The records that are left out because of their issues.
+    pub(super) rejected: Vec<Rejected>,
+    /// The ids of these records, as long as no valid record with the same id follows.
+    refused: HashSet<(Kind, Uuid)>,
+    /// Number of records that are left out because a newer version is known.
+    pub(super) stale: usize,
+    versions: Versions,
+    /// The time of this change of records.
+    begun: Timestamp,
+    /// Number of changed records of each kind.
+    changes: HashMap<Kind, u32>,
     /// The events that fire.
     pub(super) happenings: Vec<Happening>,
+    /// Warnings about accepted values that may be unintended.
+    pub(super) warnings: Vec<Warning>,
     timers: HashMap<Uuid, Timer>,
+    /// Hosts of custom URLs that the batch writes, each with the place of its record.
+    hosts: HashMap<String, usize>,
+    /// Reviews that arrived before, at any time.
+    arrived: HashSet<Uuid>,
+    /// Reviews that arrive with the batch.
+    arriving: HashSet<Uuid>,
 }
 
 impl Batch {
-    /// Reads, a query a kind, every record that the batch writes or names, and those that name one that it deletes.
-    pub(super) fn load(context: &mut Context<'_, '_>, sent: &[SyncRecord]) -> Result<Self> {
-        let mut batch = Self::default();
+    /// Reads every record that the batch writes or names, and the records that name a deleted one.
+    /// It takes one query per kind.
+    pub(super) fn load(
+        context: &mut Context<'_, '_>,
+        sent: &[SyncRecord],
+        writer: Origin,
+        on_invalid: OnInvalid,
+    ) -> Result<Self> {
+        let versioned = sent.iter().filter(|record| record.version.is_some());
+        let mut batch = Self {
+            writer,
+            on_invalid,
+            begun: stored::begin_change(context)?,
+            versions: Versions::load(context, versioned.map(|record| (record.kind, record.id)))?,
+            ..Self::default()
+        };
         let mut wanted: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
         let mut doomed: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
         for record in sent {
             wanted.entry(record.kind).or_default().insert(record.id);
-            match &record.data {
-                Some(data) if record.is_deleted != Some(true) => {
+            match record.written() {
+                Some(data) => {
                     for (_, kind, id) in references(record.kind, data) {
                         wanted.entry(kind).or_default().insert(id);
                     }
                 }
-                _ => drop(doomed.entry(record.kind).or_default().insert(record.id)),
+                None => drop(doomed.entry(record.kind).or_default().insert(record.id)),
             }
         }
         for (kind, ids) in doomed {
             for id in &ids {
                 batch.naming.insert((kind, *id), BTreeSet::new());
             }
-            for (from_kind, from, id) in stored::linked_from_among(context, kind, ids.into_iter().collect())? {
+            for (from_kind, from, id) in
+                stored::linked_from_among(context, kind, ids.into_iter().collect())?
+            {
                 if let Ok(from_kind) = from_kind.parse::<Kind>() {
                     wanted.entry(from_kind).or_default().insert(from);
-                    batch.naming.entry((kind, id)).or_default().insert((from_kind, from));
+                    batch
+                        .naming
+                        .entry((kind, id))
+                        .or_default()
+                        .insert((from_kind, from));
                 } else {
-                    batch.configured.entry((kind, id)).or_default().push((from_kind, from));
+                    batch
+                        .configured
+                        .entry((kind, id))
+                        .or_default()
+                        .push((from_kind, from));
                 }
             }
         }
+        let reviews = wanted.get(&Kind::Review).into_iter().flatten().copied();
+        batch.arrived = events::arrived_reviews(context, reviews.collect())?;
         for (kind, ids) in wanted {
             for row in stored::find_rows(context, kind, ids.into_iter().collect())? {
                 batch.hold(kind, &row)?;
@@ -143,13 +240,26 @@ impl Batch {
 
     fn hold(&mut self, kind: Kind, row: &Row) -> Result<()> {
         let (id, text): (Uuid, store::JsonText) = (row.get(0)?, row.get(2)?);
-        let Value::Object(data) = json::read_kept(&text.0).map_err(Error::internal)? else {
-            return Err(Error::internal("a record is no object"));
+        let Value::Object(data) = serde_json::from_str(&text.0).map_err(Error::internal)? else {
+            return Err(Error::internal("a stored record is not a JSON object"));
         };
         let created_at = Moment(row.get(3)?);
         let stored = Some((created_at, named(kind, &data)));
-        let now = Some(RecordState { data, property_id: row.get(1)?, created_at, updated_at: Moment(row.get(4)?) });
-        self.slots.insert((kind, id), Slot { stored, now, ..Slot::default() });
+        let now = Some(RecordState {
+            data,
+            origin: Origin::from_row(row)?,
+            property_id: row.get(1)?,
+            created_at,
+            updated_at: Moment(row.get(4)?),
+        });
+        self.slots.insert(
+            (kind, id),
+            Slot {
+                stored,
+                now,
+                ..Slot::default()
+            },
+        );
         Ok(())
     }
 
@@ -157,47 +267,115 @@ impl Batch {
         self.slots.get(&(kind, id))?.now.as_ref()
     }
 
-    /// Inserts a record or replaces it, or notes what is wrong with it.
-    pub(super) fn put(
+    /// Applies a record of the batch. `is_rewritten` tells of a deletion that the batch writes the
+    /// record again later.
+    pub(super) fn apply(
         &mut self,
-        context: &Context<'_, '_>,
+        context: &mut Context<'_, '_>,
         index: usize,
-        kind: Kind,
-        id: Uuid,
-        mut data: Object,
+        record: SyncRecord,
+        is_rewritten: bool,
         fires: bool,
     ) -> Result<()> {
-        // What the kind defines is read by rules, and is what they read.
-        for (_, value) in data.iter_mut().filter(|(field, _)| kind.defines(field)) {
-            if let Some(rounded) = json::rounded(value) {
-                *value = rounded;
-            }
-        }
-        let path =
-            |field: Option<&str>| ["records".into(), index.into(), "data".into()].into_iter().chain(field.map(PathSegment::from)).collect();
-        for (field, to, target) in references(kind, &data) {
-            if self.standing(to, target).is_none() {
-                self.issues.push(Issue::at(path(Some(field)), format!("names an unknown {}", to.as_ref())));
-            }
-        }
-        let before = self.standing(kind, id).cloned();
-        if before.as_ref().is_some_and(|before| before.data == data) {
+        let place = (record.kind, record.id);
+        if self.versions.is_stale(place, record.version) {
+            self.stale += 1;
             return Ok(());
         }
-        if json::write_kept(&data).map_err(Error::internal)?.len() > kind.data_limit() {
-            let message = format!("must be at most {} bytes as JSON", kind.data_limit());
-            self.issues.push(Issue::at(path(None), message));
+        match record.data.filter(|_| record.is_deleted != Some(true)) {
+            Some(data) => {
+                let issues = self.put(context, index, place, data, fires)?;
+                if self.is_left_out(index, place, issues) {
+                    return Ok(());
+                }
+            }
+            None if is_rewritten => {
+                if let Some(slot) = self.slots.get_mut(&place) {
+                    slot.is_awaited = true;
+                }
+            }
+            None => self.delete(place),
+        }
+        self.versions.note(place, record.version);
+        Ok(())
+    }
+
+    /// Returns whether a record is left out because of its issues. Otherwise the issues refuse the
+    /// request.
+    fn is_left_out(&mut self, index: usize, place: (Kind, Uuid), issues: Vec<Issue>) -> bool {
+        if self.on_invalid == OnInvalid::Refuse {
+            self.issues.extend(issues);
+            return false;
+        }
+        if issues.is_empty() {
+            self.refused.remove(&place);
+            return false;
+        }
+        self.refused.insert(place);
+        self.rejected.push(Rejected::of(index, place.1, &issues));
+        true
+    }
+
+    /// Notes that a record was left out before it came here. Records that follow cannot refer to it.
+    pub(super) fn refuse(&mut self, place: Option<(Kind, Uuid)>) {
+        self.refused.extend(place);
+    }
+
+    /// Ends the batch: deletes the records that it has deleted and not written again.
+    pub(super) fn finish(&mut self) {
+        let awaited = self.slots.iter().filter(|(_, slot)| slot.is_awaited);
+        let mut awaited: Vec<_> = awaited.map(|(place, _)| *place).collect();
+        awaited.sort_unstable();
+        for place in awaited {
+            self.delete(place);
+        }
+    }
+
+    /// Inserts or replaces a record. Returns the issues of its data. With an issue, nothing of the
+    /// batch is applied, or the record is left out.
+    fn put(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        index: usize,
+        (kind, id): (Kind, Uuid),
+        mut data: Object,
+        fires: bool,
+    ) -> Result<Vec<Issue>> {
+        self.settle(index, kind, &mut data);
+        let before = self.standing(kind, id).cloned();
+        let mut issues = self.unknown_references(index, kind, &data);
+        if issues.is_empty() && before.as_ref().is_some_and(|before| before.data == data) {
+            self.keep(kind, id);
+            self.take_over(kind, id);
+            return Ok(issues);
+        }
+        let Some(origin) = Origin::after(before.as_ref().map(|before| before.origin), self.writer)
+        else {
+            self.refuse_change((kind, id));
+            return Ok(issues);
+        };
+        self.judge(context, index, kind, &data, &mut issues)?;
+        if !issues.is_empty() && self.on_invalid == OnInvalid::Skip {
+            return Ok(issues);
+        }
+        let is_arriving = kind == Kind::Review && before.is_none();
+        let fires = fires && !(is_arriving && self.arrived.contains(&id));
+        if is_arriving && self.arrived.insert(id) {
+            self.arriving.insert(id);
         }
         let now = context.now();
-        let created_at = before.as_ref().map_or(Moment(now), |before| before.created_at);
-        let updated_at = before.as_ref().map_or(Moment(now), |before| before.updated_at.advanced_to(now));
-        let after = RecordState::new(kind, id, data, created_at, updated_at);
-        // Where something is wrong nothing will be applied; what is left to find out is what else is.
-        if self.issues.is_empty() {
+        let created_at = before
+            .as_ref()
+            .map_or(Moment(now), |before| before.created_at);
+        let updated_at = self.changed_at(kind, before.as_ref());
+        let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
+        // With an issue, nothing will be applied; the rest of the batch is only checked for more
+        // issues.
+        if self.issues.is_empty() && issues.is_empty() {
             self.follow_up(now, (kind, id), before.as_ref(), &after, fires)?;
         }
         for target in named(kind, &after.data) {
-            // Who names what is not going to be deleted is of no interest.
+            // Links are tracked only for records that the batch deletes.
             if let Some(naming) = self.naming.get_mut(&target) {
                 naming.insert((kind, id));
             }
@@ -208,12 +386,146 @@ impl Batch {
         let slot = self.slots.entry((kind, id)).or_default();
         slot.now = Some(after);
         slot.is_changed = true;
+        slot.is_awaited = false;
+        Ok(issues)
+    }
+
+    /// Brings the language of a reservation's guest into the form that is stored. Warns of a text
+    /// that is no language tag.
+    fn settle(&mut self, index: usize, kind: Kind, data: &mut Object) {
+        if kind == Kind::Reservation
+            && let Some(sent) = settle_language(data)
+        {
+            let mut path: Vec<PathSegment> = path(index, Some("guest"));
+            path.push("language".into());
+            self.warnings.push(Warning {
+                path,
+                message: format!("is no language tag ({sent:.40}); it is stored as null"),
+            });
+        }
+    }
+
+    /// Notes that a record stays as it is.
+    fn keep(&mut self, kind: Kind, id: Uuid) {
+        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
+            slot.is_awaited = false;
+        }
+    }
+
+    /// Returns an issue for each field that names a record that is not there or is left out.
+    fn unknown_references(&self, index: usize, kind: Kind, data: &Object) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        for (field, to, target) in references(kind, data) {
+            let message = if self.refused.contains(&(to, target)) {
+                format!("refers to a {} that was rejected", to.as_ref())
+            } else if self.standing(to, target).is_none() {
+                format!("refers to an unknown {}", to.as_ref())
+            } else {
+                continue;
+            };
+            issues.push(Issue::at(path(index, Some(field)), message));
+        }
+        issues
+    }
+
+    /// Adds the issues and warnings of data that fits its schema and is new.
+    fn judge(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        index: usize,
+        kind: Kind,
+        data: &Object,
+        issues: &mut Vec<Issue>,
+    ) -> Result<()> {
+        if kind == Kind::CustomUrl
+            && let Some(host) = data.get("host").and_then(Value::as_str)
+        {
+            match claimable_host(context, host)? {
+                Ok(host) => drop(self.hosts.insert(host, index)),
+                Err(refused) => {
+                    issues.push(Issue::at(path(index, Some("host")), refused.message()));
+                }
+            }
+        }
+        match self.oddity(kind, data) {
+            Some(Oddity::NoNight) => issues.push(Issue::at(
+                path(index, Some("checkOut")),
+                "must be after checkIn",
+            )),
+            Some(Oddity::BookedLate) => self.warnings.push(Warning {
+                path: path(index, Some("bookedAt")),
+                message: "is after checkIn; the reservation is stored unchanged".into(),
+            }),
+            None => {}
+        }
+        if serde_json::to_string(data).map_err(Error::internal)?.len() > kind.data_limit() {
+            let message = format!("must have at most {} bytes as JSON", kind.data_limit());
+            issues.push(Issue::at(path(index, None), message));
+        }
         Ok(())
     }
 
-    /// Removes a record, and has what points at it point at nothing.
-    pub(super) fn delete(&mut self, now: Timestamp, kind: Kind, id: Uuid) {
-        let Some(slot) = self.slots.get_mut(&(kind, id)) else { return };
+    /// Notes that the platform manages a record from now on, if it sends the same data as another
+    /// writer before. This is no event.
+    fn take_over(&mut self, kind: Kind, id: Uuid) {
+        let standing = self.standing(kind, id).cloned();
+        let Some(standing) = standing.filter(|standing| {
+            self.writer == Origin::Platform && standing.origin != Origin::Platform
+        }) else {
+            return;
+        };
+        let updated_at = self.changed_at(kind, Some(&standing));
+        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
+            slot.now = Some(RecordState {
+                origin: Origin::Platform,
+                updated_at,
+                ..standing
+            });
+            slot.is_changed = true;
+        }
+    }
+
+    /// Notes the refusal to change a record of the platform. The first refusal is answered.
+    fn refuse_change(&mut self, (kind, id): (Kind, Uuid)) {
+        let message = format!(
+            "{} {id} is managed by the platform; change it there.",
+            kind.label()
+        );
+        self.conflict.get_or_insert_with(|| {
+            Error::conflict(Reason::rule("managed_by_platform", message))
+                .with_key(MANAGED_BY_PLATFORM)
+        });
+    }
+
+    /// Returns the time of the next change of a record of a kind. Times of one batch differ, so that
+    /// a reader who asks for everything since the last time that it has seen comes forward with
+    /// small pages. Beyond the first [`SINGLE`] records, [`TOGETHER`] of them share a millisecond,
+    /// so that the times of large batches do not run ahead of the clock.
+    fn changed_at(&mut self, kind: Kind, before: Option<&RecordState>) -> Moment {
+        let count = self.changes.entry(kind).or_default();
+        let step = if *count < SINGLE {
+            *count
+        } else {
+            SINGLE + (*count - SINGLE) / TOGETHER
+        };
+        *count += 1;
+        let at = self
+            .begun
+            .checked_add(i64::from(step).milliseconds())
+            .unwrap_or(self.begun);
+        before.map_or(Moment(at), |before| before.updated_at.advanced_to(at))
+    }
+
+    /// Deletes a record and empties the references to it.
+    fn delete(&mut self, (kind, id): (Kind, Uuid)) {
+        let origin = self.standing(kind, id).map(|standing| standing.origin);
+        if Origin::after(origin, self.writer).is_none() {
+            return self.refuse_change((kind, id));
+        }
+        let Some(slot) = self.slots.get_mut(&(kind, id)) else {
+            return;
+        };
+        slot.is_awaited = false;
         if slot.now.take().is_none() {
             return;
         }
@@ -225,31 +537,50 @@ impl Batch {
             self.timers.insert(id, Timer::Disarm);
         }
         for (from_kind, from) in self.naming.get(&(kind, id)).cloned().unwrap_or_default() {
-            self.release(now, (from_kind, from), (kind, id));
+            self.release((from_kind, from), (kind, id));
         }
     }
 
-    /// Makes a record point at nothing where it points at one that is gone.
-    fn release(&mut self, now: Timestamp, (kind, id): (Kind, Uuid), gone: (Kind, Uuid)) {
-        let Some(slot) = self.slots.get_mut(&(kind, id)) else { return };
-        let Some(standing) = &mut slot.now else { return };
-        if !named(kind, &standing.data).contains(&gone) {
+    /// Empties the references of a record to a deleted one.
+    fn release(&mut self, (kind, id): (Kind, Uuid), gone: (Kind, Uuid)) {
+        let Some(before) = self.standing(kind, id).cloned() else {
+            return;
+        };
+        if !named(kind, &before.data).contains(&gone) {
             return;
         }
-        let is_gone = |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone.1);
-        let mut data = std::mem::take(&mut standing.data);
-        for reference in kind.references().iter().filter(|reference| reference.to == gone.0) {
+        if Origin::after(Some(before.origin), self.writer).is_none() {
+            return self.refuse_change((kind, id));
+        }
+        let updated_at = self.changed_at(kind, Some(&before));
+        let is_gone =
+            |value: &Value| value.as_str().and_then(|text| text.parse().ok()) == Some(gone.1);
+        let mut data = before.data;
+        for reference in kind
+            .references()
+            .iter()
+            .filter(|reference| reference.to == gone.0)
+        {
             match data.get_mut(&reference.field) {
                 Some(Value::Array(items)) => items.retain(|item| !is_gone(item)),
                 Some(value) if is_gone(value) => *value = Value::Null,
                 _ => {}
             }
         }
-        *standing = RecordState::new(kind, id, data, standing.created_at, standing.updated_at.advanced_to(now));
-        slot.is_changed = true;
+        if let Some(slot) = self.slots.get_mut(&(kind, id)) {
+            slot.now = Some(RecordState::new(
+                (kind, id),
+                data,
+                before.origin,
+                before.created_at,
+                updated_at,
+            ));
+            slot.is_changed = true;
+        }
     }
 
-    /// Notes what a change leads to. History leads to nothing, but ends what it makes untrue.
+    /// Collects the events and timers of a change. History fires no events, but stops timers that
+    /// no longer hold.
     fn follow_up(
         &mut self,
         now: Timestamp,
@@ -263,11 +594,21 @@ impl Batch {
         }
         let property_id = after.property_id;
         let property = property_id.and_then(|id| self.property(id));
-        let change = Change { before: before.map(|standing| &standing.data), after: &after.data, property: property.as_ref() };
+        let change = Change {
+            before: before.map(|standing| &standing.data),
+            after: &after.data,
+            property: property.as_ref(),
+        };
         let derived = events::derive(kind, &change, now)?;
         let derived = if fires { derived } else { derived.of_history() };
-        let happening = |event| Happening { event, kind, record_id: id, property_id };
-        self.happenings.extend(derived.fires.into_iter().map(happening));
+        let happening = |event| Happening {
+            event,
+            kind,
+            record_id: id,
+            property_id,
+        };
+        self.happenings
+            .extend(derived.fires.into_iter().map(happening));
         if derived.timer != Timer::Keep {
             self.timers.insert(id, derived.timer);
         }
@@ -275,50 +616,125 @@ impl Batch {
     }
 
     fn property(&mut self, id: Uuid) -> Option<Property> {
-        let standing = self.slots.get(&(Kind::Property, id)).and_then(|slot| slot.now.as_ref());
-        let read = || standing.and_then(|standing| serde_json::from_value(Value::Object(standing.data.clone())).ok());
+        let standing = self
+            .slots
+            .get(&(Kind::Property, id))
+            .and_then(|slot| slot.now.as_ref());
+        let read = || {
+            standing.and_then(|standing| {
+                serde_json::from_value(Value::Object(standing.data.clone())).ok()
+            })
+        };
         self.zones.entry(id).or_insert_with(read).clone()
     }
 
-    /// Writes what the batch comes to.
+    /// Returns the implausible date of a reservation, if any. Validation has already refused data
+    /// that is no reservation.
+    fn oddity(&mut self, kind: Kind, data: &Object) -> Option<Oddity> {
+        if kind != Kind::Reservation {
+            return None;
+        }
+        let reservation: Reservation = serde_json::from_value(Value::Object(data.clone())).ok()?;
+        let flat = reservation.property_id.and_then(|id| self.property(id));
+        let zone = flat.and_then(|flat| TimeZone::get(&flat.timezone).ok());
+        oddity(&reservation, &zone.unwrap_or(TimeZone::UTC))
+    }
+
+    /// Writes the result of the batch.
     pub(super) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
+        std::mem::take(&mut self.versions).write(context)?;
+        let has_domains = self.slots.iter().any(|((kind, _), slot)| {
+            *kind == Kind::CustomUrl && (slot.is_changed || slot.was_removed)
+        });
         let removed = self.removed();
         self.remove(context, &removed)?;
-        let mut written: Vec<_> = self.slots.drain().filter(|(_, slot)| slot.is_changed && slot.now.is_some()).collect();
-        // Rows in one order for everyone, and for a reader of the log.
+        let mut written: Vec<_> = self
+            .slots
+            .drain()
+            .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
+            .collect();
+        // All writers use the same order of rows, which also makes the log readable.
         written.sort_unstable_by_key(|(record, _)| *record);
         let mut added: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
         let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+        let mut changed: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+        let mut last = self.begun;
         for ((kind, id), slot) in written {
-            let Slot { stored, now, was_removed, .. } = slot;
-            let Some(RecordState { data, property_id, created_at, updated_at }) = now else { continue };
-            let stored = stored.filter(|_| !was_removed);
+            let Slot { stored, now, .. } = slot;
+            let Some(RecordState {
+                data,
+                origin,
+                property_id,
+                created_at,
+                updated_at,
+            }) = now
+            else {
+                continue;
+            };
+            last = last.max(updated_at.0);
             let names = named(kind, &data);
-            if stored.is_none() {
+            if stored.is_some() {
+                changed.entry(kind).or_default().push(id);
+            } else {
                 added.entry(kind).or_default().push((created_at.0, id));
                 if kind == Kind::Reservation {
-                    tokens.push(values![id, access::token_of("", context.organization.id, context.ids())]);
+                    tokens.push(values![
+                        id,
+                        access::token_of("", context.organization.id, context.ids())
+                    ]);
                 }
             }
-            // Where records are removed, links to them are, and one of them may have come back.
-            if stored.as_ref().is_none_or(|(_, before)| *before != names || !removed.is_empty()) {
+            if stored.as_ref().is_none_or(|(_, before)| *before != names) {
                 if stored.is_some() && !kind.references().is_empty() {
                     relinked.entry(kind).or_default().push(id);
                 }
-                links.extend(names.into_iter().map(|(to, target)| (<&str>::from(kind), id, to, target)));
+                links.extend(
+                    names
+                        .into_iter()
+                        .map(|(to, target)| (<&str>::from(kind), id, to, target)),
+                );
             }
-            let doc = json::write_kept(&data).map_err(Error::internal)?;
-            rows.push((kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at }));
+            let doc = serde_json::to_string(&data).map_err(Error::internal)?;
+            rows.push((
+                kind,
+                StoredRecord {
+                    id,
+                    property_id,
+                    doc,
+                    origin,
+                    facets: facets(kind, &data),
+                    created_at,
+                    updated_at,
+                },
+            ));
         }
         let mut gone: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
         for ((kind, id), created_at) in &removed {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }
         for kind in Kind::VARIANTS.iter().copied() {
-            blocks::note(context, kind, added.remove(&kind).unwrap_or_default(), &gone.remove(&kind).unwrap_or_default())?;
+            blocks::note(
+                context,
+                kind,
+                added.remove(&kind).unwrap_or_default(),
+                &gone.remove(&kind).unwrap_or_default(),
+            )?;
         }
         stored::save_all(context, rows)?;
+        if last > self.begun {
+            stored::end_change(context, last)?;
+        }
+        if has_domains && let Err((host, refused)) = follow_domains(context)? {
+            let index = self.hosts.get(&host).copied().unwrap_or_default();
+            let path = vec!["records".into(), index.into(), "data".into(), "host".into()];
+            return Err(Error::issues(vec![Issue::at(path, refused.message())]));
+        }
+        for (kind, ids) in changed {
+            for OnChanged(follow) in context.listed() {
+                follow(context, kind, &ids)?;
+            }
+        }
         for (kind, ids) in relinked {
             for OnRelinked(note) in context.listed() {
                 note(context, kind, &ids)?;
@@ -327,20 +743,27 @@ impl Batch {
         }
         stored::link_all(context, links.into_iter())?;
         context.execute_many(&INSERT_GUEST_LINK, tokens)?;
+        events::note_arrived_reviews(context, std::mem::take(&mut self.arriving))?;
         events::set_timers(context, &self.timers)?;
         events::fire_all(context, &self.happenings)
     }
 
-    /// The records of the database that are to go from it, and since when they are there.
+    /// Returns the stored records to delete, with their time of creation.
     fn removed(&self) -> Vec<((Kind, Uuid), Moment)> {
         let removed = self.slots.iter().filter(|(_, slot)| slot.was_removed);
-        let mut removed: Vec<_> = removed.filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0))).collect();
+        let mut removed: Vec<_> = removed
+            .filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0)))
+            .collect();
         removed.sort_unstable();
         removed
     }
 
-    /// Removes records, what is assigned to them, and what steps and manuals have of them.
-    fn remove(&mut self, context: &mut Context<'_, '_>, removed: &[((Kind, Uuid), Moment)]) -> Result<()> {
+    /// Deletes records, their assignments, and the references of steps and manuals to them.
+    fn remove(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        removed: &[((Kind, Uuid), Moment)],
+    ) -> Result<()> {
         let mut by_kind: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
         let mut linking: HashMap<&str, Vec<(Uuid, Kind, Uuid)>> = HashMap::new();
         let known = context.listed::<Linking>();
@@ -348,8 +771,13 @@ impl Batch {
             by_kind.entry(*kind).or_default().push(*id);
             for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
                 let chapter = known.iter().find(|chapter| chapter.filed_as == from);
-                let chapter = chapter.ok_or_else(|| Error::internal("a link from an unknown kind"))?;
-                linking.entry(chapter.filed_as).or_default().push((of, *kind, *id));
+                let chapter = chapter.ok_or_else(|| {
+                    Error::internal("a record of an unknown kind refers to this one")
+                })?;
+                linking
+                    .entry(chapter.filed_as)
+                    .or_default()
+                    .push((of, *kind, *id));
             }
         }
         for (kind, ids) in by_kind {
@@ -367,6 +795,16 @@ impl Batch {
     }
 }
 
+/// Returns the path of a field of a record's data, or of the data itself.
+fn path(index: usize, field: Option<&str>) -> Vec<PathSegment> {
+    ["records".into(), index.into(), "data".into()]
+        .into_iter()
+        .chain(field.map(PathSegment::from))
+        .collect()
+}
+
 fn named_property(data: &Object) -> Option<Uuid> {
-    data.get("propertyId").and_then(Value::as_str).and_then(|text| text.parse().ok())
+    data.get("propertyId")
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse().ok())
 }

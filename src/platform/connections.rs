@@ -1,4 +1,4 @@
-//! What an app may do for a member: its access tokens, and the end of them.
+//! Connections of apps to members: access tokens and their revocation.
 
 use delivery::DisabledReason;
 use engine::access::{self, AccessToken, Credential, Permission};
@@ -20,26 +20,38 @@ use super::credentials::{Done, Expiry, each_once};
 use crate::events::{disable_all_elsewhere, disable_all_of};
 
 store::statements! {
-    /// Whether a member is known.
+    /// Whether a member exists.
     MEMBER_EXISTS = "select id from member where organization_id = ?1 and id = ?2";
-    /// Whether an OAuth app is known. Apps belong to no organization.
+    /// Whether an OAuth app exists. Apps belong to no organization.
     APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
-    /// A new access token, of a grant that it goes with or of none.
+    /// A new access token, with or without a grant.
     INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id, expires_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    /// Ends the tokens of a connection in the other organizations.
-    DELETE_TOKENS_ELSEWHERE = "delete from access_token where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// And what they were made of.
-    DELETE_GRANTS_ELSEWHERE = "delete from oauth_grant where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Ends the tokens of a connection.
+    /// The grants of a connection in all other organizations.
+    GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
+        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
+    /// Deletes a grant of another organization with its tokens, unless another transaction holds it.
+    DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
+            where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
+        delete from oauth_grant where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
+    /// The tokens of a connection in all other organizations.
+    TOKENS_ELSEWHERE = "select organization_id, id from access_token
+        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
+    /// Deletes a token of another organization, unless another transaction holds it.
+    DELETE_TOKEN_ELSEWHERE = "with free as (select id from access_token
+            where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
+        delete from access_token where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
+    /// Deletes the tokens of a connection.
     DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Ends what a member has allowed an app, with every code and refresh token of it.
+    /// Deletes the grants of a connection, with every code and refresh token of them.
     DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
-    /// Notes of an app that came by itself since when this organization allows it nothing more.
-    NOTE_END = "update oauth_app set idle_since = ?3 where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1";
-    /// Ends every token of a member, whichever app has it.
+    /// Restarts the idle period of an app that the platform did not create. An app that another
+    /// transaction holds is skipped: that one restarts the period too, or deletes the app.
+    NOTE_END = "update oauth_app set idle_since = ?3 where id in
+        (select id from oauth_app where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1 for no key update skip locked)";
+    /// Deletes all tokens of a member, for every app.
     DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
-    /// Ends what a member has allowed, whichever app.
+    /// Deletes all grants of a member, for every app.
     DELETE_GRANTS_OF_MEMBER = "delete from oauth_grant where organization_id = ?1 and member_id = ?2";
 }
 
@@ -53,13 +65,16 @@ struct CreateToken {
     /// Id of the organization that the token acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member who authorizes the app: the token reaches their properties. An unknown one is a 404.
+    /// Id of the member who authorizes the app: the token reaches their properties. An unknown one
+    /// is a 404.
     member_id: Uuid,
     /// Id of the OAuth app that the token is for. An unknown one is a 404.
     oauth_app_id: Uuid,
-    /// What the token may do, as far as the member still holds it: permissions such as `view_reservations`.
+    /// Permissions of the token, such as `view_reservations`, as far as the member still holds
+    /// them.
     permissions: Vec<Permission>,
-    /// Moment at which the token stops working by itself. Null or left out: never; a moment that has passed is refused.
+    /// Time at which the token stops working by itself. Null or left out: never; a time that has
+    /// passed is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -86,64 +101,127 @@ struct OneConnection {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("createAccessToken", Method::POST, "/organizations/{organizationId}/access-tokens")
-            .summary("Make an access token of an app for a member; the token is shown once")
-            .creates()
-            .audited(Audits::does(named_member).telling(&["id", "oauthAppId", "permissions", "expiresAt"]).withholding(&["token"]))
-            .run(create_token),
-        Operation::platform("disconnect", Method::DELETE, "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}")
-            .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
-            .audited(Audits::does(named_member).telling(&["oauthAppId"]))
-            .run(disconnect),
+        Operation::platform(
+            "createAccessToken",
+            Method::POST,
+            "/organizations/{organizationId}/access-tokens",
+        )
+        .summary("Make an access token of an app for a member; the token is shown once")
+        .creates()
+        .audited(
+            Audits::does(named_member)
+                .telling(&["id", "oauthAppId", "permissions", "expiresAt"])
+                .withholding(&["token"]),
+        )
+        .run(create_token),
+        Operation::platform(
+            "disconnect",
+            Method::DELETE,
+            "/organizations/{organizationId}/connections/{oauthAppId}/{memberId}",
+        )
+        .summary("Disconnect an app from a member: its tokens die, its subscriptions are disabled")
+        .audited(Audits::does(named_member).telling(&["oauthAppId"]))
+        .run(disconnect),
     ]
 }
 
-/// The connection that an access token is of.
+/// The connection between an app and a member that an access token belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connection {
-    /// The app.
     pub(crate) app: Uuid,
-    /// The member.
     pub(crate) member: Uuid,
 }
 
 impl Connection {
     const fn credential(self) -> Credential {
-        Credential::Connection { app: self.app, member: self.member }
+        Credential::Connection {
+            app: self.app,
+            member: self.member,
+        }
     }
 
-    /// Makes an access token, of a grant where it comes of one.
-    pub(crate) fn issue(self, context: &mut Context<'_, '_>, grant: Option<Uuid>, token: &AccessToken) -> Result<Issued> {
-        let (id, now) = (context.new_id(), context.now());
+    /// Returns the key of the lock under which the connection moves to another organization.
+    const fn lock(self) -> i64 {
+        let [app, member] = [self.app.as_u64_pair(), self.member.as_u64_pair()];
+        (app.0 ^ app.1.rotate_left(21) ^ member.0.rotate_left(42) ^ member.1.rotate_left(7))
+            .cast_signed()
+    }
+
+    /// Creates an access token that belongs to no grant.
+    fn issue(self, context: &mut Context<'_, '_>, token: &AccessToken) -> Result<Issued> {
         let secret = access::token_of("at_", context.organization.id, context.ids());
-        let (hash, doc) = (Value::Bytes(access::hash(&secret)), Value::json(token)?);
-        // What comes of a grant goes by itself; what the platform has made stays until it ends that.
-        let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
-        context.execute_along(&INSERT_TOKEN, values![id, self.member, self.app, hash, now, doc, grant, goes_at])?;
+        let id = self.store(context, None, token, &secret)?;
         Ok(Issued { id, secret })
     }
 
-    /// Ends it in every other organization: a member authorizes an app for one at a time (spec: Webhook subscription, credential
-    /// invalid).
-    pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
-        context.execute_along(&DELETE_TOKENS_ELSEWHERE, values![self.app, self.member])?;
-        context.execute_along(&DELETE_GRANTS_ELSEWHERE, values![self.app, self.member])?;
-        disable_all_elsewhere(context, self.credential(), DisabledReason::CredentialInvalid)
+    /// Stores an access token by its secret, for a grant if there is one. Returns its id.
+    pub(crate) fn store(
+        self,
+        context: &mut Context<'_, '_>,
+        grant: Option<Uuid>,
+        token: &AccessToken,
+        secret: &str,
+    ) -> Result<Uuid> {
+        let (id, now) = (context.new_id(), context.now());
+        let (hash, doc) = (Value::Bytes(access::hash(secret)), Value::json(token)?);
+        // A token of a grant is deleted after it expires. A token that the platform created stays
+        // until the connection ends.
+        let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
+        context.execute_along(
+            &INSERT_TOKEN,
+            values![id, self.member, self.app, hash, now, doc, grant, goes_at],
+        )?;
+        Ok(id)
     }
 
-    /// Ends it: tokens die with the next request, subscriptions are disabled. Whether there was anything to end.
+    /// Ends the connection in every other organization. A member authorizes an app for one
+    /// organization at a time (rules: oauth#connections, 3).
+    ///
+    /// Nothing here waits for a lock, because the locks of two organizations have no common order.
+    /// If another transaction changes the same connection, the answer is 503.
+    pub(crate) fn end_elsewhere(self, context: &mut Context<'_, '_>) -> Result<()> {
+        if !context.try_lock(self.lock())? {
+            return Err(changes_elsewhere());
+        }
+        // Grants first: their tokens go with them.
+        for (rows, delete) in [
+            (&GRANTS_ELSEWHERE, &DELETE_GRANT_ELSEWHERE),
+            (&TOKENS_ELSEWHERE, &DELETE_TOKEN_ELSEWHERE),
+        ] {
+            for row in context.rows(rows, values![self.app, self.member])? {
+                let (organization, id): (Uuid, Uuid) = (row.get(0)?, row.get(1)?);
+                if context.execute(delete, values![organization, id])? == 0 {
+                    return Err(changes_elsewhere());
+                }
+            }
+        }
+        disable_all_elsewhere(
+            context,
+            self.credential(),
+            DisabledReason::CredentialInvalid,
+        )
+    }
+
+    /// Ends the connection: its tokens stop working with the next request, and its subscriptions
+    /// are disabled. Returns whether there was anything to end.
     pub(crate) fn end(self, context: &mut Context<'_, '_>) -> Result<bool> {
-        let tokens = context.execute(&DELETE_TOKENS, values![self.app, self.member])?;
+        // Grants first, as everywhere: their deletion also locks their tokens.
         let grants = context.execute(&DELETE_GRANTS, values![self.app, self.member])?;
+        let tokens = context.execute(&DELETE_TOKENS, values![self.app, self.member])?;
         if tokens + grants == 0 {
             return Ok(false);
         }
         self.note_end(context)?;
-        disable_all_of(context, self.credential(), DisabledReason::CredentialInvalid)?;
+        disable_all_of(
+            context,
+            self.credential(),
+            DisabledReason::CredentialInvalid,
+        )?;
         Ok(true)
     }
 
-    /// Notes that something of it has ended: an app that came by itself is forgotten some time after the last of that.
+    /// Notes that a token or grant of the connection has ended. An app that the platform did not
+    /// create is deleted some time after its last token or grant has ended.
     pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_along(&NOTE_END, values![self.app, now])?;
@@ -151,17 +229,22 @@ impl Connection {
     }
 }
 
-/// An access token that has just been made.
-pub(crate) struct Issued {
-    id: Uuid,
-    /// The token itself, which is stored nowhere.
-    pub(crate) secret: String,
+/// Returns the 503 for a connection that is being changed in another organization.
+fn changes_elsewhere() -> Error {
+    Error::unavailable("the connection is being changed in another organization")
 }
 
-/// Ends every connection of a member; their subscriptions are left to the caller.
+/// A newly created access token.
+struct Issued {
+    id: Uuid,
+    /// The token itself, which is not stored.
+    secret: String,
+}
+
+/// Ends every connection of a member. The caller disables their subscriptions.
 pub(super) fn end_all_of(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
-    context.execute_along(&DELETE_TOKENS_OF_MEMBER, values![member])?;
     context.execute_along(&DELETE_GRANTS_OF_MEMBER, values![member])?;
+    context.execute_along(&DELETE_TOKENS_OF_MEMBER, values![member])?;
     Ok(())
 }
 
@@ -173,14 +256,32 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
         return Err(Error::not_found("OAuth app"));
     }
     let expires_at = input.expires_at.map(|expiry| expiry.0);
-    let token = AccessToken { permissions: each_once(input.permissions), resource: None, expires_at };
-    let connection = Connection { app: input.oauth_app_id, member: input.member_id };
-    let Issued { id, secret } = connection.issue(context, None, &token)?;
+    let token = AccessToken {
+        permissions: each_once(input.permissions),
+        resource: None,
+        expires_at,
+    };
+    let connection = Connection {
+        app: input.oauth_app_id,
+        member: input.member_id,
+    };
+    let Issued { id, secret } = connection.issue(context, &token)?;
     connection.end_elsewhere(context)?;
-    Ok(TokenView { id, token: secret, expires_at })
+    Ok(TokenView {
+        id,
+        token: secret,
+        expires_at,
+    })
 }
 
 fn disconnect(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
-    let connection = Connection { app: input.oauth_app_id, member: input.member_id };
-    if connection.end(context)? { Ok(Done { success: true }) } else { Err(Error::not_found("Connection")) }
+    let connection = Connection {
+        app: input.oauth_app_id,
+        member: input.member_id,
+    };
+    if connection.end(context)? {
+        Ok(Done { success: true })
+    } else {
+        Err(Error::not_found("Connection"))
+    }
 }

@@ -1,4 +1,4 @@
-//! Who may call: API keys and members.
+//! API keys and members: the credentials of an organization.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,9 +34,15 @@ store::statements! {
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
     /// The API keys of an organization.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
-    /// Gives an API key another token. The one before stays good until a moment; one that was replaced earlier is forgotten.
+    /// Replaces the token of an API key. The previous token stays valid until a given time. A token
+    /// that was replaced earlier becomes invalid.
     ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4, token_hash = ?3
         where organization_id = ?1 and id = ?2 returning id, doc, created_at";
+    /// Keeps the hash of an API key that is about to be revoked.
+    KEEP_HASH = "insert into revoked_key (organization_id, token_hash, revoked_at)
+        select organization_id, token_hash, ?3 from api_key where organization_id = ?1 and id = ?2 on conflict do nothing";
+    /// Removes the hashes of keys that were revoked before a moment.
+    FORGET_HASHES = "delete from revoked_key where organization_id = ?1 and revoked_at < ?2";
     /// Revokes an API key.
     DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
     /// Creates a member, or replaces one.
@@ -45,16 +51,19 @@ store::statements! {
         returning id, doc, created_at, updated_at";
     /// A page of an organization's members.
     LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
-    /// How many members there are.
+    /// Number of members.
     COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
-    /// Removes a member.
+    /// Deletes a member.
     DELETE_MEMBER = "delete from member where organization_id = ?1 and id = ?2";
 }
 
-/// A day: how long a token that is replaced stays good, where the caller does not say.
+/// Default time for which a replaced token stays valid: a day, in seconds.
 const GRACE_SECONDS: u32 = 86_400;
 
-/// A moment that has not passed, as the schema of an expiry.
+/// How long the hash of a revoked key is kept, so that a refusal can say that the key was revoked.
+const HASHES_KEPT: Duration = Duration::from_secs(90 * 86_400);
+
+/// A time of expiry; its schema refuses times that have passed.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Expiry(pub(super) Moment);
@@ -80,11 +89,13 @@ struct CreateApiKey {
     /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// What the key is for, to tell it from others in the list.
+    /// Purpose of the key, to tell it from others in the list.
     name: Label,
-    /// What the key may do, across the whole organization: permissions such as `view_properties`, each of which counts once.
+    /// Permissions of the key, such as `view_properties`, across the whole organization; duplicates
+    /// count once.
     permissions: Vec<Permission>,
-    /// Moment at which the key stops working by itself. Null or left out: never; a moment that has passed is refused.
+    /// Time at which the key stops working by itself. Null or left out: never; a time that has
+    /// passed is refused.
     #[serde(default)]
     expires_at: Option<Expiry>,
 }
@@ -116,7 +127,8 @@ struct RotateApiKey {
     organization_id: Uuid,
     /// Id of the API key that gets another token; its subscriptions and limits go on.
     api_key_id: Uuid,
-    /// For how many seconds the token there is stays good beside the new one, at most 604800 (7 days). Null or left out: 86400, a day.
+    /// For how many seconds the current token stays valid beside the new one, at most 604800 (7
+    /// days). Null or left out: 86400, a day.
     #[serde(default)]
     #[schemars(range(max = 604_800))]
     grace_seconds: Option<u32>,
@@ -131,7 +143,7 @@ pub(super) struct ApiKeyView {
     #[serde(flatten)]
     key: ApiKey,
     created_at: Moment,
-    /// Shown once, when it is made. Null where the answer is given again under an `Idempotency-Key`.
+    /// Shown once, at creation. Null where the answer is given again under an `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -144,10 +156,15 @@ fn key_example() -> Value {
 }
 
 impl ApiKeyView {
-    /// From the columns `id, doc, created_at`.
+    /// Reads a key from the columns `id, doc, created_at`.
     fn from_row(row: &Row, token: Option<String>) -> Result<Self> {
         let Json(key) = row.get(1)?;
-        Ok(Self { id: row.get(0)?, key, created_at: Moment(row.get(2)?), token })
+        Ok(Self {
+            id: row.get(0)?,
+            key,
+            created_at: Moment(row.get(2)?),
+            token,
+        })
     }
 }
 
@@ -161,22 +178,23 @@ struct PutMember {
     /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member, chosen by the caller. One that is known is replaced, another one is created.
+    /// Id of the member, chosen by the caller. A known id is replaced, another one is created.
     member_id: Uuid,
-    /// What the member is called; may be empty.
+    /// Name of the member; may be empty.
     name: Label,
     /// The member's own mail address.
     email: EmailAddress,
-    /// What the member may do: permissions such as `modify_guides`. A token of theirs may do no more.
+    /// Permissions of the member, such as `modify_guides`. A token of theirs may do no more.
     permissions: Vec<Permission>,
-    /// Ids of the properties that the member reaches, at most 25,000; null is every property, `[]` none. It cannot be left out, because
-    /// that would be a guess between the two.
+    /// Ids of the properties that the member reaches, at most 25,000; null is every property, `[]`
+    /// none. Required, because a default would have to guess between the two.
     #[schemars(length(max = 25_000))]
     property_ids: Field<Option<Vec<Uuid>>>,
-    /// Whether the member may act at all. `false` stops their tokens with the next request and disables their webhook subscriptions.
+    /// Whether the member may act at all. `false` stops their tokens with the next request and
+    /// disables their webhook subscriptions.
     is_active: bool,
-    /// Whether the member has enrolled in two-factor authentication. Where the organization requires it, tokens of members who have not are
-    /// refused.
+    /// Whether the member has enrolled in two-factor authentication. Where the organization
+    /// requires it, tokens of members who have not are refused.
     is_two_factor_enrolled: bool,
 }
 
@@ -193,23 +211,28 @@ struct OneMember {
 /// A member as they are answered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct MemberView {
-    id: Uuid,
+pub(crate) struct MemberView {
+    pub(crate) id: Uuid,
     #[serde(flatten)]
-    member: Member,
+    pub(crate) member: Member,
     created_at: Moment,
-    updated_at: Moment,
+    pub(crate) updated_at: Moment,
 }
 
 impl MemberView {
-    /// From the columns `id, doc, created_at, updated_at`.
-    pub(super) fn from_row(row: &Row) -> Result<Self> {
+    /// Reads a member from the columns `id, doc, created_at, updated_at`.
+    pub(crate) fn from_row(row: &Row) -> Result<Self> {
         let Json(member) = row.get(1)?;
-        Ok(Self { id: row.get(0)?, member, created_at: Moment(row.get(2)?), updated_at: Moment(row.get(3)?) })
+        Ok(Self {
+            id: row.get(0)?,
+            member,
+            created_at: Moment(row.get(2)?),
+            updated_at: Moment(row.get(3)?),
+        })
     }
 }
 
-/// That something is gone.
+/// Confirms the success.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Done {
     pub(crate) success: bool,
@@ -257,7 +280,7 @@ fn create_key(context: &mut Context<'_, '_>, input: CreateApiKey) -> Result<ApiK
     make_key(context, input.name.0, input.permissions, input.expires_at)
 }
 
-/// Makes an API key.
+/// Creates an API key.
 pub(super) fn make_key(
     context: &mut Context<'_, '_>,
     name: String,
@@ -266,40 +289,72 @@ pub(super) fn make_key(
 ) -> Result<ApiKeyView> {
     let (id, now) = (context.new_id(), context.now());
     let token = access::token_of("sk_", context.organization.id, context.ids());
-    let key = ApiKey { name, permissions: each_once(permissions), expires_at: expires_at.map(|expiry| expiry.0) };
+    let key = ApiKey {
+        name,
+        permissions: each_once(permissions),
+        expires_at: expires_at.map(|expiry| expiry.0),
+    };
     let hash = store::Value::Bytes(access::hash(&token));
-    context.execute_along(&INSERT_KEY, values![id, hash, now, store::Value::json(&key)?])?;
-    Ok(ApiKeyView { id, key, created_at: Moment(now), token: Some(token) })
+    context.execute_along(
+        &INSERT_KEY,
+        values![id, hash, now, store::Value::json(&key)?],
+    )?;
+    Ok(ApiKeyView {
+        id,
+        key,
+        created_at: Moment(now),
+        token: Some(token),
+    })
 }
 
 fn list_keys(context: &mut Context<'_, '_>, _: OfOrganization) -> Result<Vec<ApiKeyView>> {
-    context.rows(&LIST_KEYS, [])?.iter().map(|row| ApiKeyView::from_row(row, None)).collect()
+    context
+        .rows(&LIST_KEYS, [])?
+        .iter()
+        .map(|row| ApiKeyView::from_row(row, None))
+        .collect()
 }
 
 fn rotate_key(context: &mut Context<'_, '_>, input: RotateApiKey) -> Result<ApiKeyView> {
     replace_token(context, input.api_key_id, input.grace_seconds)
 }
 
-/// Gives an API key another token. The credential stays the same, and with it what it owns: subscriptions, idempotency keys, limits.
-pub(super) fn replace_token(context: &mut Context<'_, '_>, id: Uuid, grace_seconds: Option<u32>) -> Result<ApiKeyView> {
+/// Replaces the token of an API key. The credential stays the same and keeps its subscriptions,
+/// idempotency keys and limits.
+pub(super) fn replace_token(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    grace_seconds: Option<u32>,
+) -> Result<ApiKeyView> {
     let token = access::token_of("sk_", context.organization.id, context.ids());
     let grace = Duration::from_secs(grace_seconds.unwrap_or(GRACE_SECONDS).into());
     let until = context.now().checked_add(grace).unwrap_or(Timestamp::MAX);
     let hash = store::Value::Bytes(access::hash(&token));
     let row = context.row(&ROTATE_KEY, values![id, hash, until])?;
-    ApiKeyView::from_row(&row.ok_or_else(|| Error::not_found("API key"))?, Some(token))
+    ApiKeyView::from_row(
+        &row.ok_or_else(|| Error::not_found("API key"))?,
+        Some(token),
+    )
 }
 
 fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Done> {
     end_key(context, input.api_key_id)
 }
 
-/// Revokes an API key, and disables its subscriptions.
+/// Revokes an API key and disables its subscriptions.
 pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<Done> {
+    let now = context.now();
+    context.execute_along(&KEEP_HASH, values![id, now])?;
+    let oldest = now.checked_sub(HASHES_KEPT).unwrap_or(Timestamp::MIN);
+    context.execute_along(&FORGET_HASHES, values![oldest])?;
     if context.execute(&DELETE_KEY, values![id])? == 0 {
         return Err(Error::not_found("API key"));
     }
-    disable_all_of(context, Credential::ApiKey(id), DisabledReason::CredentialInvalid)?;
+    disable_all_of(
+        context,
+        Credential::ApiKey(id),
+        DisabledReason::CredentialInvalid,
+    )?;
     Ok(Done { success: true })
 }
 
@@ -312,22 +367,56 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
         is_active: input.is_active,
         is_two_factor_enrolled: input.is_two_factor_enrolled,
     };
-    silence(context, input.member_id, &member)?;
     let now = context.now();
-    let row = context.row(&PUT_MEMBER, values![input.member_id, now, store::Value::json(&member)?])?;
+    save_member(context, input.member_id, &member, now)
+}
+
+/// Creates or replaces a member, and disables the subscriptions that they may no longer have.
+pub(crate) fn save_member(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    member: &Member,
+    at: Timestamp,
+) -> Result<MemberView> {
+    silence(context, id, member)?;
+    let row = context.row(&PUT_MEMBER, values![id, at, store::Value::json(member)?])?;
     MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
 }
 
-fn members_by_creation(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<MemberView>> {
-    let total = context.row(&COUNT_MEMBERS, [])?.map_or(Ok(0), |row| row.get(0))?;
+fn members_by_creation(
+    context: &mut Context<'_, '_>,
+    _: Nothing,
+    page: Page,
+) -> Result<Listing<MemberView>> {
+    let total = context
+        .row(&COUNT_MEMBERS, [])?
+        .map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&MEMBERS_BY_CREATION, values![page.limit, page.offset])?;
-    Ok(Listing { items: rows.iter().map(MemberView::from_row).collect::<Result<_>>()?, total })
+    Ok(Listing {
+        items: rows
+            .iter()
+            .map(MemberView::from_row)
+            .collect::<Result<_>>()?,
+        total,
+    })
 }
 
-fn list_members(context: &mut Context<'_, '_>, _: OfOrganization, page: Page) -> Result<Listing<MemberView>> {
-    let total = context.row(&COUNT_MEMBERS, [])?.map_or(Ok(0), |row| row.get(0))?;
+fn list_members(
+    context: &mut Context<'_, '_>,
+    _: OfOrganization,
+    page: Page,
+) -> Result<Listing<MemberView>> {
+    let total = context
+        .row(&COUNT_MEMBERS, [])?
+        .map_or(Ok(0), |row| row.get(0))?;
     let rows = context.rows(&LIST_MEMBERS, values![page.limit, page.offset])?;
-    Ok(Listing { items: rows.iter().map(MemberView::from_row).collect::<Result<_>>()?, total })
+    Ok(Listing {
+        items: rows
+            .iter()
+            .map(MemberView::from_row)
+            .collect::<Result<_>>()?,
+        total,
+    })
 }
 
 fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done> {
@@ -335,23 +424,41 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done
     if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
         return Err(Error::not_found("Member"));
     }
-    disable_events_of_member(context, input.member_id, Event::VARIANTS, DisabledReason::CredentialInvalid)?;
+    disable_events_of_member(
+        context,
+        input.member_id,
+        Event::VARIANTS,
+        DisabledReason::CredentialInvalid,
+    )?;
     Ok(Done { success: true })
 }
 
-/// Disables the subscriptions that a member, as they are now, may not have: at once, so that none comes back to life when
-/// the member does.
+/// Disables the subscriptions that a member may no longer have. It does so at once, so that they
+/// stay disabled if the member regains the right to them.
 fn silence(context: &mut Context<'_, '_>, id: Uuid, member: &Member) -> Result<()> {
-    let is_valid = member.is_active && (member.is_two_factor_enrolled || !context.organization.settings.is_two_factor_required);
+    let is_valid = member.is_active
+        && (member.is_two_factor_enrolled || !context.organization.settings.is_two_factor_required);
     if !is_valid {
-        return disable_events_of_member(context, id, Event::VARIANTS, DisabledReason::CredentialInvalid);
+        return disable_events_of_member(
+            context,
+            id,
+            Event::VARIANTS,
+            DisabledReason::CredentialInvalid,
+        );
     }
-    let lost: Vec<Event> = Event::VARIANTS.iter().copied().filter(|event| !member.permissions.contains(&event.permission())).collect();
+    let lost: Vec<Event> = Event::VARIANTS
+        .iter()
+        .copied()
+        .filter(|event| !member.permissions.contains(&event.permission()))
+        .collect();
     disable_events_of_member(context, id, &lost, DisabledReason::PermissionLost)
 }
 
-/// Each of a list once, in its order.
-pub(super) fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
+/// Removes duplicates from a list and keeps its order.
+pub(crate) fn each_once<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    items.into_iter().filter(|item| seen.insert(*item)).collect()
+    items
+        .into_iter()
+        .filter(|item| seen.insert(*item))
+        .collect()
 }

@@ -29,7 +29,8 @@ struct CreateGuestLinks {
     /// Id of the organization that the reservations are of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Ids of the reservations whose links are wanted, at most 1000; one that is named twice is answered twice, an unknown one is a 404.
+    /// Ids of the reservations whose links are wanted, at most 1000; a repeated id is answered
+    /// repeatedly, an unknown one is a 404.
     #[schemars(length(max = 1_000))]
     reservation_ids: Vec<Uuid>,
 }
@@ -38,27 +39,49 @@ struct CreateGuestLinks {
 #[serde(rename_all = "camelCase")]
 struct GuestLink {
     reservation_id: Uuid,
-    /// Where the guest's browser goes.
+    /// Page for the browser.
     url: String,
-    /// What the guest interface takes.
+    /// The stay token.
     token: String,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("createGuestLinks", Method::POST, "/organizations/{organizationId}/guest-links")
-            .summary("The guests' links to stays, in the order asked for; the same ones each time")
-            .reads()
-            .run(create),
+        Operation::platform(
+            "createGuestLinks",
+            Method::POST,
+            "/organizations/{organizationId}/guest-links",
+        )
+        .summary("The guests' links to stays, in the order asked for; the same ones each time")
+        .reads()
+        .run(create),
     ]
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreateGuestLinks) -> Result<Vec<GuestLink>> {
-    let rows = context.rows(&STAY_TOKENS, values![Kind::Reservation.as_ref(), input.reservation_ids.as_slice()])?;
-    let tokens: HashMap<Uuid, String> = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<_>>()?;
+    let rows = context.rows(
+        &STAY_TOKENS,
+        values![Kind::Reservation.as_ref(), input.reservation_ids.as_slice()],
+    )?;
+    let tokens: HashMap<Uuid, String> = rows
+        .iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect::<Result<_>>()?;
+    let hosts = guest::hosts(context, input.reservation_ids.clone())?;
     let link = |reservation_id: Uuid| {
-        let token = tokens.get(&reservation_id).cloned().ok_or_else(|| Error::not_found("Reservation"))?;
-        Ok(GuestLink { reservation_id, url: guest::stay_url(context, &token), token })
+        let token = tokens
+            .get(&reservation_id)
+            .cloned()
+            .ok_or_else(|| Error::not_found("Reservation"))?;
+        Ok(GuestLink {
+            reservation_id,
+            url: guest::page_address(
+                context.public_url(),
+                hosts.get(&reservation_id).map(String::as_str),
+                &token,
+            ),
+            token,
+        })
     };
     input.reservation_ids.into_iter().map(link).collect()
 }

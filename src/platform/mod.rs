@@ -1,9 +1,10 @@
-//! The platform interface: organizations, their credentials, and the records the platform around us keeps in step.
+//! The platform interface: organizations, their credentials, and the synchronization of records.
 
 mod api_keys;
 mod apps;
 mod audit_log;
 mod audited;
+mod backups;
 mod batch;
 mod connections;
 mod credentials;
@@ -11,39 +12,91 @@ mod erasure;
 mod links;
 mod organizations;
 mod sync;
+mod versions;
 
 use engine::chapter::Chapter;
 
 pub use api_keys::ConsoleKeys;
 pub(crate) use apps::{OauthApp, new_secret};
+pub(crate) use audited::member as audited_member;
 pub(crate) use audited::named_member;
+pub use backups::BackupNote;
+pub(crate) use batch::SyncRecord;
 pub(crate) use connections::Connection;
-pub(crate) use credentials::Done;
+pub(crate) use credentials::{Done, MemberView, each_once, save_member};
 pub use erasure::sweep;
+pub(crate) use organizations::create_organization;
 pub use sync::MAX_RECORDS;
+pub(crate) use sync::schemas;
+pub(crate) use sync::{Manner, OnInvalid, apply_records, issues_of_record, require_every_property};
 
-/// What the platform around us does.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        let of_credentials = [credentials::operations(), api_keys::operations(), apps::operations(), connections::operations()];
-        let of_the_rest = [links::operations(), sync::operations(), audit_log::operations()];
-        [organizations::operations()].into_iter().chain(of_credentials).chain(of_the_rest).flatten().collect()
+        let of_credentials = [
+            credentials::operations(),
+            api_keys::operations(),
+            apps::operations(),
+            connections::operations(),
+        ];
+        let of_the_rest = [
+            links::operations(),
+            sync::operations(),
+            audit_log::operations(),
+            backups::operations(),
+        ];
+        [organizations::operations()]
+            .into_iter()
+            .chain(of_credentials)
+            .chain(of_the_rest)
+            .flatten()
+            .collect()
     },
     statements: || {
-        let of_credentials = [credentials::STATEMENTS, api_keys::STATEMENTS, apps::STATEMENTS, connections::STATEMENTS].concat();
-        let of_the_rest = [batch::STATEMENTS, erasure::STATEMENTS, links::STATEMENTS, organizations::STATEMENTS].concat();
-        [of_credentials, of_the_rest, audit_log::STATEMENTS.to_vec(), audited::STATEMENTS.to_vec()].concat()
+        let of_credentials = [
+            credentials::STATEMENTS,
+            api_keys::STATEMENTS,
+            apps::STATEMENTS,
+            connections::STATEMENTS,
+        ]
+        .concat();
+        let of_the_rest = [
+            batch::STATEMENTS,
+            erasure::STATEMENTS,
+            links::STATEMENTS,
+            organizations::STATEMENTS,
+            versions::STATEMENTS,
+        ]
+        .concat();
+        [
+            of_credentials,
+            of_the_rest,
+            audit_log::STATEMENTS.to_vec(),
+            audited::STATEMENTS.to_vec(),
+        ]
+        .concat()
     },
     subjects: &[
-        ("organizations", "Organizations: created, changed, listed, erased."),
-        ("members", "People who work for an organization, and what they may do."),
+        (
+            "organizations",
+            "Organizations: created, changed, listed, erased.",
+        ),
+        (
+            "members",
+            "People who work for an organization, and what they may do.",
+        ),
         ("api-keys", "Keys for integrations, shown once."),
         ("oauth-apps", "Apps that members may connect."),
         ("access-tokens", "Tokens of apps for members, shown once."),
         ("connections", "Which apps act for which members."),
         ("guest-links", "Links for guests, many at once."),
-        ("sync", "Pushes records, all or nothing."),
+        (
+            "sync",
+            "Pushes records, all or nothing, or without the invalid ones.",
+        ),
+        ("records", "Keeps records by hand, all or nothing."),
         ("audit-log", "Who changed what, and when."),
+        ("last-backup", "When the database was copied."),
     ],
     ..Chapter::new("platform")
 };

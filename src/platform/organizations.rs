@@ -4,7 +4,7 @@ use engine::access::Settings;
 use engine::audit::Audits;
 use engine::context::{Context, System};
 use engine::error::{Error, Result};
-use engine::field::{Country, Label, Language};
+use engine::field::{Country, Currency, Field, Label, Language, StoredAs, TimeZone};
 use engine::format;
 use engine::moment::Moment;
 use engine::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
@@ -17,10 +17,12 @@ use uuid::Uuid;
 
 use super::audited;
 use super::credentials::Done;
+use crate::records::release_domains;
 use crate::{guest, translations};
 
 store::statements! {
-    /// Creates an organization, or replaces its settings; nothing while it is being erased.
+    /// Creates an organization or replaces its settings; returns no row while the organization is
+    /// being erased.
     PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, ?4, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         where organization.erased_at is null returning id, doc, created_at, updated_at";
@@ -28,40 +30,58 @@ store::statements! {
     ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1 and erased_at is null";
     /// A page of the organizations.
     LIST = "select id, doc, created_at, updated_at from organization where erased_at is null order by id limit ?1 offset ?2";
-    /// How many there are.
+    /// Number of organizations.
     COUNT = "select count(*) from organization where erased_at is null";
-    /// Marks an organization: nothing finds it from then on, and its rows are swept.
+    /// Marks an organization as erased. From then on no query finds it, and the sweep deletes its
+    /// rows.
     ERASE = "update organization set erased_at = ?2 where id = ?1 and erased_at is null";
 }
 
 /// The page limits of the platform's lists.
-pub(super) const PAGES: PageLimits = PageLimits { default: 50, max: 200 };
+pub(super) const PAGES: PageLimits = PageLimits {
+    default: 50,
+    max: 200,
+};
 
-/// The language every organization has.
+/// The language that every organization has.
 const ENGLISH: &str = "en";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
 struct PutOrganization {
-    /// Id of the organization, chosen by the caller. One that is known is changed, another one is created.
+    /// Id of the organization, chosen by the caller. A known id is changed, another one is created.
     organization_id: Uuid,
-    /// What the organization is called; may be empty. Required where the organization is created; null or left out keeps it.
+    /// Name of the organization; may be empty. Required where the organization is created; null or
+    /// left out keeps it.
     #[serde(default)]
     name: Option<Label>,
-    /// Country whose numbering plan phone numbers without a prefix are read by, as a two-letter code. Default `US` for a new organization;
-    /// null or left out otherwise keeps it.
+    /// Country of phone numbers without a prefix, as a two-letter code; its numbering plan applies.
+    /// Default `US` for a new organization; null or left out otherwise keeps it.
     #[serde(default)]
     country: Option<Country>,
-    /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole list. English is always one, and alone by
-    /// default; null or left out otherwise keeps the list.
+    /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole
+    /// list. English is always included, and alone by default; null or left out otherwise keeps it.
     #[serde(default)]
     #[schemars(length(max = 100))]
     languages: Option<Vec<Language>>,
-    /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to work. Default `false` for a new
-    /// organization; null or left out otherwise keeps it.
+    /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to
+    /// work. Default `false` for a new organization; null or left out otherwise keeps it.
     #[serde(default)]
     is_two_factor_required: Option<bool>,
+    /// Maximum size of guests' files, in bytes. Null sets the limit of the service; left out keeps
+    /// it.
+    #[serde(default)]
+    #[schemars(range(max = 1_125_899_906_842_624_i64))]
+    upload_limit_bytes: Field<Option<u64>>,
+    /// Currency of amounts whose record and payment account name none, as an ISO 4217 code in any case.
+    /// Null sets that of the country; left out keeps it.
+    #[serde(default)]
+    currency: Field<Option<Currency>>,
+    /// Time zone of flats that are added by hand and name none, such as `Europe/Madrid`. Null: they
+    /// have to name one; left out keeps it.
+    #[serde(default)]
+    timezone: Field<Option<TimeZone>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -75,7 +95,7 @@ struct GetOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EraseOrganization {
-    /// Id of the organization to erase, with everything of it. One that is not there is no error.
+    /// Id of the organization to erase, with all its data. An unknown one is no error.
     organization_id: Uuid,
 }
 
@@ -91,10 +111,16 @@ struct OrganizationView {
 }
 
 impl OrganizationView {
-    /// From the columns `id, doc, created_at, updated_at`.
+    /// Reads an organization from the columns `id, doc, created_at, updated_at`.
     fn from_row(row: &Row) -> Result<Self> {
-        let Json(settings) = row.get(1)?;
-        Ok(Self { id: row.get(0)?, settings, created_at: Moment(row.get(2)?), updated_at: Moment(row.get(3)?) })
+        let Json(mut settings): Json<Settings> = row.get(1)?;
+        settings.currency = Some(settings.currency().to_owned());
+        Ok(Self {
+            id: row.get(0)?,
+            settings,
+            created_at: Moment(row.get(2)?),
+            updated_at: Moment(row.get(3)?),
+        })
     }
 }
 
@@ -103,70 +129,167 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("listOrganizations", Method::GET, "/organizations")
             .summary("List the organizations, by id")
             .pages_system(PAGES, list),
-        Operation::platform("putOrganization", Method::PUT, "/organizations/{organizationId}")
-            .summary("Create an organization, or change the settings that are named")
-            .audited(Audits::changes(audited::organization))
-            .run_system(put),
-        Operation::platform("getOrganization", Method::GET, "/organizations/{organizationId}").summary("Read an organization").run(get),
-        Operation::platform("eraseOrganization", Method::DELETE, "/organizations/{organizationId}")
-            .summary("Erase an organization: everything of it is gone from every answer at once")
-            .run_system(erase),
+        Operation::platform(
+            "putOrganization",
+            Method::PUT,
+            "/organizations/{organizationId}",
+        )
+        .summary("Create an organization, or change the settings that are named")
+        .audited(Audits::changes(audited::organization))
+        .run_system(put),
+        Operation::platform(
+            "getOrganization",
+            Method::GET,
+            "/organizations/{organizationId}",
+        )
+        .summary("Read an organization")
+        .run(get),
+        Operation::platform(
+            "eraseOrganization",
+            Method::DELETE,
+            "/organizations/{organizationId}",
+        )
+        .summary("Erase an organization: everything of it is gone from every answer at once")
+        .run_system(erase),
     ]
 }
 
 fn list(system: &mut System<'_, '_>, _: Nothing, page: Page) -> Result<Listing<OrganizationView>> {
-    let total = system.tx.row(&COUNT, &[])?.map_or(Ok(0), |row| row.get(0))?;
+    let total = system
+        .tx
+        .row(&COUNT, &[])?
+        .map_or(Ok(0), |row| row.get(0))?;
     let rows = system.tx.rows(&LIST, &values![page.limit, page.offset])?;
-    Ok(Listing { items: rows.iter().map(OrganizationView::from_row).collect::<Result<_>>()?, total })
+    Ok(Listing {
+        items: rows
+            .iter()
+            .map(OrganizationView::from_row)
+            .collect::<Result<_>>()?,
+        total,
+    })
 }
 
 fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<OrganizationView> {
     let id = input.organization_id;
-    let before = system.lock(id, Touches::Configuration)?.map(|locked| locked.organization.settings);
-    let spoken = before.as_ref().map(|before| before.languages.clone()).unwrap_or_default();
+    let before = system
+        .lock(id, Touches::Configuration)?
+        .map(|locked| locked.organization.settings);
+    let spoken = before
+        .as_ref()
+        .map(|before| before.languages.clone())
+        .unwrap_or_default();
     let settings = settings(before.clone(), input)?;
     if before.is_some_and(|before| before == settings) {
         let row = system.tx.row(&ORGANIZATION, &values![id])?;
-        return OrganizationView::from_row(&row.ok_or_else(|| Error::internal("a locked organization is gone"))?);
+        return OrganizationView::from_row(
+            &row.ok_or_else(|| Error::internal("the locked organization does not exist"))?,
+        );
     }
-    let doc = store::Value::json(&settings)?;
-    // A random one: it may have the id of one that was erased, whose answers some node still has in memory.
+    save(system, id, &spoken, &settings)
+}
+
+/// Creates an organization.
+pub(crate) fn create_organization(
+    system: &mut System<'_, '_>,
+    name: String,
+    country: Country,
+    timezone: Option<String>,
+    spoken: Vec<Language>,
+) -> Result<Uuid> {
+    let id = system.new_id();
+    let settings = Settings {
+        name,
+        country,
+        timezone,
+        languages: languages(spoken),
+        ..Settings::default()
+    };
+    save(system, id, &[], &settings)?;
+    Ok(id)
+}
+
+/// Writes an organization. `spoken` has the languages that it had before.
+fn save(
+    system: &mut System<'_, '_>,
+    id: Uuid,
+    spoken: &[String],
+    settings: &Settings,
+) -> Result<OrganizationView> {
+    let doc = store::Value::json(settings)?;
+    // The revision is random: a new organization may have the id of an erased one, whose answers a
+    // node may still have in memory.
     let revision = system.kit.ids.step();
-    let row = system.tx.row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
-    let row = row.ok_or_else(|| Error::conflict("The organization is being erased; it can be created anew once that is done."))?;
+    let row = system
+        .tx
+        .row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
+    let row = row.ok_or_else(|| {
+        Error::conflict(
+            "The organization is being erased; it can be created again when the erasure is complete.",
+        )
+    })?;
     let view = OrganizationView::from_row(&row)?;
-    translations::follow_languages(system, id, &spoken, &view.settings.languages)?;
+    translations::follow_languages(system, id, spoken, &view.settings.languages)?;
     Ok(view)
 }
 
-/// The settings as they are to be: of those that are there, what is named is replaced.
+/// Returns the new settings: the current ones, with the sent fields replaced.
 fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings> {
-    let PutOrganization { name, country, languages: tags, is_two_factor_required, .. } = sent;
+    let PutOrganization {
+        name,
+        country,
+        languages: tags,
+        is_two_factor_required,
+        upload_limit_bytes,
+        currency,
+        timezone,
+        ..
+    } = sent;
     if before.is_none() && name.is_none() {
-        return Err(Error::invalid(&["name"], "is required where the organization is created"));
+        return Err(Error::invalid(
+            &["name"],
+            "is required to create an organization",
+        ));
     }
     let mut settings = before.unwrap_or_default();
     settings.name = name.map_or(settings.name, |name| name.0);
     settings.country = country.unwrap_or(settings.country);
     settings.languages = tags.map_or(settings.languages, languages);
-    settings.is_two_factor_required = is_two_factor_required.unwrap_or(settings.is_two_factor_required);
+    settings.is_two_factor_required =
+        is_two_factor_required.unwrap_or(settings.is_two_factor_required);
+    if let Some(limit) = upload_limit_bytes.sent() {
+        settings.upload_limit_bytes = *limit;
+    }
+    if let Some(currency) = currency.sent() {
+        settings.currency = currency.clone().stored();
+    }
+    if let Some(timezone) = timezone.sent() {
+        settings.timezone = timezone.clone().stored();
+    }
     Ok(settings)
 }
 
-/// One that is not there, or is being erased, is erased already.
+/// Marks the organization as erased. An unknown id, or one that is already being erased, is no
+/// error.
 fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<Done> {
-    if system.tx.execute(&ERASE, &values![input.organization_id, system.now])? > 0 {
+    if system
+        .tx
+        .execute(&ERASE, &values![input.organization_id, system.now])?
+        > 0
+    {
         guest::remove_files_of(system, input.organization_id)?;
+        release_domains(system, input.organization_id)?;
     }
     Ok(Done { success: true })
 }
 
 fn get(context: &mut Context<'_, '_>, _: GetOrganization) -> Result<OrganizationView> {
-    let row = context.row(&ORGANIZATION, [])?.ok_or_else(|| Error::not_found("Organization"))?;
+    let row = context
+        .row(&ORGANIZATION, [])?
+        .ok_or_else(|| Error::not_found("Organization"))?;
     OrganizationView::from_row(&row)
 }
 
-/// The languages in canonical case, each once, English among them.
+/// Returns the languages in canonical case, without duplicates and with English.
 fn languages(sent: Vec<Language>) -> Vec<String> {
     let mut languages = vec![ENGLISH.to_owned()];
     for tag in sent.iter().filter_map(|tag| format::language(tag)) {
@@ -182,8 +305,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn english_is_always_a_language() {
-        let tags = |texts: &[&str]| languages(texts.iter().map(|text| Language((*text).into())).collect());
+    fn english_is_always_a_language_of_an_organization() {
+        let tags =
+            |texts: &[&str]| languages(texts.iter().map(|text| Language((*text).into())).collect());
         assert_eq!(tags(&[]), ["en"]);
         assert_eq!(tags(&["es", "PT-br", "es"]), ["en", "es", "pt-BR"]);
     }

@@ -1,4 +1,4 @@
-//! assignPortalToProperty: the direct assignment of a portal, one a property.
+//! assignPortalToProperty: assigns a portal directly to a property, at most one.
 
 use engine::access::Permission;
 use engine::audit::{self, Audits, Thing};
@@ -19,7 +19,7 @@ use crate::records::{Kind, exists, record_names};
 use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
 
 store::statements! {
-    /// The portal assigned to a property itself.
+    /// The portal that is directly assigned to a property.
     PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1 and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
 }
 
@@ -29,12 +29,13 @@ store::statements! {
 struct AssignPortal {
     /// Id of the property that gets the portal.
     property_id: Uuid,
-    /// Id of the portal to assign directly, in place of the one there; an unknown one is a 404. Null clears the assignment, so that the
-    /// property gets the portal of its group, of a tag, or the default one.
+    /// Id of the portal to assign directly, in place of the old one; an unknown one is a 404. Null
+    /// clears the assignment, so that the property gets the portal of its group, of a tag, or the
+    /// default one.
     portal_settings_id: Field<Option<Uuid>>,
 }
 
-/// What the property now points at.
+/// The property's assignment now.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -75,7 +76,7 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     }
     let portal = input.portal_settings_id.into_sent().flatten();
     if let Some(id) = portal {
-        let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal"))?;
+        let found = find_portal(context, id)?.ok_or_else(|| Error::not_found("Portal").of(id))?;
         if !may_assign(context, &found)? {
             return Err(Error::forbidden(Reason::rule(
                 "portal_of_others",
@@ -86,39 +87,63 @@ fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<Assigned
     let current = portal_of(context, property)?;
     if current != portal {
         if let Some(current) = current {
-            remove(context, EntityType::PortalSettings, current, TargetKind::Property, &[property])?;
+            remove(
+                context,
+                EntityType::PortalSettings,
+                current,
+                TargetKind::Property,
+                &[property],
+            )?;
         }
         if let Some(portal) = portal {
             assign_portal(context, portal, &[property])?;
         }
     }
-    Ok(AssignedPortal { id: property, portal_settings_id: portal })
+    Ok(AssignedPortal {
+        id: property,
+        portal_settings_id: portal,
+    })
 }
 
 fn portal_of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Uuid>> {
-    Ok(context.row(&PORTAL_OF, values![property])?.map(|row| row.get(0)).transpose()?)
+    Ok(context
+        .row(&PORTAL_OF, values![property])?
+        .map(|row| row.get(0))
+        .transpose()?)
 }
 
-/// What the audit log tells of a property: the portal assigned to it.
+/// Describes a property for the audit log: the portal assigned to it.
 fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(property) = audit::id(input, "propertyId") else { return Ok(None) };
-    let name = record_names(context, Kind::Property, vec![property])?.pop().and_then(|(_, name)| name);
+    let Some(property) = audit::id(input, "propertyId") else {
+        return Ok(None);
+    };
+    let name = record_names(context, Kind::Property, vec![property])?
+        .pop()
+        .and_then(|(_, name)| name);
     let portal = portal_of(context, property)?;
-    Thing::new("property", Some(property), name).showing(&json!({ "portalSettingsId": portal })).map(Some)
+    Thing::new("property", Some(property), name)
+        .showing(&json!({ "portalSettingsId": portal }))
+        .map(Some)
 }
 
-/// Whether the caller may assign a portal to properties of theirs: any but a default one that they may not read, which serves
-/// something, since what serves nothing is readable (spec: Property-limited OAuth callers).
+/// Returns whether the caller may assign a portal to their properties. They may assign any portal
+/// except a default one that they may not read. A portal that serves no property is readable
+/// (rules: access#portals-of-limited-callers).
 fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
     Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
 }
 
-/// 404 for a portal whose assignments are nothing to the caller. A limited caller may write those within their reach wherever
-/// they may assign it (contract: Settled since).
+/// Fails with 404 for a portal that the caller may not assign. A limited caller may change the
+/// assignments of an assignable portal to accessible properties (rules:
+/// access#portals-of-limited-callers).
 pub(super) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let is_theirs = match find_portal(context, id)? {
         Some(portal) => may_assign(context, &portal)?,
         None => false,
     };
-    if is_theirs { Ok(()) } else { Err(Error::not_found("Portal")) }
+    if is_theirs {
+        Ok(())
+    } else {
+        Err(Error::not_found("Portal"))
+    }
 }

@@ -1,4 +1,4 @@
-//! A branding: how the portals that use it look.
+//! A branding: the look of the portals that use it.
 
 use engine::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
 use engine::moment::Moment;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 engine::resource! {
-    /// A portal branding, as it is stored and answered.
+    /// A portal branding, as stored and answered.
     #[schemars(rename = "PortalBranding", example = example())]
     pub struct Branding {
         /// Server-assigned.
@@ -15,66 +15,74 @@ engine::resource! {
 
         /// Shown in portal headers; not unique.
         name: String = String::new(),
-        /// Name shown in the header of the portals that use the branding, 1 to 60 characters and not blank. Several brandings may have the
-        /// same.
+        /// Name shown in the header of the portals that use the branding, 1 to 60 characters and
+        /// not blank. Several brandings may share a name.
         sent as Name60;
 
         /// Internal label.
         nickname: Option<String> = None,
-        /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not cleared.
+        /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not
+        /// cleared.
         sent as Name60;
 
         /// Six-digit hex.
         text_color: String = "#1A1A1A".into(),
-        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six. Default `#1A1A1A`.
+        /// Colour of text, as `#` and three or six hexadecimal digits; three are stored as six.
+        /// Default `#1A1A1A`.
         sent as HexColor;
 
         /// Six-digit hex.
         primary_color: String = "#2563EB".into(),
-        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are stored as six. Default `#2563EB`.
+        /// Colour of buttons and accents, as `#` and three or six hexadecimal digits; three are
+        /// stored as six. Default `#2563EB`.
         sent as HexColor;
 
         /// Six-digit hex.
         secondary_color: String = "#64748B".into(),
-        /// Colour of what stands beside the primary one, as `#` and three or six hexadecimal digits; three are stored as six. Default
-        /// `#64748B`.
+        /// Colour of elements beside the primary one, as `#` and three or six hexadecimal digits;
+        /// three are stored as six. Default `#64748B`.
         sent as HexColor;
 
         /// Six-digit hex; null means the default white page.
         background_color: Option<String> = None,
-        /// Colour of the page behind everything, as `#` and three or six hexadecimal digits; three are stored as six. Null or left out on
-        /// create: the default white page.
+        /// Colour of the page's background, as `#` and three or six hexadecimal digits; three are
+        /// stored as six. Null or left out on create: the default white page.
         sent as Option<HexColor>;
 
         /// Six-digit hex.
         footer_color: String = "#F8FAFC".into(),
-        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as six. Default `#F8FAFC`.
+        /// Colour of the footer, as `#` and three or six hexadecimal digits; three are stored as
+        /// six. Default `#F8FAFC`.
         sent as HexColor;
 
         /// The logo for dark headers.
         logo_white_url: Option<String> = None,
-        /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears it.
+        /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears
+        /// it.
         sent as Option<HttpUrlOrEmpty>;
 
         /// A link in the footer.
         facebook_url: Option<String> = None,
-        /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears it.
+        /// Address of the host's Facebook page, an absolute http or https URL. `""` or null clears
+        /// it.
         sent as Option<HttpUrlOrEmpty>;
 
         /// A link in the footer.
         linkedin_url: Option<String> = None,
-        /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears it.
+        /// Address of the host's LinkedIn page, an absolute http or https URL. `""` or null clears
+        /// it.
         sent as Option<HttpUrlOrEmpty>;
 
         /// A link in the footer.
         instagram_url: Option<String> = None,
-        /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears it.
+        /// Address of the host's Instagram page, an absolute http or https URL. `""` or null clears
+        /// it.
         sent as Option<HttpUrlOrEmpty>;
 
         /// At most one in the organization.
         is_default: bool = false,
-        /// Whether portals with no branding of their own use this one. `true` takes the flag from the branding that has it, `false` on the
-        /// default branding is a 409; default `false`.
+        /// Whether portals with no branding of their own use this one. `true` takes the flag from
+        /// the branding that has it, `false` on the default branding is a 409; default `false`.
         sent as bool, by hand;
 
         /// Deprecated; always false.
@@ -85,14 +93,14 @@ engine::resource! {
 
         /// The domain the branding is served on; null means the default domain.
         custom_url_id: Option<Uuid> = None,
-        /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives it; it must be a guest-portal URL. Null
-        /// or left out on create: the default domain.
+        /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
+        /// it; it must be a guest-portal URL. Null or left out on create: the default domain.
         sent as Option<Uuid>;
 
         /// Translation of the callout.
         callout_message_id: Option<Uuid> = None,
-        /// Id of a `portal_branding` translation: the message that guests see at the head of their portal. Null unlinks it; where
-        /// `calloutMessage` is sent too, that text wins.
+        /// Id of a `portal_branding` translation: the message that guests see at the head of their
+        /// portal. Null unlinks it; if `calloutMessage` is sent too, that text wins.
         sent as Option<Uuid>;
 
         /// When it last changed.
@@ -102,17 +110,22 @@ engine::resource! {
     /// The writable fields of a branding.
     #[schemars(rename = "PortalBranding")]
     pub struct BrandingFields {
-        /// Message that guests see at the head of their portal, in English, up to 2000 characters; it is translated in the background. On
-        /// create only; blank text says nothing.
+        /// Message that guests see at the head of their portal, in English, up to 2000 characters;
+        /// it is translated in the background. On create only; blank text adds none.
         callout_message: Option<Text2000>;
     }
 }
 
 impl Branding {
-    /// A branding as it is when nothing but its name is given.
+    /// Returns a branding with default values, except its name.
     #[must_use]
     pub fn new(id: Uuid, name: String, now: Moment) -> Self {
-        Self { id, name, updated_at: now, ..Self::default() }
+        Self {
+            id,
+            name,
+            updated_at: now,
+            ..Self::default()
+        }
     }
 }
 
@@ -125,11 +138,20 @@ impl Creatable for BrandingFields {
     }
 }
 
-/// As it is published: with a callout.
+/// Returns the published example, with a callout.
 fn example() -> Value {
-    let [id, callout] = [0xab, 0xac].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
-    let branding = Branding::new(id, "Casa Mar".into(), Moment(Timestamp::constant(1_795_253_400, 0)));
-    json!(Branding { primary_color: "#0E7490".into(), callout_message_id: Some(callout), ..branding })
+    let [id, callout] =
+        [0xab, 0xac].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    let branding = Branding::new(
+        id,
+        "Casa Mar".into(),
+        Moment(Timestamp::constant(1_795_253_400, 0)),
+    );
+    json!(Branding {
+        primary_color: "#0E7490".into(),
+        callout_message_id: Some(callout),
+        ..branding
+    })
 }
 
 #[cfg(test)]
@@ -137,12 +159,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_link_clears_and_a_short_colour_grows() {
+    fn an_empty_link_is_cleared_and_a_short_colour_expanded() {
         let mut branding: Branding = serde_json::from_value(example()).unwrap();
         branding.facebook_url = Some("https://example.com".into());
         let sent = json!({ "facebookUrl": "", "primaryColor": "#abC", "backgroundColor": null, "showPoweredBy": true });
-        serde_json::from_value::<BrandingFields>(sent).unwrap().apply(&mut branding);
-        assert_eq!((branding.facebook_url, branding.primary_color.as_str()), (None, "#aabbCC"));
+        serde_json::from_value::<BrandingFields>(sent)
+            .unwrap()
+            .apply(&mut branding);
+        assert_eq!(
+            (branding.facebook_url, branding.primary_color.as_str()),
+            (None, "#aabbCC")
+        );
         assert!(!branding.show_powered_by);
     }
 }

@@ -6,7 +6,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
-use engine::operation::{Basis, Foreseen, Needs, Nothing, Object, Operation};
+use engine::operation::{Basis, Needs, Nothing, Object, Operation};
 use engine::values;
 use http::Method;
 use serde_json::Value;
@@ -25,7 +25,7 @@ store::statements! {
     BRANDING = "select doc from portal_branding where organization_id = ?1 and id = ?2";
     /// The default branding.
     DEFAULT = "select doc from portal_branding where organization_id = ?1 and is_default = true";
-    /// Writes a branding.
+    /// Inserts or updates a branding.
     PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?4, ?5)
         on conflict (organization_id, id) do update set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
 }
@@ -65,21 +65,31 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Changes fields of a branding, and so the look of every portal that shows it; returns it.",
             )
             .audited(Audits::changes(audited::branding))
-            .foresees_its_thing(foreseen)
             .run(update),
     ]
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Branding>> {
+    all(context)
+}
+
+/// Reads every branding of the organization, the default first.
+pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Branding>> {
     let rows = context.rows(&LIST, [])?;
-    rows.iter().map(|row| Ok(row.get(0).map(|Json(branding)| branding)?)).collect()
+    rows.iter()
+        .map(|row| Ok(row.get(0).map(|Json(branding)| branding)?))
+        .collect()
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Result<Branding> {
     let fields = input.0;
     let becomes_default = fields.is_default.sent() == Some(&true);
-    let callout = fields.callout_message.sent().and_then(Option::as_ref).map(|text| text.0.clone());
-    let callout = callout.filter(|text| !text.trim().is_empty());
+    let callout = fields
+        .callout_message
+        .sent()
+        .and_then(Option::as_ref)
+        .map(|text| text.0.clone());
+    let callout = callout.filter(|text| !engine::typed::is_blank(text));
     let wrong = wrong_links(context, &fields, None, callout.is_some(), &[])?;
     if !wrong.is_empty() {
         return Err(Error::issues(wrong));
@@ -87,7 +97,13 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
     let mut branding = Branding::new(context.new_id(), String::new(), Moment(context.now()));
     fields.apply(&mut branding);
     if let Some(text) = callout {
-        branding.callout_message_id = Some(translations::create(context, SourceTable::PortalBranding, ENGLISH, &text)?);
+        translations::check_placeholders(context, &["calloutMessage"], &text)?;
+        branding.callout_message_id = Some(translations::create(
+            context,
+            SourceTable::PortalBranding,
+            ENGLISH,
+            &text,
+        )?);
     }
     if becomes_default {
         take_default(context)?;
@@ -100,10 +116,20 @@ fn create(context: &mut Context<'_, '_>, input: Create<BrandingFields>) -> Resul
 fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Result<Branding> {
     let before = find(context, input.id)?.ok_or_else(|| Error::not_found("Branding"))?;
     let fields = input.data;
-    let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
+    let is_default = fields
+        .is_default
+        .sent()
+        .copied()
+        .unwrap_or(before.is_default);
     let wrong = wrong_links(context, &fields, Some(&before), false, &["data"])?;
-    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict(Reason::rule("changed_since", "The branding has changed since it was read.")));
+    if input
+        .expected_updated_at
+        .is_some_and(|expected| expected != before.updated_at)
+    {
+        return Err(Error::conflict(Reason::rule(
+            "changed_since",
+            "The branding has changed since it was read.",
+        )));
     }
     if before.is_default && !is_default {
         return Err(Error::conflict(Reason::rule(
@@ -127,7 +153,8 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     Ok(branding)
 }
 
-/// 404 for a custom URL or translation that is not there; the issues of one of the wrong sort.
+/// Checks the links of a branding. Fails with 404 if a custom URL or a translation does not exist.
+/// Returns an issue for each one of the wrong kind.
 fn wrong_links(
     context: &mut Context<'_, '_>,
     fields: &BrandingFields,
@@ -137,43 +164,58 @@ fn wrong_links(
 ) -> Result<Vec<Issue>> {
     let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
-        Some(Some(id)) => Some(typed::<Object>(context, Kind::CustomUrl, *id)?.ok_or_else(|| Error::not_found("Custom URL"))?),
+        Some(Some(id)) => Some(
+            typed::<Object>(context, Kind::CustomUrl, *id)?
+                .ok_or_else(|| Error::not_found("Custom URL").of(*id))?,
+        ),
         _ => None,
     };
     if let Some(Some(id)) = fields.callout_message_id.sent()
         && !text_wins
     {
-        let path = [base, &[CALLOUT]].concat().into_iter().map(PathSegment::from).collect();
+        let path = [base, &[CALLOUT]]
+            .concat()
+            .into_iter()
+            .map(PathSegment::from)
+            .collect();
         let is_kept = before.is_some_and(|before| before.callout_message_id == Some(*id));
-        let link = Link { path, id: *id, source: SourceTable::PortalBranding, field: CALLOUT, is_kept };
+        let link = Link {
+            path,
+            id: *id,
+            source: SourceTable::PortalBranding,
+            field: CALLOUT,
+            is_kept,
+        };
         issues.extend(translations::wrong_links(context, &[link])?);
     }
     if custom_url.is_some_and(|url| url.get("isGuestPortal") != Some(&Value::Bool(true))) {
-        issues.push(Issue::new(&[base, &["customUrlId"]].concat(), Reason::rule("no_portal_url", "is not a guest-portal URL")));
+        issues.push(Issue::new(
+            &[base, &["customUrlId"]].concat(),
+            Reason::rule("no_portal_url", "must be a custom URL with isGuestPortal"),
+        ));
     }
     Ok(issues)
 }
 
-/// A branding of the organization.
+/// Reads a branding of the organization.
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Branding>> {
     let row = context.row(&BRANDING, values![id])?;
-    Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
+    Ok(row
+        .map(|row| row.get(0).map(|Json(branding)| branding))
+        .transpose()?)
 }
 
-/// What [`find`] asks.
-pub(super) fn foreseen(id: Uuid) -> Foreseen {
-    Foreseen::new(&BRANDING, values![id])
-}
-
-/// The organization's default branding.
+/// Reads the organization's default branding.
 pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<Branding>> {
     let row = context.row(&DEFAULT, [])?;
-    Ok(row.map(|row| row.get(0).map(|Json(branding)| branding)).transpose()?)
+    Ok(row
+        .map(|row| row.get(0).map(|Json(branding)| branding))
+        .transpose()?)
 }
 
-/// Brandings on custom URLs that are gone are served on the default domain again.
+/// Removes deleted custom URLs from brandings, which are then served on the default domain.
 pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -> Result<()> {
-    for mut branding in list(context, Nothing {})? {
+    for mut branding in all(context)? {
         if branding.custom_url_id.is_some_and(|id| gone.contains(&id)) {
             branding.custom_url_id = None;
             branding.updated_at = branding.updated_at.advanced_to(context.now());
@@ -183,24 +225,38 @@ pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, gone: &[Uuid]) -
     Ok(())
 }
 
-/// Takes the default flag from the branding that has it.
+/// Removes the default flag from the branding that has it.
 fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
-    let Some(mut branding) = default_branding(context)? else { return Ok(()) };
+    let Some(mut branding) = default_branding(context)? else {
+        return Ok(());
+    };
     branding.is_default = false;
     branding.updated_at = branding.updated_at.advanced_to(context.now());
     put(context, &branding)
 }
 
-/// Writes a branding, and which text it shows.
-fn save(context: &mut Context<'_, '_>, before: Option<&Branding>, branding: &Branding) -> Result<()> {
+/// Saves a branding, and notes which text it shows.
+fn save(
+    context: &mut Context<'_, '_>,
+    before: Option<&Branding>,
+    branding: &Branding,
+) -> Result<()> {
     put(context, branding)?;
     let before = before.and_then(|before| before.callout_message_id);
-    translations::note_links(context, branding.id, [(CALLOUT, before)], [(CALLOUT, branding.callout_message_id)])
+    translations::note_links(
+        context,
+        branding.id,
+        [(CALLOUT, before)],
+        [(CALLOUT, branding.callout_message_id)],
+    )
 }
 
-/// Writes a branding that shows the text it did. `created_at` is kept where there is one: an insert happens at the moment the
-/// branding is made.
+/// Saves a branding whose callout is unchanged. An update keeps `created_at`. An insert sets it to
+/// the branding's `updated_at`, which is then its creation.
 fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
-    context.execute_along(&PUT, values![branding.id, branding.is_default, branding.updated_at, doc])
+    context.execute_along(
+        &PUT,
+        values![branding.id, branding.is_default, branding.updated_at, doc],
+    )
 }

@@ -1,4 +1,4 @@
-//! How the rows of this chapter go with their organization.
+//! Statements that erase the rows of this chapter with their organization.
 
 use engine::some_of;
 

@@ -1,4 +1,4 @@
-//! Guest portals and their brandings (spec: Guest portals and brandings).
+//! Guest portals and their brandings (rules: portals; brandings).
 
 mod assign;
 mod audited;
@@ -17,33 +17,64 @@ use crate::translations::Shows;
 pub(crate) use audited::named_portal;
 pub use branding::Branding;
 pub(crate) use branding::BrandingFields;
-pub(crate) use branding_operations::{default_branding, find as find_branding};
+pub(crate) use branding_operations::{all as brandings, default_branding, find as find_branding};
 pub(crate) use portal::PortalFields;
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
-pub(crate) use portal_operations::{default_portal, find as find_portal, readable as readable_portal};
+pub(crate) use portal_operations::{
+    default_portal, find as find_portal, readable as readable_portal,
+};
 
-/// Portals and brandings.
+/// The chapter of portals and brandings.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: || {
-        [portal_operations::operations(), branding_operations::operations(), assign::operations()].into_iter().flatten().collect()
+        [
+            portal_operations::operations(),
+            branding_operations::operations(),
+            assign::operations(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     },
-    statements: || [assign::STATEMENTS, branding_operations::STATEMENTS, portal_operations::STATEMENTS].concat(),
+    statements: || {
+        [
+            assign::STATEMENTS,
+            branding_operations::STATEMENTS,
+            portal_operations::STATEMENTS,
+        ]
+        .concat()
+    },
     erased: erased::STATEMENTS,
     summaries: &[&portal_operations::SUMMARY],
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::PortalCopy);
         lists.add::<&'static dyn Shows>(&texts::Callouts);
-        lists.add(Assignable { entity_type: EntityType::PortalSettings, check: assign::check, name: portal_operations::name, needs: None });
-        let (names, all_exist) = (portal_operations::names, portal_operations::all_exist);
-        lists.add(TargetSource { kind: TargetKind::Portal, names, all_exist });
+        lists.add(Assignable {
+            entity_type: EntityType::PortalSettings,
+            check: assign::check,
+            name: portal_operations::name,
+            needs: None,
+        });
+        let (names, first_missing) = (portal_operations::names, portal_operations::first_missing);
+        lists.add(TargetSource {
+            kind: TargetKind::Portal,
+            names,
+            first_missing,
+        });
         lists.add(OnGone(|context, kind, ids| match kind {
             Kind::CustomUrl => branding_operations::forget_custom_urls(context, ids),
             _ => Ok(()),
         }));
     },
     subjects: &[
-        ("portals", "Guest portals: what guests of some flats see, whom they can ask, what they are offered."),
-        ("portal-brandings", "Colours, words and links that a portal is dressed in."),
+        (
+            "portals",
+            "Guest portals: what guests of some flats see, whom they can ask, what they are offered.",
+        ),
+        (
+            "portal-brandings",
+            "Colours, words and links that a portal is dressed in.",
+        ),
         ("properties", "Flats, and which portal serves each."),
     ],
     ..Chapter::new("portals")

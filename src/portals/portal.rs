@@ -1,7 +1,9 @@
-//! A portal: its fields and the rules on them alone.
+//! A portal: its fields, and the rules that concern only them.
 
 use engine::error::{Issue, Reason};
-use engine::field::{Copy200, Copy6000, Creatable, EmailAddress, HttpUrl, Name60, PhoneNumber, Text2000};
+use engine::field::{
+    Copy200, Copy6000, Creatable, EmailAddress, HttpUrl, Name60, PhoneNumber, Text2000,
+};
 use engine::moment::Moment;
 use engine::operation::Findings;
 use jiff::Timestamp;
@@ -14,7 +16,6 @@ use uuid::Uuid;
 /// What the contact bubble opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum CommunicationMethod {
     Whatsapp,
     Text,
@@ -22,7 +23,7 @@ pub enum CommunicationMethod {
 }
 
 impl CommunicationMethod {
-    /// The field of the number it opens.
+    /// Returns the field with the number that it opens.
     const fn number_field(self) -> &'static str {
         match self {
             Self::Whatsapp => "supportWhatsapp",
@@ -35,7 +36,6 @@ impl CommunicationMethod {
 /// A quick-access tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum Tile {
     Uber,
     ReportAnIssue,
@@ -45,7 +45,7 @@ pub enum Tile {
 }
 
 engine::resource! {
-    /// A guest portal, as it is stored and answered.
+    /// A guest portal, as stored and answered.
     #[schemars(example = example())]
     pub struct Portal {
         /// Server-assigned.
@@ -53,14 +53,16 @@ engine::resource! {
 
         /// 1 to 60 characters, unique in the organization ignoring case. Null on old portals.
         name: Option<String> = None,
-        /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization, ignoring case and surrounding spaces;
-        /// one that is taken is a 409.
+        /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization,
+        /// ignoring case and surrounding spaces; one that is taken is a 409.
         sent as Name60;
 
-        /// Whether properties without a portal of their own get this one. At most one in the organization.
+        /// Whether properties without a portal of their own get this one. At most one in the
+        /// organization.
         is_default: bool = false,
-        /// Whether the portal serves properties that get none by themselves, by their group or by a tag. `true` takes the flag from the
-        /// portal that has it, `false` on the only default portal is a 409; default `false`.
+        /// Whether the portal serves properties that get none by themselves, by their group or by a
+        /// tag. `true` takes the flag from the portal that has it, `false` on the only default
+        /// portal is a 409; default `false`.
         sent as bool, by hand;
 
         /// Contact address of the portal.
@@ -70,68 +72,76 @@ engine::resource! {
 
         /// In international form.
         support_phone: Option<String> = None,
-        /// Number that guests can call, in any common format; without a prefix it is read as of the organization's country. It is stored in
-        /// international form; null clears it, which is refused while `communicationMethod` is `phone`.
+        /// Number that guests can call, in any common format; without a prefix it is read as of the
+        /// organization's country. It is stored in international form; null clears it, which is
+        /// refused while `communicationMethod` is `phone`.
         sent as Option<PhoneNumber>;
 
         /// In international form.
         support_whatsapp: Option<String> = None,
-        /// Number that guests can reach by WhatsApp, in any common format; without a prefix it is read as of the organization's country.
-        /// Null clears it, which is refused while `communicationMethod` is `whatsapp`.
+        /// Number that guests can reach by WhatsApp, in any common format; without a prefix it is
+        /// read as of the organization's country. Null clears it, which is refused while
+        /// `communicationMethod` is `whatsapp`.
         sent as Option<PhoneNumber>;
 
         /// In international form.
         support_text_phone: Option<String> = None,
-        /// Number that guests can send text messages to, in any common format; without a prefix it is read as of the organization's
-        /// country. Null clears it, which is refused while `communicationMethod` is `text`.
+        /// Number that guests can send text messages to, in any common format; without a prefix it
+        /// is read as of the organization's country. Null clears it, which is refused while
+        /// `communicationMethod` is `text`.
         sent as Option<PhoneNumber>;
 
         /// Up to 2000 characters.
         support_notes: Option<String> = None,
-        /// What guests read about getting help, such as when somebody answers: up to 2000 characters. Null clears it.
+        /// Notes for guests about getting help, such as hours of service: up to 2000 characters.
+        /// Null clears it.
         sent as Option<Text2000>;
 
         /// What the contact bubble opens; null means no bubble.
         communication_method: Option<CommunicationMethod> = None,
-        /// What the contact bubble opens; `whatsapp` needs `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs
-        /// `supportPhone`. Null or left out on create: no bubble.
+        /// What the contact bubble opens; `whatsapp` needs `supportWhatsapp`, `text` needs
+        /// `supportTextPhone`, `phone` needs `supportPhone`. Null or left out on create: no bubble.
         sent as Option<CommunicationMethod>;
 
         /// Whether guests are asked to pre-check-in.
         is_precheckin_enabled: bool = true,
-        /// Whether guests are asked to check in before they arrive; `false` shows them no steps. Default `true`.
+        /// Whether guests are asked to check in before they arrive; `false` shows them no steps.
+        /// Default `true`.
         sent as bool;
 
         /// Whether steps run in the fixed group order rather than by sortOrder alone.
         is_precheck_order_automatic: bool = true,
-        /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a group; `false` runs them by `sortOrder`
-        /// alone. Default `true`.
+        /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a
+        /// group; `false` runs them by `sortOrder` alone. Default `true`.
         sent as bool;
 
         /// False approves pre-check-in submissions at once.
         is_manual_review_enabled: bool = true,
-        /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at once. Default `true`; unrelated to house
-        /// manuals.
+        /// Whether submitted pre-check-ins are held for staff to review; `false` approves them at
+        /// once. Default `true`; unrelated to house manuals.
         sent as bool;
 
         /// Whether guests may report issues as tickets.
         is_ticketing_enabled: bool = true,
-        /// Whether guests may report issues as tickets. Default `true`.
+        /// Whether guests can report issues, which become tasks. `false` hides the tile and refuses
+        /// reports. Default `true`.
         sent as bool;
 
         /// Whether guests are asked for a review at check-out.
         is_review_request_checkout_enabled: bool = true,
-        /// Whether guests are asked for a review at check-out. Default `true`.
+        /// Whether guests are asked for a review from the day of check-out to 14 days after it.
+        /// Default `true`.
         sent as bool;
 
         /// False removes the chat launcher, and guest messages are refused.
         is_chat_enabled: bool = true,
-        /// Whether guests may write to the host; `false` removes the chat launcher and refuses their messages. Default `true`.
+        /// Whether guests may write to the host; `false` removes the chat launcher and refuses
+        /// their messages. Default `true`.
         sent as bool;
 
         /// Whether guests are asked for a review at check-in.
         is_review_request_checkin_enabled: bool = true,
-        /// Whether guests are asked for a review at check-in. Default `true`.
+        /// Whether guests are asked for a review during the stay. Default `true`.
         sent as bool;
 
         /// Whether a finished pre-check-in is celebrated.
@@ -141,25 +151,26 @@ engine::resource! {
 
         /// Whether guests are reminded of an abandoned cart.
         is_cart_abandonment_enabled: bool = true,
-        /// Whether guests are reminded of a cart that they left. Default `true`.
+        /// Whether an abandoned selection of extras is reported among the changes of guests.
+        /// Default `true`.
         sent as bool;
 
         /// False stops offering a wallet pass.
         is_wallet_pass_enabled: bool = true,
-        /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes from passes already issued, and those
-        /// stop updating; default `true`.
+        /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes
+        /// from passes already issued, and those stop updating; default `true`.
         sent as bool;
 
-        /// Whether guests are told of what they will be able to read later.
+        /// Whether guests see a hint of manuals that they can read later.
         is_unlock_hint_shown: bool = false,
-        /// Whether guests are told which manuals they can read later, and from when; those that their `relative_date` rule alone still
-        /// hides. Default `false`.
+        /// Whether guests see which manuals they can read later, and from when; only manuals that
+        /// their `relative_date` rule alone hides. Default `false`.
         sent as bool;
 
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
-        /// Whether guests see the special offer. Default `false`; an offer without copy shows an empty card, so send `specialOfferTitle`
-        /// and `specialOfferCtaText` along.
+        /// Whether guests see the special offer. Default `false`; an offer without copy shows an
+        /// empty card, so send `specialOfferTitle` and `specialOfferCtaText` along.
         sent as bool;
 
         /// Where the special offer leads.
@@ -181,53 +192,63 @@ engine::resource! {
 
         /// Tiles to hide; null hides every tile except `report_an_issue`.
         excluded_quick_access_types: Option<Vec<Tile>> = None,
-        /// Quick-access tiles that guests do not see; replaces the whole list. `[]` shows all five, and null, which is also what leaving it
-        /// out on create stores, hides every tile except `report_an_issue`.
+        /// Quick-access tiles that guests do not see; replaces the whole list. `[]` shows all five,
+        /// and null, which is also what leaving it out on create stores, hides every tile except
+        /// `report_an_issue`.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Tile>>;
 
         /// Null means the organization's default branding.
         branding_id: Option<Uuid> = None,
-        /// Id of the branding that the portal shows (`listPortalBrandings`); an unknown one is a 404. Null or left out on create: the organization's default
-        /// branding.
+        /// Id of the branding that the portal shows (`listPortalBrandings`); an unknown one is a
+        /// 404. Null or left out on create: the organization's default branding.
         sent as Option<Uuid>;
 
-        /// When it was made.
+        /// Time of creation.
         created_at: Moment = Moment::default();
 
-        /// When it last changed.
+        /// Time of last change.
         updated_at: Moment = Moment::default();
     }
 
     /// The writable fields of a portal.
     #[schemars(rename = "Portal")]
     pub struct PortalFields {
-        /// Title of the special offer in English, up to 200 characters after trimming; a change is translated anew into every other
-        /// language. Null takes it away, `""` changes nothing; a change needs `manage_organization`.
+        /// Title of the special offer in English, up to 200 characters after trimming; a change is
+        /// translated again into every other language. Null clears it, `""` changes nothing; a
+        /// change needs `manage_organization`.
         special_offer_title: Option<Copy200>;
 
-        /// What kind of offer it is, in English, up to 200 characters after trimming; a change is translated anew into every other
-        /// language. Null takes it away, `""` changes nothing; a change needs `manage_organization`.
+        /// Kind of the special offer in English, up to 200 characters after trimming; a change is
+        /// translated again into every other language. Null clears it, `""` changes nothing; a
+        /// change needs `manage_organization`.
         special_offer_type: Option<Copy200>;
 
-        /// Call to action of the special offer in English, up to 200 characters after trimming; a change is translated anew into every
-        /// other language. Null takes it away, `""` changes nothing; a change needs `manage_organization`.
+        /// Call to action of the special offer in English, up to 200 characters after trimming; a
+        /// change is translated again into every other language. Null clears it, `""` changes
+        /// nothing; a change needs `manage_organization`.
         special_offer_cta_text: Option<Copy200>;
 
-        /// What invites guests to pre-check-in, in English, up to 6000 characters after trimming; a change is translated anew into every
-        /// other language. Null restores the built-in prompt, `""` changes nothing; a change needs `manage_organization`.
+        /// Prompt for guests to pre-check-in, in English, up to 6000 characters after trimming; a
+        /// change is translated again into every other language. Null restores the built-in prompt,
+        /// `""` changes nothing; a change needs `manage_organization`.
         precheckin_prompt_message: Option<Copy6000>;
     }
 }
 
 impl Portal {
-    /// A portal as it is when nothing but its name is given.
+    /// Returns a portal with default values and without a name.
     #[must_use]
     pub fn new(id: Uuid, now: Moment) -> Self {
-        Self { id, created_at: now, updated_at: now, ..Self::default() }
+        Self {
+            id,
+            created_at: now,
+            updated_at: now,
+            ..Self::default()
+        }
     }
 
-    /// The number a method of contact opens.
+    /// Returns the number that a method of contact opens.
     #[must_use]
     pub fn number_for(&self, method: CommunicationMethod) -> Option<&str> {
         match method {
@@ -250,19 +271,24 @@ impl Creatable for PortalFields {
 }
 
 impl PortalFields {
-    /// The rules over what is sent of a new portal. Of a number that is wrong, nothing is said but that.
+    /// Checks the rules on the fields of a new portal. A number that is already `wrong` gets no
+    /// second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();
         self.apply(&mut portal);
         let is_judged = |method: CommunicationMethod| !wrong.contains(&method.number_field());
-        Findings::merged(contact_issue(&portal, true, &[]).filter(|_| portal.communication_method.is_some_and(is_judged)))
+        Findings::merged(
+            contact_issue(&portal, true, &[])
+                .filter(|_| portal.communication_method.is_some_and(is_judged)),
+        )
     }
 }
 
-/// The issue of a portal whose method of contact has no number (spec: createPortal 2, updatePortal 3).
+/// Returns the issue of a portal whose method of contact has no number (rules: portals#contact).
 ///
-/// `base` is where the fields stand in the body. At fault is the method where it was sent, else the number that was cleared.
+/// `base` is the path of the fields in the body. The issue is at the method if it was sent, else at
+/// the cleared number.
 #[must_use]
 pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
     let method = portal.communication_method?;
@@ -270,29 +296,45 @@ pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Op
         return None;
     }
     let number = method.number_field();
-    let field = if is_method_sent { "communicationMethod" } else { number };
-    Some(Issue::new(&[base, &[field]].concat(), Reason::rule("needs_number", format!("the communication method needs {number}"))))
+    let field = if is_method_sent {
+        "communicationMethod"
+    } else {
+        number
+    };
+    Some(Issue::new(
+        &[base, &[field]].concat(),
+        Reason::rule(
+            "needs_number",
+            format!("is not valid: the communication method needs {number}"),
+        ),
+    ))
 }
 
-/// What the contact bubble opens for a guest; `None` means no bubble.
+/// Returns the method of contact and the number that the contact bubble opens. Returns `None` for
+/// no bubble.
 #[must_use]
 pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
     let method = portal.communication_method?;
     portal.number_for(method).map(|number| (method, number))
 }
 
-/// The tiles a guest sees.
+/// Returns the tiles that a guest sees.
 #[must_use]
 pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     match excluded {
         None => vec![Tile::ReportAnIssue],
-        Some(excluded) => Tile::VARIANTS.iter().copied().filter(|tile| !excluded.contains(tile)).collect(),
+        Some(excluded) => Tile::VARIANTS
+            .iter()
+            .copied()
+            .filter(|tile| !excluded.contains(tile))
+            .collect(),
     }
 }
 
-/// As it is published: with an offer, and a number to call.
+/// Returns the published example, with an offer and a phone number.
 fn example() -> Value {
-    let [id, title, cta] = [0xab, 0xac, 0xad].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
+    let [id, title, cta] = [0xab, 0xac, 0xad]
+        .map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));
     json!(Portal {
         name: Some("Casa Azul".into()),
         support_phone: Some("+34934123456".into()),
@@ -313,28 +355,44 @@ mod tests {
     }
 
     #[test]
-    fn no_list_hides_all_but_the_issue_tile() {
+    fn without_a_list_only_the_issue_tile_is_shown() {
         assert_eq!(tiles(None), [Tile::ReportAnIssue]);
         assert_eq!(tiles(Some(&[])), Tile::VARIANTS);
-        assert_eq!(tiles(Some(&[Tile::Uber, Tile::ReportAnIssue])), [Tile::FindParking, Tile::FindParkingJustpark, Tile::RentBabyGear]);
+        assert_eq!(
+            tiles(Some(&[Tile::Uber, Tile::ReportAnIssue])),
+            [
+                Tile::FindParking,
+                Tile::FindParkingJustpark,
+                Tile::RentBabyGear
+            ]
+        );
     }
 
     #[test]
-    fn a_method_without_its_number_is_at_fault_where_it_was_sent() {
+    fn a_contact_method_without_number_is_reported_at_the_sent_field() {
         let mut portal = portal();
         assert_eq!(contact_issue(&portal, true, &[]), None);
         portal.communication_method = Some(CommunicationMethod::Text);
         portal.support_phone = Some("+34934123456".into());
         assert_eq!(contact(&portal), None);
-        assert_eq!(contact_issue(&portal, true, &[]).unwrap().path, ["communicationMethod".into()]);
-        assert_eq!(contact_issue(&portal, false, &["data"]).unwrap().path, ["data".into(), "supportTextPhone".into()]);
+        assert_eq!(
+            contact_issue(&portal, true, &[]).unwrap().path,
+            ["communicationMethod".into()]
+        );
+        assert_eq!(
+            contact_issue(&portal, false, &["data"]).unwrap().path,
+            ["data".into(), "supportTextPhone".into()]
+        );
         portal.support_text_phone = Some("+34934123457".into());
         assert_eq!(contact_issue(&portal, true, &[]), None);
-        assert_eq!(contact(&portal), Some((CommunicationMethod::Text, "+34934123457")));
+        assert_eq!(
+            contact(&portal),
+            Some((CommunicationMethod::Text, "+34934123457"))
+        );
     }
 
     #[test]
-    fn the_example_is_a_portal() {
+    fn the_example_is_a_valid_portal() {
         let portal: Portal = serde_json::from_value(example()).unwrap();
         assert_eq!(serde_json::to_value(portal).unwrap(), example());
     }

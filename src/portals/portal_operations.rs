@@ -2,17 +2,17 @@
 
 use engine::access::Permission;
 use engine::app::Summary;
-use engine::audit::{Audits, id};
+use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::{Create, Field, Update, folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Foreseen, Needs, Operation};
+use engine::operation::{Basis, ById, Needs, Operation};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
@@ -22,14 +22,14 @@ use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, Others, SourceTable};
 
 store::statements! {
-    /// The portals of an organization: the list as it is answered. The rows come in order from an index; an order within
-    /// the aggregate would sort the texts themselves.
+    /// The answer of the list of all portals, as one text. The rows are in order from an index. An
+    /// `order by` in the aggregate would sort the texts themselves.
     LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
-    /// The same for some portals only.
+    /// The answer of the list for some portals only.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
-    /// Which of some portals there are.
+    /// The existing portals among some ids.
     AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
     /// The names of some portals.
     NAMES = "select id, doc ->> 'name' from portal where organization_id = ?1 and id = any(?2)";
@@ -41,17 +41,18 @@ store::statements! {
     DEFAULT = "select doc from portal where organization_id = ?1 and is_default = true";
     /// A portal by its folded name.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
-    /// Writes a portal.
+    /// Inserts or updates a portal.
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Portals after an id.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
-    /// Writes what the list says of a portal.
+    /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 
-/// What the list says of a portal. Its version is that of [`PortalRow`].
+/// The list item of a portal, stored beside it. Raise its version when [`PortalRow`]
+/// changes; a test compares both.
 pub(crate) static SUMMARY: Summary = Summary {
     name: "portal",
     version: 1,
@@ -66,12 +67,13 @@ pub(crate) static SUMMARY: Summary = Summary {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListPortals {
-    /// Whether to list only portals whose every property the caller holds; it has no effect for an API key. Left out: every portal.
+    /// Whether to list only portals whose every property is the caller's; it has no effect for an
+    /// API key. Left out: every portal.
     #[serde(default)]
     writable_only: Option<bool>,
 }
 
-/// A row of the list.
+/// Item of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -120,10 +122,6 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
             .audited(Audits::makes("portal", "name"))
-            .foresees(|input| {
-                let branding = id(input, "brandingId").map(branding_operations::foreseen);
-                branding.into_iter().chain([by_name(input.get("name").and_then(Value::as_str))]).collect()
-            })
             .run(create),
         Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
             .summary("Change fields of a portal")
@@ -135,22 +133,23 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .not_for_tools(&["expectedUpdatedAt"])
             .audited(Audits::changes(audited::portal))
-            .foresees(|input| {
-                let data = &input["data"];
-                let branding = id(data, "brandingId").map(branding_operations::foreseen);
-                let named = data.get("name").and_then(Value::as_str).map(|name| by_name(Some(name)));
-                Foreseen::of_its_thing(input, |id| Foreseen::new(&PORTAL, values![id])).chain(branding).chain(named).collect()
-            })
             .run(update),
     ]
 }
 
-/// The rows, as they were written beside their portals and put together by the database.
+/// Returns the stored list items, which the database joins into one text.
 fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     let row = if input.writable_only == Some(true) {
         let coverage = Coverage::load(context)?;
-        let ids = context.rows(&IDS, [])?.iter().map(|row| row.get(0)).collect::<Result<Vec<Uuid>, _>>()?;
-        let writable: Vec<Uuid> = ids.into_iter().filter(|id| coverage.may_write_portal(*id)).collect();
+        let ids = context
+            .rows(&IDS, [])?
+            .iter()
+            .map(|row| row.get(0))
+            .collect::<Result<Vec<Uuid>, _>>()?;
+        let writable: Vec<Uuid> = ids
+            .into_iter()
+            .filter(|id| coverage.may_write_portal(*id))
+            .collect();
         context.row(&LIST_SOME, values![writable])?
     } else {
         context.row(&LIST, [])?
@@ -158,17 +157,24 @@ fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     Ok(row.map_or(Ok("[]".into()), |row| row.get(0))?)
 }
 
-/// A portal that the caller may read, or 404.
+/// Reads a portal that the caller may read, or fails with 404.
 pub(crate) fn readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
-    if Coverage::load(context)?.may_read_portal(portal.id) { Ok(portal) } else { Err(not_found()) }
+    if Coverage::load(context)?.may_read_portal(portal.id) {
+        Ok(portal)
+    } else {
+        Err(not_found())
+    }
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<Portal> {
     let fields = input.0;
     let base = Portal::new(context.new_id(), Moment(context.now()));
     let becomes_default = fields.is_default.sent() == Some(&true);
-    let method_sent = fields.communication_method.sent().is_some_and(Option::is_some);
+    let method_sent = fields
+        .communication_method
+        .sent()
+        .is_some_and(Option::is_some);
     check_branding(context, &fields)?;
     let copy = Copy::of(&fields);
     let changes = copy.changes(context, &base)?;
@@ -180,7 +186,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<
     if let Some(issue) = contact_issue(&portal, method_sent, &[]) {
         return Err(Error::issues(vec![issue]));
     }
-    write_copy(context, &mut portal, changes)?;
+    write_copy(context, &mut portal, changes, &[])?;
     if becomes_default {
         take_default(context)?;
         portal.is_default = true;
@@ -192,15 +198,28 @@ fn create(context: &mut Context<'_, '_>, input: Create<PortalFields>) -> Result<
 fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<Portal> {
     let before = writable(context, input.id)?;
     let fields = input.data;
-    let is_default = fields.is_default.sent().copied().unwrap_or(before.is_default);
+    let is_default = fields
+        .is_default
+        .sent()
+        .copied()
+        .unwrap_or(before.is_default);
     let becomes_default = is_default && !before.is_default;
-    let method_sent = fields.communication_method.sent().is_some_and(Option::is_some);
+    let method_sent = fields
+        .communication_method
+        .sent()
+        .is_some_and(Option::is_some);
     check_branding(context, &fields)?;
     let changes = Copy::of(&fields).changes(context, &before)?;
     check_permissions(context, &changes, becomes_default)?;
 
-    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict(Reason::rule("changed_since", "The portal has changed since it was read.")));
+    if input
+        .expected_updated_at
+        .is_some_and(|expected| expected != before.updated_at)
+    {
+        return Err(Error::conflict(Reason::rule(
+            "changed_since",
+            "The portal has changed since it was read.",
+        )));
     }
     let mut portal = before.clone();
     fields.apply(&mut portal);
@@ -217,7 +236,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
         return Err(Error::issues(vec![issue]));
     }
     let copy_changes = !changes.is_empty();
-    write_copy(context, &mut portal, changes)?;
+    write_copy(context, &mut portal, changes, &["data"])?;
     if becomes_default {
         take_default(context)?;
         portal.is_default = true;
@@ -229,39 +248,56 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
     Ok(portal)
 }
 
-/// A portal of the organization, whoever asks.
+/// Reads a portal of the organization, without a check of the caller.
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Portal>> {
     let row = context.row(&PORTAL, values![id])?;
-    Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
+    Ok(row
+        .map(|row| row.get(0).map(|Json(portal)| portal))
+        .transpose()?)
 }
 
-/// What a portal is called.
+/// Returns the name of a portal.
 pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
     Ok(find(context, id)?.and_then(|portal| portal.name))
 }
 
-/// Whether the organization has all of these portals, each of which is named once.
-pub(crate) fn all_exist(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<bool> {
-    let count = ids.len();
-    Ok(context.rows(&AMONG, values![ids])?.len() == count)
+/// Returns the first of these ids that is no portal of the organization.
+pub(crate) fn first_missing(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Option<Uuid>> {
+    let found = context
+        .rows(&AMONG, values![ids.clone()])?
+        .iter()
+        .map(|row| Ok(row.get(0)?))
+        .collect::<Result<Vec<Uuid>>>()?;
+    Ok(ids.into_iter().find(|id| !found.contains(id)))
 }
 
-/// The names of the portals among these.
-pub(crate) fn names(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+/// Returns the names of the existing portals among these.
+pub(crate) fn names(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<Vec<(Uuid, Option<String>)>> {
     let rows = context.rows(&NAMES, values![ids])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
 }
 
-/// The default portal.
+/// Reads the default portal.
 pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Portal>> {
     let row = context.row(&DEFAULT, [])?;
-    Ok(row.map(|row| row.get(0).map(|Json(portal)| portal)).transpose()?)
+    Ok(row
+        .map(|row| row.get(0).map(|Json(portal)| portal))
+        .transpose()?)
 }
 
-/// A portal that the caller may change, or 404.
+/// Reads a portal that the caller may change, or fails with 404.
 fn writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<Portal> {
     let portal = find(context, id)?.ok_or_else(not_found)?;
-    if Coverage::load(context)?.may_write_portal(id) { Ok(portal) } else { Err(not_found()) }
+    if Coverage::load(context)?.may_write_portal(id) {
+        Ok(portal)
+    } else {
+        Err(not_found())
+    }
 }
 
 fn not_found() -> Error {
@@ -270,12 +306,18 @@ fn not_found() -> Error {
 
 fn check_branding(context: &mut Context<'_, '_>, fields: &PortalFields) -> Result<()> {
     match fields.branding_id.sent() {
-        Some(Some(id)) => branding_operations::find(context, *id)?.map(drop).ok_or_else(|| Error::not_found("Branding")),
+        Some(Some(id)) => branding_operations::find(context, *id)?
+            .map(drop)
+            .ok_or_else(|| Error::not_found("Branding").of(*id)),
         _ => Ok(()),
     }
 }
 
-fn check_permissions(context: &Context<'_, '_>, changes: &[CopyChange], becomes_default: bool) -> Result<()> {
+fn check_permissions(
+    context: &Context<'_, '_>,
+    changes: &[CopyChange],
+    becomes_default: bool,
+) -> Result<()> {
     if !changes.is_empty() {
         context.require(Permission::ManageOrganization)?;
     }
@@ -288,43 +330,59 @@ fn check_permissions(context: &Context<'_, '_>, changes: &[CopyChange], becomes_
     Ok(())
 }
 
-/// What [`check_name`] asks.
-fn by_name(name: Option<&str>) -> Foreseen {
-    Foreseen::new(&BY_NAME, values![name.map(folded)])
-}
-
 fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
-    let taken = context.row(&BY_NAME, values![key])?.map(|row| row.get::<Uuid>(0)).transpose()?;
+    let taken = context
+        .row(&BY_NAME, values![key])?
+        .map(|row| row.get::<Uuid>(0))
+        .transpose()?;
     if taken.is_some_and(|id| id != portal.id) {
-        return Err(Error::conflict(Reason::rule("portal_name_taken", "Another portal has this name.")));
+        return Err(Error::conflict(Reason::rule(
+            "portal_name_taken",
+            "Another portal has this name.",
+        )));
     }
     Ok(())
 }
 
-/// Takes the default flag from the portal that has it.
+/// Removes the default flag from the portal that has it.
 fn take_default(context: &mut Context<'_, '_>) -> Result<()> {
-    let Some(mut portal) = default_portal(context)? else { return Ok(()) };
+    let Some(mut portal) = default_portal(context)? else {
+        return Ok(());
+    };
     portal.is_default = false;
     portal.updated_at = portal.updated_at.advanced_to(context.now());
     put(context, &portal)
 }
 
-/// Writes a portal, and which texts it shows.
+/// Saves a portal, and notes which texts it shows.
 fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal) -> Result<()> {
     put(context, portal)?;
-    translations::note_links(context, portal.id, before.into_iter().flat_map(Portal::linked_texts), portal.linked_texts())
+    translations::note_links(
+        context,
+        portal.id,
+        before.into_iter().flat_map(Portal::linked_texts),
+        portal.linked_texts(),
+    )
 }
 
-/// Writes a portal that shows the texts it did.
+/// Saves a portal whose texts are the same as before.
 pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(folded);
     let doc = store::Value::json(portal)?;
-    let params = values![portal.id, key, portal.is_default, portal.created_at, portal.updated_at, summary(portal)?, doc];
+    let params = values![
+        portal.id,
+        key,
+        portal.is_default,
+        portal.created_at,
+        portal.updated_at,
+        summary(portal)?,
+        doc
+    ];
     context.execute_along(&PUT, params)
 }
 
-/// What the list says of a portal.
+/// Returns the list item of a portal.
 fn summary(portal: &Portal) -> Result<String> {
     let row = PortalRow {
         id: portal.id,
@@ -336,22 +394,27 @@ fn summary(portal: &Portal) -> Result<String> {
     serde_json::to_string(&row).map_err(Error::internal)
 }
 
-/// A text of a portal that is written as text and read as a translation (spec: Copy rules).
+/// A text of a portal. Requests contain it as text, and answers contain the id of its translation
+/// (rules: portals#copy).
 struct Copy<'f> {
+    /// The name of the field in a request.
+    field: &'static str,
     sent: Sent<'f>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
-/// What a request says of a text.
+/// The value of a text in a request.
 enum Sent<'f> {
     Nothing,
     Null,
     Text(&'f str),
 }
 
-/// What is to become of a text.
+/// A change of a text.
 struct CopyChange {
-    /// The new English text; `None` unlinks.
+    /// The name of the field in a request.
+    field: &'static str,
+    /// The new English text. `None` unlinks the translation.
     text: Option<String>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
@@ -369,29 +432,54 @@ impl<'f> Copy<'f> {
             }
         }
         Copies([
-            Copy { sent: sent(&fields.special_offer_title), link: |portal| &mut portal.special_offer_title_id },
-            Copy { sent: sent(&fields.special_offer_type), link: |portal| &mut portal.special_offer_type_id },
-            Copy { sent: sent(&fields.special_offer_cta_text), link: |portal| &mut portal.special_offer_cta_text_id },
-            Copy { sent: sent(&fields.precheckin_prompt_message), link: |portal| &mut portal.precheckin_prompt_message_id },
+            Copy {
+                field: "specialOfferTitle",
+                sent: sent(&fields.special_offer_title),
+                link: |portal| &mut portal.special_offer_title_id,
+            },
+            Copy {
+                field: "specialOfferType",
+                sent: sent(&fields.special_offer_type),
+                link: |portal| &mut portal.special_offer_type_id,
+            },
+            Copy {
+                field: "specialOfferCtaText",
+                sent: sent(&fields.special_offer_cta_text),
+                link: |portal| &mut portal.special_offer_cta_text_id,
+            },
+            Copy {
+                field: "precheckinPromptMessage",
+                sent: sent(&fields.precheckin_prompt_message),
+                link: |portal| &mut portal.precheckin_prompt_message_id,
+            },
         ])
     }
 }
 
 impl Copies<'_> {
-    /// What was sent that differs from what is stored. The stored text sent again, or an empty one, changes nothing.
+    /// Returns the sent texts that differ from the stored ones. An empty text changes nothing.
     fn changes(self, context: &mut Context<'_, '_>, portal: &Portal) -> Result<Vec<CopyChange>> {
         let mut portal = portal.clone();
         let mut changes = Vec::new();
-        for Copy { sent, link } in self.0 {
+        for Copy { field, sent, link } in self.0 {
             let linked = *link(&mut portal);
             match sent {
                 Sent::Text(text) if !text.is_empty() => {
-                    let stored = linked.map_or(Ok(None), |id| translations::written(context, id, ENGLISH))?;
+                    let stored = linked
+                        .map_or(Ok(None), |id| translations::written(context, id, ENGLISH))?;
                     if stored.as_deref() != Some(text) {
-                        changes.push(CopyChange { text: Some(text.to_owned()), link });
+                        changes.push(CopyChange {
+                            field,
+                            text: Some(text.to_owned()),
+                            link,
+                        });
                     }
                 }
-                Sent::Null if linked.is_some() => changes.push(CopyChange { text: None, link }),
+                Sent::Null if linked.is_some() => changes.push(CopyChange {
+                    field,
+                    text: None,
+                    link,
+                }),
                 _ => {}
             }
         }
@@ -399,14 +487,51 @@ impl Copies<'_> {
     }
 }
 
-fn write_copy(context: &mut Context<'_, '_>, portal: &mut Portal, changes: Vec<CopyChange>) -> Result<()> {
-    for CopyChange { text, link } in changes {
+fn write_copy(
+    context: &mut Context<'_, '_>,
+    portal: &mut Portal,
+    changes: Vec<CopyChange>,
+    base: &[&str],
+) -> Result<()> {
+    for CopyChange { field, text, link } in changes {
+        if let Some(text) = &text {
+            translations::check_placeholders(context, &[base, &[field]].concat(), text)?;
+        }
         let linked = link(portal);
         match (text, *linked) {
-            (Some(text), Some(id)) => translations::put(context, id, ENGLISH, &text, Others::Replace)?,
-            (Some(text), None) => *linked = Some(translations::create(context, SourceTable::PortalSettings, ENGLISH, &text)?),
+            (Some(text), Some(id)) => {
+                translations::put(context, id, ENGLISH, &text, Others::Replace)?;
+            }
+            (Some(text), None) => {
+                *linked = Some(translations::create(
+                    context,
+                    SourceTable::PortalSettings,
+                    ENGLISH,
+                    &text,
+                )?);
+            }
             (None, _) => *linked = None,
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    #[test]
+    fn fields_and_version_of_the_stored_list_item_change_together() {
+        let portal = Portal::new(Uuid::nil(), Moment(jiff::Timestamp::UNIX_EPOCH));
+        let item: Map<String, Value> = serde_json::from_str(&summary(&portal).unwrap()).unwrap();
+        let mut fields: Vec<_> = item.keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(
+            (SUMMARY.version, fields.join(" ").as_str()),
+            (1, "brandingId id isDefault name supportEmail"),
+            "raise `SUMMARY.version`, so that stored list items are rewritten, and change this test"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! The texts of portals and brandings, and what a new one has to pass, whichever operation writes it.
+//! The texts of portals and brandings, and the checks of a new text by any operation.
 
 use std::collections::HashSet;
 
@@ -12,17 +12,18 @@ use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
 use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
-/// The copy of portals: each text is of one portal, which writes it as text and links it by itself.
+/// The copy of portals. Each text belongs to one portal, which is written with the text and links
+/// its translation itself.
 pub(crate) struct PortalCopy;
 
 /// The callouts of brandings.
 pub(crate) struct Callouts;
 
-/// The field that links the prompt; the others are of the special offer.
+/// The field that links the prompt. The other texts belong to the special offer.
 const PROMPT: &str = "precheckinPromptMessageId";
 
 impl Portal {
-    /// The texts it links, each with the name of its field.
+    /// Returns the linked texts, each with the name of its field.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 4] {
         [
@@ -45,18 +46,30 @@ impl Shows for PortalCopy {
 
     fn visible(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         let coverage = Coverage::load(context)?;
-        Ok(things.iter().copied().filter(|id| coverage.may_read_portal(*id)).collect())
+        Ok(things
+            .iter()
+            .copied()
+            .filter(|id| coverage.may_read_portal(*id))
+            .collect())
     }
 
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         let coverage = Coverage::load(context)?;
-        Ok(things.iter().copied().filter(|id| coverage.may_write_portal(*id)).collect())
+        Ok(things
+            .iter()
+            .copied()
+            .filter(|id| coverage.may_write_portal(*id))
+            .collect())
     }
 
-    /// Spec: guest portals, Copy rules.
+    /// Checks the permissions (rules: portals#copy).
     fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
-        if news.is_english() { context.require(Permission::ManageOrganization) } else { Ok(()) }
+        if news.is_english() {
+            context.require(Permission::ManageOrganization)
+        } else {
+            Ok(())
+        }
     }
 
     fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
@@ -64,7 +77,9 @@ impl Shows for PortalCopy {
             return Ok(());
         }
         for id in news.things(|_| true) {
-            let Some(mut portal) = find(context, id)? else { continue };
+            let Some(mut portal) = find(context, id)? else {
+                continue;
+            };
             portal.updated_at = portal.updated_at.advanced_to(context.now());
             put(context, &portal)?;
         }
@@ -81,7 +96,8 @@ impl Shows for Callouts {
         Form::up_to(2_000)
     }
 
-    /// Brandings are everybody's to change (contract: Brandings).
+    /// Any caller with this permission may change brandings (rules:
+    /// access#portals-of-limited-callers, 6).
     fn admit(&self, context: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)
     }

@@ -1,4 +1,4 @@
-//! What the audit log tells of steps.
+//! The fields of steps that the audit log records.
 
 use engine::audit::{Thing, id};
 use engine::context::Context;
@@ -9,19 +9,33 @@ use super::records;
 use super::step::Core;
 use crate::translations::{ENGLISH, versions};
 
-/// A step with its questions, and with its heading in every language: that is written as text.
+/// Reads a step with its questions and with its heading in every language, because the heading is
+/// written as text.
 pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else { return Ok(None) };
+    let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else {
+        return Ok(None);
+    };
     let title = step.display_title_ml_text_id;
-    let headings = title.map_or(Ok(Vec::new()), |title| versions(context, title))?.into_iter().map(|(language, text)| {
-        let field = if language == ENGLISH { "displayTitle".to_owned() } else { format!("displayTitle.{language}") };
-        (field, Value::from(text))
-    });
+    let headings = title
+        .map_or(Ok(Vec::new()), |title| versions(context, title))?
+        .into_iter()
+        .map(|(language, text)| {
+            let field = if language == ENGLISH {
+                "displayTitle".to_owned()
+            } else {
+                format!("displayTitle.{language}")
+            };
+            (field, Value::from(text))
+        });
     let headings: Map<String, Value> = headings.collect();
     let beside = json!({ "displayTitleMlTextId": title, "questions": step.questions });
     let thing = Thing::new("precheck_step", Some(step.id), Some(step.nickname.clone()));
-    let mut thing = thing.showing(&Core::from(&step))?.showing(&beside)?.showing(&headings)?.withholding(&step.write_only)?;
-    // It is a copy of another field.
+    let mut thing = thing
+        .showing(&Core::from(&step))?
+        .showing(&beside)?
+        .showing(&headings)?
+        .withholding(&step.write_only)?;
+    // `isEnabled` is a copy of `isActive`.
     thing.shown.remove("isEnabled");
     Ok(Some(thing))
 }

@@ -1,5 +1,4 @@
-//! Whether an active step can do what it is there for (spec: List items, `configurationIssue` and
-//! `hasUsableDamageWaiver`).
+//! Missing configuration of active steps (rules: steps#deposit, 4 and 5).
 
 use std::collections::HashMap;
 
@@ -10,13 +9,14 @@ use uuid::Uuid;
 
 use super::step::{Step, StepType};
 
-/// What an active step lacks.
+/// Missing configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigurationIssue {
-    /// There is no account to charge.
+    /// No account to charge.
     MissingPaymentAccount,
-    /// There is no active account at the background-check provider.
+    /// There is no active account at the background-check provider. In the interface,
+    /// `authenticate` is the name of the background check.
     MissingAuthenticateAccount,
 }
 
@@ -32,31 +32,45 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Whether a charge can be made: on its own account where it names one, else on the default.
+    /// Whether a charge can be made: on its own account if it names one, else on the default
+    /// account.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
-        own.map_or(self.has_active_default, |id| self.payment.get(&id) == Some(&true))
+        own.map_or(self.has_active_default, |id| {
+            self.payment.get(&id) == Some(&true)
+        })
     }
 }
 
-/// The accounts of an organization, from the records of payment accounts and of background-check accounts.
+/// Reads the accounts of an organization from the records of payment accounts and background-check
+/// accounts.
 #[must_use]
 pub fn accounts_of(payment: &[(Uuid, Object)], background_check: &[(Uuid, Object)]) -> Accounts {
     let is_true = |data: &Object, field: &str| data.get(field) == Some(&true.into());
     Accounts {
-        payment: payment.iter().map(|(id, data)| (*id, is_true(data, "isActive"))).collect(),
-        has_active_default: payment.iter().any(|(_, data)| is_true(data, "isActive") && is_true(data, "isDefault")),
-        background_check: background_check.iter().map(|(id, data)| (*id, data.get("isActive") != Some(&false.into()))).collect(),
+        payment: payment
+            .iter()
+            .map(|(id, data)| (*id, is_true(data, "isActive")))
+            .collect(),
+        has_active_default: payment
+            .iter()
+            .any(|(_, data)| is_true(data, "isActive") && is_true(data, "isDefault")),
+        background_check: background_check
+            .iter()
+            .map(|(id, data)| (*id, data.get("isActive") != Some(&false.into())))
+            .collect(),
     }
 }
 
-/// What an active step lacks; nothing for an inactive one.
+/// Returns the configuration that an active step lacks; `None` for an inactive step.
 #[must_use]
 pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<ConfigurationIssue> {
     if !step.is_active {
         return None;
     }
     match step.step_type {
-        StepType::DamageDeposit if !can_charge_deposit(step, accounts) => Some(ConfigurationIssue::MissingPaymentAccount),
+        StepType::DamageDeposit if !can_charge_deposit(step, accounts) => {
+            Some(ConfigurationIssue::MissingPaymentAccount)
+        }
         StepType::BackgroundCheck => {
             let own = step.write_only.background_check_account_id;
             let is_active = own.is_some_and(|id| accounts.background_check.get(&id) == Some(&true));
@@ -66,18 +80,27 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Whether all that a deposit step charges can be charged. A step that charges nothing yet is judged by the accounts it
-/// names, else by the default.
+/// Whether every charge of a deposit step can be made. A step that charges nothing yet is checked
+/// by the accounts it names, else by the default account.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
-    let (waiver, deposit) = (charges.damage_waiver_payment_account_id, charges.security_deposit_payment_account_id);
-    match (charges.is_damage_waiver_enabled, charges.is_security_deposit_enabled) {
+    let (waiver, deposit) = (
+        charges.damage_waiver_payment_account_id,
+        charges.security_deposit_payment_account_id,
+    );
+    match (
+        charges.is_damage_waiver_enabled,
+        charges.is_security_deposit_enabled,
+    ) {
         (true, true) => accounts.can_charge(waiver) && accounts.can_charge(deposit),
         (true, false) => accounts.can_charge(waiver),
         (false, true) => accounts.can_charge(deposit),
         (false, false) => match (waiver, deposit) {
             (None, None) => accounts.has_active_default,
-            (waiver, deposit) => [waiver, deposit].into_iter().flatten().all(|id| accounts.can_charge(Some(id))),
+            (waiver, deposit) => [waiver, deposit]
+                .into_iter()
+                .flatten()
+                .all(|id| accounts.can_charge(Some(id))),
         },
     }
 }
@@ -102,18 +125,27 @@ mod tests {
 
     fn accounts(has_active_default: bool) -> Accounts {
         let both = HashMap::from([(ACTIVE, true), (INACTIVE, false)]);
-        Accounts { payment: both.clone(), has_active_default, background_check: both }
+        Accounts {
+            payment: both.clone(),
+            has_active_default,
+            background_check: both,
+        }
     }
 
     fn step(step_type: StepType) -> Step {
         let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
-        Step { is_active: true, ..Step::new(Uuid::nil(), step_type, "Step".into(), now) }
+        Step {
+            is_active: true,
+            ..Step::new(Uuid::nil(), step_type, "Step".into(), now)
+        }
     }
 
     #[test]
     fn a_deposit_needs_its_own_account_or_the_default() {
         use ConfigurationIssue::MissingPaymentAccount;
-        // Waiver on, its account, deposit on, its account, default → whether something is missing, whether the waiver is usable.
+        // Inputs: whether the waiver is on, its account, whether the deposit is on, its account,
+        // whether there is a default account. Results: whether an account is missing, whether the
+        // waiver is usable.
         let table = [
             ((false, None, false, None, true), (false, false)),
             ((false, None, false, None, false), (true, false)),
@@ -125,7 +157,10 @@ mod tests {
             ((true, None, false, Some(INACTIVE), true), (false, true)),
             ((true, Some(ACTIVE), true, None, false), (true, true)),
             ((true, Some(INACTIVE), true, None, true), (true, false)),
-            ((true, Some(Uuid::from_u128(3)), false, None, true), (true, false)),
+            (
+                (true, Some(Uuid::from_u128(3)), false, None, true),
+                (true, false),
+            ),
         ];
         for (input, (is_missing, is_usable)) in table {
             let (waiver, waiver_account, deposit, deposit_account, default) = input;
@@ -134,8 +169,16 @@ mod tests {
             step.charges.damage_waiver_payment_account_id = waiver_account;
             step.charges.is_security_deposit_enabled = deposit;
             step.charges.security_deposit_payment_account_id = deposit_account;
-            assert_eq!(configuration_issue(&step, &accounts(default)), is_missing.then_some(MissingPaymentAccount), "{input:?}");
-            assert_eq!(has_usable_damage_waiver(&step, &accounts(default)), is_usable, "{input:?}");
+            assert_eq!(
+                configuration_issue(&step, &accounts(default)),
+                is_missing.then_some(MissingPaymentAccount),
+                "{input:?}"
+            );
+            assert_eq!(
+                has_usable_damage_waiver(&step, &accounts(default)),
+                is_usable,
+                "{input:?}"
+            );
             step.is_active = false;
             assert_eq!(configuration_issue(&step, &accounts(default)), None);
             assert!(!has_usable_damage_waiver(&step, &accounts(default)));
@@ -143,13 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn a_background_check_needs_an_active_account_of_its_own() {
+    fn a_background_check_needs_its_own_active_account() {
         for (account, is_missing) in [(Some(ACTIVE), false), (Some(INACTIVE), true), (None, true)] {
             let mut step = step(StepType::BackgroundCheck);
             step.write_only.background_check_account_id = account;
             let expected = is_missing.then_some(ConfigurationIssue::MissingAuthenticateAccount);
-            assert_eq!(configuration_issue(&step, &accounts(false)), expected, "{account:?}");
+            assert_eq!(
+                configuration_issue(&step, &accounts(false)),
+                expected,
+                "{account:?}"
+            );
         }
-        assert_eq!(configuration_issue(&step(StepType::Agreement), &accounts(false)), None);
+        assert_eq!(
+            configuration_issue(&step(StepType::Agreement), &accounts(false)),
+            None
+        );
     }
 }

@@ -1,12 +1,15 @@
-//! What a step costs its guest, as far as the records behind it say: the deposit with the waivers that can be taken in its
-//! place, and the fees (contract: Steps that are really done).
+//! The costs of a step for the guest, read from synchronized records (rules:
+//! pre-check-in#deposits). They are the deposit, the waivers offered in place of it, and the fees.
 //!
-//! The platform owns the shapes of these records. A price is read where it plainly stands, and is null anywhere else.
+//! An amount is read from its usual fields and is null if none of them holds one. Amounts are in
+//! the minor unit of their currency. Every amount has a currency: that of the charged account, else
+//! that of the record, else that of the organization.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use engine::context::Context;
+use engine::currency;
 use engine::error::Result;
 use engine::operation::Object;
 use schemars::JsonSchema;
@@ -14,161 +17,286 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::charging::{Accounts, accounts_of, has_usable_damage_waiver};
-use super::step::{PricingBasis, Step, StepType};
+use super::charging::{accounts_of, has_usable_damage_waiver};
+use super::step::{Charges, PricingBasis, Step, StepType};
 use crate::records::{Kind, all_records, typed_among};
 
-/// The deposit of a step. Amounts are in cents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Deposit {
-    /// Null where none is set.
-    pub amount_cents: Option<u64>,
-    /// Of the account that is charged, where it says so.
-    pub currency: Option<String>,
-    /// How many days after check-out it is released.
-    pub release_days_after_checkout: u32,
-    /// How many days before check-in it is taken; null where no day is set.
-    pub days_before_checkin: Option<u32>,
-    /// What can be taken in its place.
-    pub waivers: Vec<Waiver>,
+/// An option of a step of type `damage_deposit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DepositOption {
+    /// A damage waiver.
+    Waiver,
+    /// The deposit.
+    Deposit,
+    /// Neither of them.
+    None,
 }
 
-/// A damage waiver that can be taken. Amounts are in cents.
+/// A choice in a step of type `damage_deposit`. Amounts are in the minor unit of the currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Waiver {
-    /// Which one.
-    pub id: Uuid,
-    /// What it is called.
-    pub name: String,
-    /// Null where the platform does not say.
-    pub price_cents: Option<u64>,
-    /// What the price is for.
-    pub pricing_basis: PricingBasis,
-    /// The most that it covers; null where no cap is set.
-    pub cap_cents: Option<u64>,
+pub struct DepositChoice {
+    /// Value of `choice` in the answers.
+    pub choice: DepositOption,
+    /// Id of the waiver; null for other choices.
+    pub damage_waiver_id: Option<Uuid>,
+    /// Name of the waiver; null for other choices.
+    pub name: Option<String>,
+    /// The price of a waiver by its basis, or the amount of the deposit. Null where none is set.
+    pub amount_cents: Option<u64>,
+    /// ISO 4217 code of the amounts.
+    pub currency: String,
+    /// Basis of the price of a waiver; null for other choices.
+    pub pricing_basis: Option<PricingBasis>,
+    /// The amount for the whole stay. Null where no amount is set.
+    pub total_cents: Option<u64>,
+    /// The account that is charged. It is not part of the guest's view.
+    #[serde(skip)]
+    pub payment_account_id: Option<Uuid>,
 }
 
 /// A fee that the guest pays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fee {
-    /// Which fee product.
-    pub id: Uuid,
-    /// What it is called.
+    /// Fee product.
+    pub fee_product_id: Uuid,
+    /// Its name.
     pub name: String,
-    /// In cents; null where the platform does not say.
+    /// In the minor unit of the currency; null where the platform does not say.
     pub amount_cents: Option<u64>,
-    /// Null where the platform does not say.
-    pub currency: Option<String>,
+    /// ISO 4217 code of the amounts.
+    pub currency: String,
+    /// The amount for the whole stay. Fees are per stay.
+    pub total_cents: Option<u64>,
+    /// The account that is charged. It is not part of the guest's view.
+    #[serde(skip)]
+    pub payment_account_id: Option<Uuid>,
 }
 
-/// What a step costs.
+/// The cost of a step.
 #[derive(Debug, Clone, Serialize)]
 pub enum Cost {
-    /// Of a step of type `damage_deposit`, for a stay of any length.
-    Deposit(Deposit),
-    /// Of one of type `mandatory_fee`, in its order.
+    /// For a step of type `damage_deposit`: its choices for a stay that is long enough for a
+    /// waiver. Totals are those of one night.
+    Deposit(Vec<DepositChoice>),
+    /// For a step of type `mandatory_fee`: its fees, in order.
     Fees(Vec<Fee>),
 }
 
-/// What of some active steps costs something, by step.
-pub(crate) fn costs(context: &mut Context<'_, '_>, steps: &[Arc<Step>]) -> Result<HashMap<Uuid, Cost>> {
+/// Returns the costs of active steps by step id, for those steps that cost something.
+pub(crate) fn costs(
+    context: &mut Context<'_, '_>,
+    steps: &[Arc<Step>],
+) -> Result<HashMap<Uuid, Cost>> {
     let of_type = |step_type| steps.iter().filter(move |step| step.step_type == step_type);
+    let (has_deposits, has_fees) = (
+        of_type(StepType::DamageDeposit).next().is_some(),
+        of_type(StepType::MandatoryFee).next().is_some(),
+    );
     let mut costs = HashMap::new();
-    if of_type(StepType::DamageDeposit).next().is_some() {
-        let payment = all_records(context, Kind::PaymentAccount)?;
-        let mut waivers: Vec<(Uuid, Object)> = all_records(context, Kind::DamageWaiver)?;
-        // Names may be alike, or empty.
-        waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
-        costs.extend(of_type(StepType::DamageDeposit).map(|step| (step.id, Cost::Deposit(deposit(step, &payment, &waivers)))));
+    if !has_deposits && !has_fees {
+        return Ok(costs);
     }
-    if of_type(StepType::MandatoryFee).next().is_some() {
-        let wanted: BTreeSet<Uuid> = of_type(StepType::MandatoryFee).flat_map(|step| step.fee_product_ids.iter().copied()).collect();
-        let products = typed_among::<Object>(context, Kind::FeeProduct, wanted.into_iter().collect())?;
-        costs.extend(of_type(StepType::MandatoryFee).map(|step| (step.id, Cost::Fees(fees(step, &products)))));
+    let payment: Vec<(Uuid, Object)> = all_records(context, Kind::PaymentAccount)?;
+    let payers = Payers {
+        payment: &payment,
+        currency: context.organization.settings.currency().to_owned(),
+    };
+    if has_deposits {
+        let mut waivers: Vec<(Uuid, Object)> = all_records(context, Kind::DamageWaiver)?;
+        // Names may be equal or empty, so the id breaks ties.
+        waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
+        costs.extend(
+            of_type(StepType::DamageDeposit)
+                .map(|step| (step.id, Cost::Deposit(choices(step, &payers, &waivers)))),
+        );
+    }
+    if has_fees {
+        let wanted: BTreeSet<Uuid> = of_type(StepType::MandatoryFee)
+            .flat_map(|step| step.fee_product_ids.iter().copied())
+            .collect();
+        let products =
+            typed_among::<Object>(context, Kind::FeeProduct, wanted.into_iter().collect())?;
+        costs.extend(
+            of_type(StepType::MandatoryFee)
+                .map(|step| (step.id, Cost::Fees(fees(step, &payers, &products)))),
+        );
     }
     Ok(costs)
 }
 
-fn deposit(step: &Step, payment: &[(Uuid, Object)], waivers: &[(Uuid, Object)]) -> Deposit {
+/// The payment accounts of an organization, and the currency of amounts without one.
+struct Payers<'p> {
+    payment: &'p [(Uuid, Object)],
+    currency: String,
+}
+
+impl Payers<'_> {
+    /// Returns the account that is charged, and the currency. The account is the named one, else
+    /// the default one. There is none if it is inactive. `record` is the record with the amount.
+    fn of(&self, named: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
+        let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));
+        let account = self.payment.iter().find(|(id, data)| {
+            is_true(data, "isActive")
+                && named.map_or_else(|| is_true(data, "isDefault"), |named| *id == named)
+        });
+        let currency = account
+            .and_then(|(_, data)| currency_in(data))
+            .or_else(|| record.and_then(currency_in))
+            .unwrap_or_else(|| self.currency.clone());
+        (account.map(|(id, _)| *id), currency)
+    }
+}
+
+/// Returns the choices of a step, waivers first.
+fn choices(step: &Step, payers: &Payers<'_>, waivers: &[(Uuid, Object)]) -> Vec<DepositChoice> {
     let charges = &step.charges;
-    let accounts = accounts_of(payment, &[]);
-    let (amount_cents, account) = if charges.is_security_deposit_enabled {
-        (charges.security_deposit_amount_cents, charges.security_deposit_payment_account_id)
-    } else if charges.is_damage_waiver_enabled {
-        (charges.damage_waiver_deposit_amount_cents, charges.damage_waiver_payment_account_id)
-    } else {
-        (None, None)
-    };
-    Deposit {
+    let mut choices = Vec::new();
+    if has_usable_damage_waiver(step, &accounts_of(payers.payment, &[])) {
+        choices.extend(
+            waivers
+                .iter()
+                .map(|(id, data)| waiver(charges, payers, *id, data)),
+        );
+    }
+    let (payment_account_id, currency) =
+        payers.of(charges.security_deposit_payment_account_id, None);
+    let plain = |choice, amount_cents| DepositChoice {
+        choice,
+        damage_waiver_id: None,
+        name: None,
         amount_cents,
-        currency: currency_of(account, payment),
-        release_days_after_checkout: charges.security_deposit_release_days_after_checkout,
-        days_before_checkin: charges.security_deposit_days_before_checkin,
-        waivers: usable(step, &accounts, waivers),
-    }
-}
-
-/// The waivers that can be taken, for stays long enough.
-fn usable(step: &Step, accounts: &Accounts, waivers: &[(Uuid, Object)]) -> Vec<Waiver> {
-    if !has_usable_damage_waiver(step, accounts) {
-        return Vec::new();
-    }
-    let waiver = |(id, data): &(Uuid, Object)| Waiver {
-        id: *id,
-        name: name(data),
-        price_cents: cents(data, ["priceCents", "amountCents"]),
-        pricing_basis: step.charges.damage_waiver_pricing_basis,
-        cap_cents: step.charges.damage_waiver_cap_cents,
+        currency: currency.clone(),
+        pricing_basis: None,
+        total_cents: amount_cents,
+        payment_account_id,
     };
-    waivers.iter().map(waiver).collect()
+    let (is_offered, amount) = offered_deposit(charges);
+    if is_offered {
+        choices.push(plain(DepositOption::Deposit, amount));
+    }
+    if charges.is_damage_waiver_waivable {
+        choices.push(plain(DepositOption::None, Some(0)));
+    }
+    choices
 }
 
-/// The currency of the account that is charged: the one that is named, else the active default one.
-fn currency_of(named: Option<Uuid>, payment: &[(Uuid, Object)]) -> Option<String> {
-    let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));
-    let (_, data) = payment.iter().find(|(id, data)| match named {
-        Some(named) => *id == named,
-        None => is_true(data, "isActive") && is_true(data, "isDefault"),
-    })?;
-    currency(data)
+/// Returns whether a deposit is offered, and its amount. An offered deposit may have no amount.
+fn offered_deposit(charges: &Charges) -> (bool, Option<u64>) {
+    if charges.is_security_deposit_enabled {
+        return (true, charges.security_deposit_amount_cents);
+    }
+    let amount = charges
+        .damage_waiver_deposit_amount_cents
+        .filter(|_| charges.is_damage_waiver_enabled);
+    (amount.is_some(), amount)
 }
 
-fn fees(step: &Step, products: &HashMap<Uuid, Object>) -> Vec<Fee> {
+fn waiver(charges: &Charges, payers: &Payers<'_>, id: Uuid, data: &Object) -> DepositChoice {
+    let (payment_account_id, currency) =
+        payers.of(charges.damage_waiver_payment_account_id, Some(data));
+    let mut choice = DepositChoice {
+        choice: DepositOption::Waiver,
+        damage_waiver_id: Some(id),
+        name: Some(name(data)),
+        amount_cents: cents(data),
+        currency,
+        pricing_basis: Some(charges.damage_waiver_pricing_basis),
+        total_cents: None,
+        payment_account_id,
+    };
+    choice.total_cents = choice.total(charges, 1);
+    choice
+}
+
+impl DepositChoice {
+    /// Returns the amount for a stay of this many nights. The cap of the step limits that of a
+    /// waiver.
+    fn total(&self, charges: &Charges, nights: i64) -> Option<u64> {
+        let amount = self.amount_cents?;
+        let nights = u64::try_from(nights).unwrap_or_default();
+        let total = match self.pricing_basis {
+            Some(PricingBasis::PerNight) => amount.saturating_mul(nights),
+            Some(PricingBasis::PerStay) | None => amount,
+        };
+        let cap = charges
+            .damage_waiver_cap_cents
+            .filter(|_| self.choice == DepositOption::Waiver);
+        Some(cap.map_or(total, |cap| total.min(cap)))
+    }
+}
+
+/// Returns the choices for a stay of this many nights, with their totals. A stay that is too short
+/// gets no waivers.
+#[must_use]
+pub fn choices_for(step: &Step, choices: &[DepositChoice], nights: i64) -> Vec<DepositChoice> {
+    let charges = &step.charges;
+    let is_long_enough = nights >= i64::from(charges.damage_waiver_min_los);
+    choices
+        .iter()
+        .filter(|choice| is_long_enough || choice.choice != DepositOption::Waiver)
+        .map(|choice| DepositChoice {
+            total_cents: choice.total(charges, nights),
+            ..choice.clone()
+        })
+        .collect()
+}
+
+/// Returns the sum of the fees. Returns `None` if an amount is not known, and if there are several
+/// currencies.
+#[must_use]
+pub fn total_of(fees: &[Fee]) -> Option<u64> {
+    let is_mixed = fees
+        .windows(2)
+        .any(|pair| pair[0].currency != pair[1].currency);
+    if is_mixed {
+        return None;
+    }
+    fees.iter().try_fold(0_u64, |sum, fee| {
+        fee.total_cents.map(|cents| sum.saturating_add(cents))
+    })
+}
+
+fn fees(step: &Step, payers: &Payers<'_>, products: &HashMap<Uuid, Object>) -> Vec<Fee> {
     let fee = |id: &Uuid| {
         let data = products.get(id)?;
-        Some(Fee { id: *id, name: name(data), amount_cents: cents(data, ["amountCents", "priceCents"]), currency: currency(data) })
+        let (payment_account_id, currency) =
+            payers.of(step.write_only.fees_payment_account_id, Some(data));
+        Some(Fee {
+            fee_product_id: *id,
+            name: name(data),
+            amount_cents: cents(data),
+            currency,
+            total_cents: cents(data),
+            payment_account_id,
+        })
     };
     step.fee_product_ids.iter().filter_map(fee).collect()
 }
 
 fn name(data: &Object) -> String {
-    data.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+    data.get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
-/// The first of these fields that holds an amount.
-fn cents(data: &Object, fields: [&str; 2]) -> Option<u64> {
-    fields.into_iter().find_map(|field| data.get(field)?.as_u64())
+/// Returns the amount of a record, from the first of its fields that holds one.
+fn cents(data: &Object) -> Option<u64> {
+    ["amountCents", "priceCents"]
+        .into_iter()
+        .find_map(|field| data.get(field)?.as_u64())
 }
 
-fn currency(data: &Object) -> Option<String> {
-    let code = data.get("currency")?.as_str()?;
-    (code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then(|| code.to_owned())
-}
-
-impl Deposit {
-    /// The same for a stay of so many nights, which may be too short for a waiver.
-    #[must_use]
-    pub fn for_nights(&self, step: &Step, nights: i64) -> Self {
-        let is_long_enough = nights >= i64::from(step.charges.damage_waiver_min_los);
-        Self { waivers: if is_long_enough { self.waivers.clone() } else { Vec::new() }, ..self.clone() }
-    }
+fn currency_in(data: &Object) -> Option<String> {
+    currency::code(data.get("currency")?.as_str()?)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -182,34 +310,112 @@ mod tests {
     }
 
     fn step(step_type: StepType) -> Step {
-        Step { is_active: true, step_type, ..Step::default() }
+        Step {
+            is_active: true,
+            step_type,
+            ..Step::default()
+        }
+    }
+
+    fn account(number: u128, is_active: bool, is_default: bool, more: Value) -> (Uuid, Object) {
+        let mut account =
+            json!({ "name": "Account", "isActive": is_active, "isDefault": is_default });
+        account
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        (id(number), data(account))
+    }
+
+    fn payers(payment: &[(Uuid, Object)]) -> Payers<'_> {
+        Payers {
+            payment,
+            currency: "CHF".into(),
+        }
     }
 
     #[test]
-    fn prices_are_read_where_they_plainly_stand() {
+    fn prices_are_read_only_from_unambiguous_fields() {
         let mut step = step(StepType::MandatoryFee);
         step.fee_product_ids = (1..=6).map(id).collect();
-        let products = HashMap::from([
-            (id(1), data(json!({ "name": "Linen", "amountCents": 2_500, "currency": "EUR" }))),
-            (id(2), data(json!({ "name": "Pets", "priceCents": 900, "currency": "euro" }))),
-            (id(3), data(json!({ "name": "", "amountCents": "12", "priceCents": -1, "currency": 7 }))),
-            (id(4), data(json!({ "name": "Tax", "amount": 12.5 }))),
-            (id(6), data(json!({ "name": "Late", "amountCents": null, "priceCents": 0 }))),
-        ]);
-        let read: Vec<_> = fees(&step, &products).into_iter().map(|fee| (fee.name, fee.amount_cents, fee.currency)).collect();
-        let expected = [("Linen", Some(2_500), Some("EUR")), ("Pets", Some(900), None), ("", None, None), ("Tax", None, None)];
-        let expected = expected.into_iter().chain([("Late", Some(0), None)]);
-        assert_eq!(read, expected.map(|(name, amount, code)| (name.to_owned(), amount, code.map(str::to_owned))).collect::<Vec<_>>());
+        let products = [
+            (
+                1,
+                json!({ "name": "Linen", "amountCents": 2_500, "currency": "EUR" }),
+            ),
+            (
+                2,
+                json!({ "name": "Pets", "priceCents": 900, "currency": "usd" }),
+            ),
+            (
+                3,
+                json!({ "name": "", "amountCents": "12", "priceCents": -1, "currency": 7 }),
+            ),
+            (
+                4,
+                json!({ "name": "Tax", "amount": 12.5, "currency": "euro" }),
+            ),
+            (
+                6,
+                json!({ "name": "Late", "amountCents": null, "priceCents": 0 }),
+            ),
+        ];
+        let products = products
+            .into_iter()
+            .map(|(number, value)| (id(number), data(value)))
+            .collect();
+        let read: Vec<_> = fees(&step, &payers(&[]), &products)
+            .into_iter()
+            .map(|fee| (fee.name, fee.amount_cents, fee.currency))
+            .collect();
+        let expected = [
+            ("Linen", Some(2_500), "EUR"),
+            ("Pets", Some(900), "USD"),
+            ("", None, "CHF"),
+            ("Tax", None, "CHF"),
+            ("Late", Some(0), "CHF"),
+        ];
+        let expected =
+            expected.map(|(name, amount, code)| (name.to_owned(), amount, code.to_owned()));
+        assert_eq!(read, expected);
     }
 
     #[test]
-    fn a_waiver_is_offered_where_it_can_be_charged_and_the_stay_is_long_enough() {
+    fn the_account_is_the_named_one_else_the_active_default_one() {
+        let record = data(json!({ "currency": "gbp" }));
+        let active = account(1, true, true, json!({ "currency": "EUR" }));
+        let plain = account(2, true, false, json!({}));
+        let idle = account(3, false, false, json!({ "currency": "USD" }));
+        let idle_default = account(4, false, true, json!({ "currency": "USD" }));
+        let all = [idle_default, active, plain, idle];
+        // The named account → the charged account and the currency, with and without that of a
+        // record.
+        for (named, charged, with_record, without) in [
+            (None, Some(id(1)), "EUR", "EUR"),
+            (Some(id(1)), Some(id(1)), "EUR", "EUR"),
+            (Some(id(2)), Some(id(2)), "GBP", "CHF"),
+            (Some(id(3)), None, "GBP", "CHF"),
+            (Some(id(9)), None, "GBP", "CHF"),
+        ] {
+            let payers = payers(&all);
+            assert_eq!(
+                payers.of(named, Some(&record)),
+                (charged, with_record.into())
+            );
+            assert_eq!(payers.of(named, None), (charged, without.into()));
+        }
+        assert_eq!(payers(&all[..1]).of(None, None), (None, "CHF".into()));
+    }
+
+    #[test]
+    fn a_waiver_is_offered_if_chargeable_and_the_stay_is_long_enough() {
         let payment = [
-            (id(1), data(json!({ "name": "A", "isActive": true, "isDefault": true, "currency": "EUR" }))),
-            (id(2), data(json!({ "name": "B", "isActive": false, "isDefault": false, "currency": "USD" }))),
+            account(1, true, true, json!({ "currency": "EUR" })),
+            account(2, false, false, json!({ "currency": "USD" })),
         ];
         let waivers = [(id(7), data(json!({ "name": "Gold", "priceCents": 1_200 })))];
-        // Whether it is enabled, its account, the fewest nights, the nights → whether it is offered.
+        // Whether it is enabled, its account, the fewest nights, the nights → whether it is
+        // offered.
         for (is_enabled, account, least, nights, is_offered) in [
             (true, None, 0, 1, true),
             (true, None, 3, 3, true),
@@ -222,30 +428,103 @@ mod tests {
             step.charges.is_damage_waiver_enabled = is_enabled;
             step.charges.damage_waiver_payment_account_id = account;
             step.charges.damage_waiver_min_los = least;
-            let offered = deposit(&step, &payment, &waivers).for_nights(&step, nights).waivers;
-            assert_eq!(!offered.is_empty(), is_offered, "{is_enabled} {account:?} {least} {nights}");
+            let offered = choices_for(&step, &choices(&step, &payers(&payment), &waivers), nights);
+            assert_eq!(
+                !offered.is_empty(),
+                is_offered,
+                "{is_enabled} {account:?} {least} {nights}"
+            );
         }
-        assert!(usable(&step(StepType::DamageDeposit), &accounts_of(&payment, &[]), &waivers).is_empty());
     }
 
     #[test]
-    fn the_deposit_is_that_of_what_is_switched_on() {
+    fn the_deposit_amount_is_that_of_the_enabled_option() {
         let payment = [
-            (id(1), data(json!({ "name": "A", "isActive": true, "isDefault": true, "currency": "EUR" }))),
-            (id(2), data(json!({ "name": "B", "isActive": true, "isDefault": false, "currency": "USD" }))),
+            account(1, true, true, json!({ "currency": "EUR" })),
+            account(2, true, false, json!({ "currency": "USD" })),
         ];
+        // Security deposit on, its amount, waivers on, the amount with them → the offered amounts.
+        for (is_on, amount, has_waivers, with_waivers, offered) in [
+            (false, Some(300), false, Some(100), vec![]),
+            (true, Some(300), false, Some(100), vec![Some(300)]),
+            (true, Some(300), true, Some(100), vec![Some(300)]),
+            (true, None, true, Some(100), vec![None]),
+            (false, Some(300), true, Some(100), vec![Some(100)]),
+            (false, Some(300), true, None, vec![]),
+        ] {
+            let mut step = step(StepType::DamageDeposit);
+            step.charges.is_security_deposit_enabled = is_on;
+            step.charges.security_deposit_amount_cents = amount;
+            step.charges.is_damage_waiver_enabled = has_waivers;
+            step.charges.damage_waiver_deposit_amount_cents = with_waivers;
+            step.charges.damage_waiver_payment_account_id = Some(id(1));
+            step.charges.security_deposit_payment_account_id = Some(id(2));
+            let choices = choices(&step, &payers(&payment), &[]);
+            let read: Vec<_> = choices.iter().map(|choice| choice.amount_cents).collect();
+            assert_eq!(read, offered, "{is_on} {has_waivers}");
+            // The deposit of a waiver goes to the account of deposits, too.
+            for choice in choices {
+                assert_eq!(
+                    (choice.payment_account_id, choice.currency.as_str()),
+                    (Some(id(2)), "USD")
+                );
+            }
+        }
         let mut step = step(StepType::DamageDeposit);
-        step.charges.security_deposit_amount_cents = Some(30_000);
-        step.charges.damage_waiver_deposit_amount_cents = Some(10_000);
-        step.charges.security_deposit_payment_account_id = Some(id(2));
-        let read = |step: &Step| {
-            let deposit = deposit(step, &payment, &[]);
-            (deposit.amount_cents, deposit.currency, deposit.release_days_after_checkout)
+        step.charges.is_damage_waiver_waivable = true;
+        let none = choices(&step, &payers(&payment), &[]);
+        let [none] = none.as_slice() else {
+            panic!("{none:?}")
         };
-        assert_eq!(read(&step), (None, Some("EUR".into()), 3));
-        step.charges.is_damage_waiver_enabled = true;
-        assert_eq!(read(&step), (Some(10_000), Some("EUR".into()), 3));
-        step.charges.is_security_deposit_enabled = true;
-        assert_eq!(read(&step), (Some(30_000), Some("USD".into()), 3));
+        assert_eq!(
+            (none.choice, none.amount_cents, none.total_cents),
+            (DepositOption::None, Some(0), Some(0))
+        );
+    }
+
+    #[test]
+    fn fees_have_a_total_where_they_have_one_currency() {
+        let fee = |amount: Option<u64>, currency: &str| Fee {
+            fee_product_id: id(1),
+            name: String::new(),
+            amount_cents: amount,
+            currency: currency.into(),
+            total_cents: amount,
+            payment_account_id: None,
+        };
+        for (fees, total) in [
+            (vec![], Some(0)),
+            (vec![fee(Some(5), "EUR"), fee(Some(7), "EUR")], Some(12)),
+            (vec![fee(Some(5), "EUR"), fee(Some(7), "USD")], None),
+            (vec![fee(Some(5), "EUR"), fee(None, "EUR")], None),
+            (
+                vec![fee(Some(u64::MAX), "EUR"), fee(Some(7), "EUR")],
+                Some(u64::MAX),
+            ),
+        ] {
+            assert_eq!(total_of(&fees), total, "{fees:?}");
+        }
+    }
+
+    proptest! {
+        /// The contract: a price per night counts once a night, and the cap limits the total of a
+        /// stay.
+        #[test]
+        fn a_waiver_costs_its_price_up_to_the_cap(
+            price in 0..100_000_u64, nights in 1..400_i64, cap in prop::option::of(0..1_000_000_u64), is_per_night: bool,
+        ) {
+            let mut step = step(StepType::DamageDeposit);
+            step.charges.is_damage_waiver_enabled = true;
+            step.charges.damage_waiver_cap_cents = cap;
+            if !is_per_night {
+                step.charges.damage_waiver_pricing_basis = PricingBasis::PerStay;
+            }
+            let payment = [account(1, true, true, json!({}))];
+            let waivers = [(id(7), data(json!({ "name": "Gold", "amountCents": price, "currency": "EUR" })))];
+            let offered = choices_for(&step, &choices(&step, &payers(&payment), &waivers), nights);
+            let whole = if is_per_night { price * u64::try_from(nights).unwrap() } else { price };
+            prop_assert_eq!(offered[0].total_cents, Some(cap.map_or(whole, |cap| cap.min(whole))));
+            prop_assert_eq!((offered[0].amount_cents, offered[0].currency.as_str()), (Some(price), "EUR"));
+        }
     }
 }

@@ -1,8 +1,7 @@
-//! How the rows of this chapter go with their organization.
+//! Deletion of this module's rows when their organization is erased.
 
 use engine::some_of;
 
 store::statements! {
-    /// Steps.
     STEPS = some_of!("precheck_step", "organization_id, id");
 }

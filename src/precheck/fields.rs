@@ -1,4 +1,4 @@
-//! What a request says of a step, and the rules on its fields together (spec: createPrecheckStep, updatePrecheckStep).
+//! The fields of a step in a request, and the rules across several fields (rules: steps).
 
 use engine::error::{Issue, Reason};
 use engine::field::Creatable;
@@ -6,11 +6,12 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::guest_fields;
 use super::identity::needs_minimum_age;
 use super::step::{Step, StepFields, StepType};
 use super::targeting::InclusionType;
 
-/// Texts by the names of the fields that they fill in, or null.
+/// The schema of prefill texts by field name, or null.
 pub(super) fn prefill_values(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": ["object", "null"],
@@ -31,41 +32,60 @@ impl Creatable for StepFields {
     }
 }
 
-/// What a request says of a step's heading (spec: Title rules).
+/// The change that a request makes to a step's heading (rules: steps#titles).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Title {
-    /// Nothing: it stays.
+    /// The heading stays.
     Keep,
-    /// The built-in title of the type.
+    /// The heading becomes the built-in title of the type.
     Clear,
-    /// Another translation.
+    /// The step links another translation.
     Link(Uuid),
-    /// A text, in English where no language is named.
-    Write { text: String, language: Option<String> },
+    /// A text, in English if no language is named.
+    Write {
+        text: String,
+        language: Option<String>,
+    },
 }
 
 impl StepFields {
-    /// What is said of the heading, or what is wrong with saying it so; on create, null says nothing.
+    /// Returns the requested change of the heading, or the issue of the request. On create, null
+    /// changes nothing.
     pub fn title(&self, is_create: bool, base: &[&str]) -> Result<Title, Issue> {
-        let text = self.display_title.sent().filter(|text| !is_create || text.is_some());
-        let linked = self.display_title_ml_text_id.sent().filter(|id| !is_create || id.is_some());
+        let text = self
+            .display_title
+            .sent()
+            .filter(|text| !is_create || text.is_some());
+        let linked = self
+            .display_title_ml_text_id
+            .sent()
+            .filter(|id| !is_create || id.is_some());
         let language = self.display_title_language.sent().and_then(Option::as_ref);
-        let issue = |field: &str, reason: Reason| Err(Issue::new(&[base, &[field]].concat(), reason));
+        let issue =
+            |field: &str, reason: Reason| Err(Issue::new(&[base, &[field]].concat(), reason));
         match (text, linked, language) {
-            (Some(Some(_)), Some(_), _) | (Some(_), Some(Some(_)), _) => {
-                issue("displayTitleMlTextId", Reason::rule("title_twice", "cannot be sent together with displayTitle"))
-            }
-            (Some(Some(text)), None, language) => {
-                Ok(Title::Write { text: text.0.clone(), language: language.map(|language| language.0.clone()) })
-            }
-            (_, _, Some(_)) => issue("displayTitleLanguage", Reason::rule("title_missing", "needs a displayTitle in this language")),
+            (Some(Some(_)), Some(_), _) | (Some(_), Some(Some(_)), _) => issue(
+                "displayTitleMlTextId",
+                Reason::rule("title_twice", "cannot be sent together with displayTitle"),
+            ),
+            (Some(Some(text)), None, language) => Ok(Title::Write {
+                text: text.0.clone(),
+                language: language.map(|language| language.0.clone()),
+            }),
+            (_, _, Some(_)) => issue(
+                "displayTitleLanguage",
+                Reason::rule(
+                    "title_missing",
+                    "must be sent with a displayTitle in this language",
+                ),
+            ),
             (_, Some(Some(id)), None) => Ok(Title::Link(*id)),
             (Some(None), _, None) | (_, Some(None), None) => Ok(Title::Clear),
             (None, None, None) => Ok(Title::Keep),
         }
     }
 
-    /// Overwrites what was sent, and switches off by the deprecated field as well.
+    /// Overwrites the sent fields. The deprecated `isEnabled: false` also switches the step off.
     pub fn apply_with_deprecated(self, step: &mut Step) {
         let is_switched_off = self.is_enabled.sent() == Some(&false);
         self.apply(step);
@@ -74,62 +94,114 @@ impl StepFields {
         }
     }
 
-    /// Which ends of a window were sent: where the blame for turning it around lies.
+    /// Returns which lower ends of a range were sent. An inverted range is reported at the end that
+    /// was sent.
     #[must_use]
     pub fn sent_ends(&self) -> SentEnds {
-        SentEnds { min_los: self.min_los.sent().is_some(), lead_time_min_days: self.lead_time_min_days.sent().is_some() }
+        SentEnds {
+            min_los: self.min_los.sent().is_some(),
+            lead_time_min_days: self.lead_time_min_days.sent().is_some(),
+            guest_field_rules: self.guest_field_rules.sent().is_some(),
+        }
     }
 }
 
-/// Whether the lower end of each window was sent.
+/// Whether the lower end of each range was sent, and the rules of guests' fields.
 #[derive(Debug, Clone, Copy)]
 pub struct SentEnds {
     min_los: bool,
     lead_time_min_days: bool,
+    guest_field_rules: bool,
 }
 
-/// The rules over several fields of a step, held against the step as it will be; `base` is where its fields stand in the
-/// body.
+/// Returns the broken rules across several fields of the merged step. `base` is the place of the
+/// fields in the body.
 #[must_use]
 pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;
     let mut issues = Vec::new();
-    let mut add = |field: &str, reason: Reason| issues.push(Issue::new(&[base, &[field]].concat(), reason));
+    let mut add =
+        |field: &str, reason: Reason| issues.push(Issue::new(&[base, &[field]].concat(), reason));
     if rules.min_los > rules.max_los {
-        add(if sent.min_los { "minLos" } else { "maxLos" }, Reason::rule("nights_turned", "minLos must not be greater than maxLos"));
+        add(
+            if sent.min_los { "minLos" } else { "maxLos" },
+            Reason::rule(
+                "nights_turned",
+                "is not valid: minLos must not be greater than maxLos",
+            ),
+        );
     }
     if let (Some(least), Some(most)) = (rules.lead_time_min_days, rules.lead_time_max_days)
         && least > most
     {
-        let field = if sent.lead_time_min_days { "leadTimeMinDays" } else { "leadTimeMaxDays" };
-        add(field, Reason::rule("lead_time_turned", "leadTimeMinDays must not be greater than leadTimeMaxDays"));
+        let field = if sent.lead_time_min_days {
+            "leadTimeMinDays"
+        } else {
+            "leadTimeMaxDays"
+        };
+        add(
+            field,
+            Reason::rule(
+                "lead_time_turned",
+                "is not valid: leadTimeMinDays must not be greater than leadTimeMaxDays",
+            ),
+        );
     }
-    let names_none = rules.included_sources_returning.as_ref().is_none_or(Vec::is_empty);
+    let names_none = rules
+        .included_sources_returning
+        .as_ref()
+        .is_none_or(Vec::is_empty);
     if rules.inclusion_type == Some(InclusionType::OnlySelected) && names_none {
-        add("includedSourcesReturning", Reason::rule("needs_channel", "only_selected needs at least one channel"));
+        add(
+            "includedSourcesReturning",
+            Reason::rule(
+                "needs_channel",
+                "must have at least one channel for only_selected",
+            ),
+        );
     }
     let write_only = &step.write_only;
     let is_identity_check = step.step_type == StepType::IdentityCheck;
-    if is_identity_check && write_only.minimum_guest_age.is_none() && needs_minimum_age(write_only.identity_flag_policy.as_ref()) {
-        add("minimumGuestAge", Reason::rule("needs_minimum_age", "must be set unless guest_underage is ignore"));
+    if is_identity_check
+        && write_only.minimum_guest_age.is_none()
+        && needs_minimum_age(write_only.identity_flag_policy.as_ref())
+    {
+        add(
+            "minimumGuestAge",
+            Reason::rule(
+                "needs_minimum_age",
+                "is required unless guest_underage is ignore",
+            ),
+        );
     }
+    issues.extend(guest_fields::issues(step, sent.guest_field_rules, base));
     issues
 }
 
-/// The field without which a step cannot be active (spec: Pre-check step activation; contract: Steps).
+/// Returns the missing field that keeps the step from being active (rules: steps#activation).
 #[must_use]
 pub fn missing_configuration(step: &Step) -> Option<&'static str> {
-    let Step { agreement, write_only, .. } = step;
+    let Step {
+        agreement,
+        write_only,
+        ..
+    } = step;
     let has_contract = || {
-        let has_text = write_only.contract_template_text.as_ref().is_some_and(|text| !text.trim().is_empty());
-        let has_template = agreement.esign_a_template_id.is_some() || agreement.esign_b_template_id.is_some();
+        let has_text = write_only
+            .contract_template_text
+            .as_ref()
+            .is_some_and(|text| !engine::typed::is_blank(text));
+        let has_template =
+            agreement.esign_a_template_id.is_some() || agreement.esign_b_template_id.is_some();
         has_text || has_template || agreement.contract_template_text_ml_text_id.is_some()
     };
     match step.step_type {
         StepType::Agreement if !has_contract() => Some("contractTemplateText"),
         StepType::AdditionalQuestions if step.questions.is_empty() => Some("questions"),
         StepType::MandatoryFee if step.fee_product_ids.is_empty() => Some("feeProductIds"),
-        StepType::BackgroundCheck if write_only.background_check_account_id.is_none() => Some("backgroundCheckAccountId"),
+        StepType::BackgroundCheck if write_only.background_check_account_id.is_none() => {
+            Some("backgroundCheckAccountId")
+        }
         _ => None,
     }
 }
@@ -147,55 +219,113 @@ mod tests {
     }
 
     fn step(step_type: StepType) -> Step {
-        Step::new(Uuid::nil(), step_type, "Step".into(), Moment("2026-11-21T09:30:00Z".parse().unwrap()))
+        Step::new(
+            Uuid::nil(),
+            step_type,
+            "Step".into(),
+            Moment("2026-11-21T09:30:00Z".parse().unwrap()),
+        )
     }
 
     fn paths(issues: &[Issue]) -> Vec<String> {
-        issues.iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect()
+        issues
+            .iter()
+            .map(|issue| serde_json::to_string(&issue.path).unwrap())
+            .collect()
     }
 
     #[test]
-    fn a_title_is_said_in_one_way() {
+    fn a_title_is_given_as_text_or_as_id() {
         let id = Uuid::from_u128(1);
-        let said = |body: Value| fields(body).title(false, &[]).map_err(|issue| serde_json::to_string(&issue.path).unwrap());
+        let said = |body: Value| {
+            fields(body)
+                .title(false, &[])
+                .map_err(|issue| serde_json::to_string(&issue.path).unwrap())
+        };
         assert_eq!(said(json!({})), Ok(Title::Keep));
         assert_eq!(said(json!({ "displayTitle": null })), Ok(Title::Clear));
-        assert_eq!(said(json!({ "displayTitleMlTextId": null })), Ok(Title::Clear));
-        assert_eq!(said(json!({ "displayTitle": null, "displayTitleMlTextId": null })), Ok(Title::Clear));
-        assert_eq!(said(json!({ "displayTitleMlTextId": id })), Ok(Title::Link(id)));
-        let written = Title::Write { text: "Hola".into(), language: Some("es".into()) };
-        assert_eq!(said(json!({ "displayTitle": "Hola", "displayTitleLanguage": "es" })), Ok(written));
+        assert_eq!(
+            said(json!({ "displayTitleMlTextId": null })),
+            Ok(Title::Clear)
+        );
+        assert_eq!(
+            said(json!({ "displayTitle": null, "displayTitleMlTextId": null })),
+            Ok(Title::Clear)
+        );
+        assert_eq!(
+            said(json!({ "displayTitleMlTextId": id })),
+            Ok(Title::Link(id))
+        );
+        let written = Title::Write {
+            text: "Hola".into(),
+            language: Some("es".into()),
+        };
+        assert_eq!(
+            said(json!({ "displayTitle": "Hola", "displayTitleLanguage": "es" })),
+            Ok(written)
+        );
         let language = Err(r#"["displayTitleLanguage"]"#.to_owned());
         assert_eq!(said(json!({ "displayTitleLanguage": "es" })), language);
-        assert_eq!(said(json!({ "displayTitleLanguage": "es", "displayTitle": null })), language);
-        assert_eq!(said(json!({ "displayTitleLanguage": "es", "displayTitleMlTextId": id })), language);
+        assert_eq!(
+            said(json!({ "displayTitleLanguage": "es", "displayTitle": null })),
+            language
+        );
+        assert_eq!(
+            said(json!({ "displayTitleLanguage": "es", "displayTitleMlTextId": id })),
+            language
+        );
         let both = Err(r#"["displayTitleMlTextId"]"#.to_owned());
-        assert_eq!(said(json!({ "displayTitle": "Hello", "displayTitleMlTextId": id })), both);
-        assert_eq!(said(json!({ "displayTitle": null, "displayTitleMlTextId": id })), both);
-        let created = fields(json!({ "displayTitle": null, "displayTitleMlTextId": id })).title(true, &[]);
+        assert_eq!(
+            said(json!({ "displayTitle": "Hello", "displayTitleMlTextId": id })),
+            both
+        );
+        assert_eq!(
+            said(json!({ "displayTitle": null, "displayTitleMlTextId": id })),
+            both
+        );
+        let created =
+            fields(json!({ "displayTitle": null, "displayTitleMlTextId": id })).title(true, &[]);
         assert_eq!(created, Ok(Title::Link(id)), "on create, null says nothing");
     }
 
     #[test]
-    fn an_inverted_window_is_blamed_on_what_was_sent() {
+    fn an_inverted_window_is_reported_at_the_sent_field() {
         let blamed = |body: Value| {
             let mut step = step(StepType::YourDetails);
             (step.targeting.min_los, step.targeting.max_los) = (3, 5);
-            (step.targeting.lead_time_min_days, step.targeting.lead_time_max_days) = (Some(3), Some(5));
+            (
+                step.targeting.lead_time_min_days,
+                step.targeting.lead_time_max_days,
+            ) = (Some(3), Some(5));
             let fields = fields(body);
             let sent = fields.sent_ends();
             fields.apply(&mut step);
             paths(&issues(&step, sent, &["data"]))
         };
-        assert_eq!(blamed(json!({ "minLos": 5, "leadTimeMinDays": 5 })), Vec::<String>::new());
-        assert_eq!(blamed(json!({ "minLos": 6, "leadTimeMinDays": 6 })), [r#"["data","minLos"]"#, r#"["data","leadTimeMinDays"]"#]);
-        assert_eq!(blamed(json!({ "maxLos": 2, "leadTimeMaxDays": 2 })), [r#"["data","maxLos"]"#, r#"["data","leadTimeMaxDays"]"#]);
-        assert_eq!(blamed(json!({ "leadTimeMinDays": 9, "leadTimeMaxDays": null })), Vec::<String>::new());
-        assert_eq!(blamed(json!({ "inclusionType": "only_selected" })), [r#"["data","includedSourcesReturning"]"#]);
+        assert_eq!(
+            blamed(json!({ "minLos": 5, "leadTimeMinDays": 5 })),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            blamed(json!({ "minLos": 6, "leadTimeMinDays": 6 })),
+            [r#"["data","minLos"]"#, r#"["data","leadTimeMinDays"]"#]
+        );
+        assert_eq!(
+            blamed(json!({ "maxLos": 2, "leadTimeMaxDays": 2 })),
+            [r#"["data","maxLos"]"#, r#"["data","leadTimeMaxDays"]"#]
+        );
+        assert_eq!(
+            blamed(json!({ "leadTimeMinDays": 9, "leadTimeMaxDays": null })),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            blamed(json!({ "inclusionType": "only_selected" })),
+            [r#"["data","includedSourcesReturning"]"#]
+        );
     }
 
     #[test]
-    fn switched_off_by_the_deprecated_field_only() {
+    fn the_deprecated_field_can_only_switch_off() {
         for (body, is_active) in [
             (json!({ "isActive": true, "isEnabled": false }), false),
             (json!({ "isActive": false, "isEnabled": true }), false),
@@ -209,9 +339,9 @@ mod tests {
     }
 
     proptest! {
-        /// The contract's sentence on what an active step needs, as a table.
+        /// What an active step needs, as a table (rules: steps#activation, 3).
         #[test]
-        fn configuration_agrees_with_the_table(
+        fn required_configuration_agrees_with_the_contract(
             step_type in prop::sample::select(StepType::VARIANTS),
             text in prop::option::of(prop_oneof![Just(" "), Just("No parties.")]), has: [bool; 6],
         ) {

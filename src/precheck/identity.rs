@@ -1,17 +1,18 @@
-//! What each identity check leads to (spec: Identity check policy; contract: `identityFlagPolicy`).
+//! The consequences of identity checks (rules: steps#identity-checks).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a flagged check leads to.
+/// The consequence of a flagged check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlagAction {
-    /// Nothing.
+    /// Nothing happens.
     Ignore,
     /// Sends the guest straight to the team.
     Review,
@@ -21,12 +22,12 @@ pub enum FlagAction {
 
 use FlagAction::{Fail, Ignore, Review};
 
-/// How much of a check's action an organization decides.
+/// How far an organization can choose the action of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     /// Any action.
     Free,
-    /// The default alone.
+    /// Only the default.
     Fixed,
     /// Any action, but `fail` behaves as `review`.
     NoRetake,
@@ -34,25 +35,176 @@ enum Choice {
 
 use Choice::{Fixed, Free, NoRetake};
 
-/// Each check, what it leads to by default, what an organization may make of it, and what it finds.
+/// For each check: its name, its default action, the organization's choice, and a description of
+/// the finding.
 const CHECKS: [(&str, FlagAction, Choice, &str); 13] = [
-    ("document_not_official", Fail, Fixed, "The document is no official identity document."),
-    ("document_expired", Review, Free, "The document has expired."),
-    ("document_unreadable", Review, Free, "The document cannot be read."),
-    ("no_face_on_document", Review, Free, "The document has no photo of its holder."),
-    ("face_mismatch", Review, Free, "The guest's face is not the one on the document."),
-    ("selfie_spoof", Fail, Fixed, "The guest's picture of themselves is not a live one."),
-    ("name_mismatch", Review, Free, "The name on the document is not the guest's on the reservation."),
-    ("name_unavailable", Review, Fixed, "There is no name to compare with the document's."),
-    ("name_unconfirmed", Review, Fixed, "Whether the names are the same could not be made sure of."),
-    ("guest_is_local", Ignore, NoRetake, "The guest lives where the property is."),
-    ("guest_underage", Ignore, NoRetake, "The guest is younger than `minimumGuestAge`, which must be set unless this is `ignore`."),
-    ("retake_limit", Review, Fixed, "The guest has retaken as often as they may."),
-    ("verification_unavailable", Fail, Fixed, "The identity could not be verified at all."),
+    (
+        "document_not_official",
+        Fail,
+        Fixed,
+        "The document is no official identity document.",
+    ),
+    (
+        "document_expired",
+        Review,
+        Free,
+        "The document has expired.",
+    ),
+    (
+        "document_unreadable",
+        Review,
+        Free,
+        "The document cannot be read.",
+    ),
+    (
+        "no_face_on_document",
+        Review,
+        Free,
+        "The document has no photo of its holder.",
+    ),
+    (
+        "face_mismatch",
+        Review,
+        Free,
+        "The guest's face is not the one on the document.",
+    ),
+    (
+        "selfie_spoof",
+        Fail,
+        Fixed,
+        "The guest's picture of themselves is not a live one.",
+    ),
+    (
+        "name_mismatch",
+        Review,
+        Free,
+        "The name on the document is not the guest's on the reservation.",
+    ),
+    (
+        "name_unavailable",
+        Review,
+        Fixed,
+        "There is no name to compare with the document's.",
+    ),
+    (
+        "name_unconfirmed",
+        Review,
+        Fixed,
+        "Whether the names are the same could not be made sure of.",
+    ),
+    (
+        "guest_is_local",
+        Ignore,
+        NoRetake,
+        "The guest lives where the property is.",
+    ),
+    (
+        "guest_underage",
+        Ignore,
+        NoRetake,
+        "The guest is younger than `minimumGuestAge`, which must be set unless this is `ignore`.",
+    ),
+    (
+        "retake_limit",
+        Review,
+        Fixed,
+        "The guest has retaken as often as they may.",
+    ),
+    (
+        "verification_unavailable",
+        Fail,
+        Fixed,
+        "The identity could not be verified at all.",
+    ),
 ];
 
 /// The check that needs an age.
-const UNDERAGE: &str = "guest_underage";
+pub const UNDERAGE: &str = "guest_underage";
+/// The check that is raised when a guest fails a second time.
+pub const RETAKE_LIMIT: &str = "retake_limit";
+/// The check that a failure without any check counts as.
+const UNAVAILABLE: &str = "verification_unavailable";
+
+/// The consequence of a report for its identity check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The step is left to the status that was reported.
+    Passed,
+    /// The step is complete, and these checks flag the submission.
+    Flagged(Vec<&'static str>),
+    /// The guest is asked once more.
+    Returned,
+}
+
+/// Applies a policy to the checks that a report raises. `has_failed` says that the report is of a
+/// failure, and `is_retaken` that the guest was asked once more before.
+#[must_use]
+pub fn verdict(
+    checks: &[String],
+    has_failed: bool,
+    policy: Option<&IdentityFlagPolicy>,
+    is_retaken: bool,
+) -> Verdict {
+    let is_raised = |name: &str| {
+        checks.iter().any(|check| check == name)
+            || (checks.is_empty() && has_failed && name == UNAVAILABLE)
+    };
+    let raised = || {
+        let actions = actions(policy);
+        let raised = CHECKS.into_iter().filter(|(name, ..)| is_raised(name));
+        raised.map(move |(name, ..)| (name, actions.get(name).copied().unwrap_or(Review)))
+    };
+    let is_failed = raised().any(|(_, action)| action == Fail);
+    if is_failed && !is_retaken {
+        return Verdict::Returned;
+    }
+    let mut flags: Vec<&str> = raised()
+        .filter(|(name, action)| *action == Review && !(is_failed && *name == RETAKE_LIMIT))
+        .map(|(name, _)| name)
+        .collect();
+    flags.extend(is_failed.then_some(RETAKE_LIMIT));
+    if flags.is_empty() {
+        Verdict::Passed
+    } else {
+        Verdict::Flagged(flags)
+    }
+}
+
+/// Returns the age below which a guest is flagged; `None` where the policy ignores the age.
+#[must_use]
+pub fn flagged_below(policy: Option<&IdentityFlagPolicy>, minimum: Option<u32>) -> Option<u32> {
+    minimum.filter(|_| needs_minimum_age(policy))
+}
+
+/// Returns the age in years that a person has on a day. A person born on 29 February becomes a
+/// year older on 1 March where the year has no such day.
+#[must_use]
+pub fn age_on(birth: Date, day: Date) -> i32 {
+    let is_before_birthday = (day.month(), day.day()) < (birth.month(), birth.day());
+    i32::from(day.year()) - i32::from(birth.year()) - i32::from(is_before_birthday)
+}
+
+/// Returns a check's finding as a sentence; `None` for an unknown check.
+#[must_use]
+pub fn finding(check: &str) -> Option<&'static str> {
+    let (.., finding) = CHECKS.into_iter().find(|(name, ..)| *name == check)?;
+    Some(if check == UNDERAGE {
+        "A guest is younger than the minimum age on the day of check-in."
+    } else {
+        finding
+    })
+}
+
+/// Returns the schema of a list of checks, or null.
+#[must_use]
+pub fn check_list(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = CHECKS.into_iter().map(|(name, ..)| name).collect();
+    schemars::json_schema!({
+        "type": ["array", "null"],
+        "maxItems": 50,
+        "items": { "type": "string", "enum": names },
+    })
+}
 
 /// The overrides of an organization, by check. A check that is not named keeps its default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,13 +222,20 @@ impl JsonSchema for IdentityFlagPolicy {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let check = |(name, default, choice, finding): (&str, FlagAction, Choice, &str)| {
-            let allowed = if choice == Fixed { vec![default] } else { vec![Ignore, Review, Fail] };
+            let allowed = if choice == Fixed {
+                vec![default]
+            } else {
+                vec![Ignore, Review, Fail]
+            };
             let bound = match choice {
                 Free => "",
                 Fixed => " Only its default is accepted.",
                 NoRetake => " `fail` behaves as `review`.",
             };
-            (name.to_owned(), json!({ "type": "string", "enum": allowed, "default": default, "description": format!("{finding}{bound}") }))
+            (
+                name.to_owned(),
+                json!({ "type": "string", "enum": allowed, "default": default, "description": format!("{finding}{bound}") }),
+            )
         };
         schemars::json_schema!({
             "type": "object",
@@ -86,12 +245,23 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 }
 
-/// What every check leads to under a policy, `fail` written as what it behaves as.
+/// Returns the effective action of every check under a policy. `fail` becomes `review` where it
+/// behaves as such.
 #[must_use]
 pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
     let action = |(name, default, choice, _): (&'static str, FlagAction, Choice, &str)| {
-        let chosen = policy.and_then(|policy| policy.0.get(name)).copied().unwrap_or(default);
-        (name, if choice == NoRetake && chosen == Fail { Review } else { chosen })
+        let chosen = policy
+            .and_then(|policy| policy.0.get(name))
+            .copied()
+            .unwrap_or(default);
+        (
+            name,
+            if choice == NoRetake && chosen == Fail {
+                Review
+            } else {
+                chosen
+            },
+        )
     };
     CHECKS.into_iter().map(action).collect()
 }
@@ -99,7 +269,9 @@ pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, Fl
 /// Whether a policy needs `minimumGuestAge` to be set.
 #[must_use]
 pub fn needs_minimum_age(policy: Option<&IdentityFlagPolicy>) -> bool {
-    actions(policy).get(UNDERAGE).is_some_and(|action| *action != Ignore)
+    actions(policy)
+        .get(UNDERAGE)
+        .is_some_and(|action| *action != Ignore)
 }
 
 #[cfg(test)]
@@ -111,18 +283,24 @@ mod tests {
     fn policy() -> impl Strategy<Value = IdentityFlagPolicy> {
         let names: Vec<&str> = CHECKS.iter().map(|(name, ..)| *name).collect();
         let action = prop_oneof![Just(Ignore), Just(Review), Just(Fail)];
-        prop::collection::btree_map(prop::sample::select(names).prop_map(str::to_owned), action, 0..13).prop_map(IdentityFlagPolicy)
+        prop::collection::btree_map(
+            prop::sample::select(names).prop_map(str::to_owned),
+            action,
+            0..13,
+        )
+        .prop_map(IdentityFlagPolicy)
     }
 
     fn admits(policy: &IdentityFlagPolicy) -> bool {
-        let schema = IdentityFlagPolicy::json_schema(&mut engine::operation::inline_generator()).to_value();
+        let schema =
+            IdentityFlagPolicy::json_schema(&mut engine::operation::inline_generator()).to_value();
         jsonschema::is_valid(&schema, &serde_json::to_value(policy).unwrap())
     }
 
     proptest! {
-        /// Against the spec's paragraph, sentence by sentence.
+        /// Compares with the rules, one by one (rules: steps#identity-checks).
         #[test]
-        fn agrees_with_the_paragraph(policy in policy()) {
+        fn identity_actions_agree_with_the_spec(policy in policy()) {
             let six = ["document_not_official", "selfie_spoof", "verification_unavailable", "name_unavailable", "name_unconfirmed", "retake_limit"];
             let default_of_six = |name: &str| if six[..3].contains(&name) { Fail } else { Review };
             let keeps_the_six = policy.0.iter().all(|(name, action)| !six.contains(&name.as_str()) || *action == default_of_six(name));
@@ -139,6 +317,55 @@ mod tests {
                 prop_assert_eq!(action, expected, "{}", name);
             }
             prop_assert_eq!(needs_minimum_age(Some(&policy)), policy.0.get("guest_underage").is_some_and(|action| *action != Ignore));
+        }
+    }
+
+    proptest! {
+        /// Compares with the contract's sentences, check by check.
+        #[test]
+        fn a_verdict_agrees_with_the_sentences(
+            policy in policy(), places in prop::collection::vec(0..13_usize, 0..4), has_failed: bool, is_retaken: bool,
+        ) {
+            let mut checks: Vec<String> = places.iter().map(|place| CHECKS[*place].0.to_owned()).collect();
+            let verdict = verdict(&checks, has_failed, Some(&policy), is_retaken);
+            if checks.is_empty() && has_failed {
+                checks.push(UNAVAILABLE.to_owned());
+            }
+            let actions = actions(Some(&policy));
+            let has = |action| checks.iter().any(|check| actions[check.as_str()] == action);
+            match verdict {
+                Verdict::Returned => prop_assert!(has(Fail) && !is_retaken),
+                Verdict::Passed => prop_assert!(!has(Fail) && !has(Review)),
+                Verdict::Flagged(flags) => {
+                    prop_assert!(has(Review) || has(Fail) && is_retaken);
+                    let is_named = checks.iter().any(|check| check == RETAKE_LIMIT) && actions[RETAKE_LIMIT] == Review;
+                    prop_assert_eq!(flags.contains(&RETAKE_LIMIT), has(Fail) || is_named);
+                    for check in &checks {
+                        let is_flagged = actions[check.as_str()] == Review;
+                        prop_assert!(!is_flagged || flags.contains(&check.as_str()));
+                    }
+                    let mut once = flags.clone();
+                    once.sort_unstable();
+                    once.dedup();
+                    prop_assert_eq!(once.len(), flags.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_age_is_that_of_the_day() {
+        let date = |text: &str| text.parse::<Date>().unwrap();
+        for (birth, day, age) in [
+            ("2008-12-11", "2026-12-11", 18),
+            ("2008-12-12", "2026-12-11", 17),
+            ("2008-02-29", "2026-02-28", 17),
+            ("2008-02-29", "2026-03-01", 18),
+            ("2008-02-29", "2028-02-28", 19),
+            ("2008-02-29", "2028-02-29", 20),
+            ("2027-01-01", "2026-12-11", -1),
+        ] {
+            assert_eq!(age_on(date(birth), date(day)), age, "{birth} {day}");
         }
     }
 

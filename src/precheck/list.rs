@@ -15,7 +15,9 @@ use serde_json::Value;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::charging::{Accounts, ConfigurationIssue, accounts_of, configuration_issue, has_usable_damage_waiver};
+use super::charging::{
+    Accounts, ConfigurationIssue, accounts_of, configuration_issue, has_usable_damage_waiver,
+};
 use super::order::{SortKey, compare};
 use super::step::{Step, Written};
 use crate::portals;
@@ -23,13 +25,14 @@ use crate::records::{Kind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
-    /// What the list says of every step. The document comes along only where the accounts of the organization matter.
+    /// The list item of every step. The document is read only for the types whose row depends on
+    /// the organization's accounts.
     LIST = "select id, step_type, sort_order, created_at, summary,
         case when is_active = true and step_type in ('damage_deposit', 'background_check') then doc end
         from precheck_step where organization_id = ?1";
 }
 
-/// Whether steps with assignments are asked for, or those without.
+/// Whether to list steps with assignments or those without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Assignment {
@@ -40,8 +43,8 @@ enum Assignment {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSteps {
-    /// Only steps assigned directly to any of these properties; one that reaches a property by a group, tag or portal does not count. With
-    /// other filters, all must hold.
+    /// Only steps assigned directly to any of these properties; one that reaches a property by a
+    /// group, tag or portal does not count. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
@@ -49,8 +52,8 @@ struct ListSteps {
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
-    /// Only steps assigned to any of these portals. A single one also decides the order; otherwise that of the organization's default
-    /// portal holds.
+    /// Only steps assigned to any of these portals. A single one also decides the order; otherwise
+    /// the organization's default portal does.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     portal_settings_ids: Option<Vec<Uuid>>,
@@ -58,13 +61,13 @@ struct ListSteps {
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
-    /// `assigned`: only steps with at least one assignment; `unassigned`: only steps with none, which together with any filter by id finds
-    /// nothing. Left out: both.
+    /// `assigned`: only steps with at least one assignment; `unassigned`: only steps with none,
+    /// which together with any filter by id finds nothing. Left out: both.
     #[serde(default)]
     assignment: Option<Assignment>,
 }
 
-/// How many things a step is assigned to, as far as the caller sees them.
+/// Numbers of a step's assignments that the caller can see.
 #[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ScopeCounts {
@@ -89,13 +92,13 @@ impl ScopeCounts {
     }
 }
 
-/// What the list adds to a step.
+/// Fields that the list adds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Additions {
-    /// How many things it is assigned to; a limited caller's count is of what they can see.
+    /// Numbers of the step's assignments. For a limited caller they count only visible assignments.
     scope: ScopeCounts,
-    /// What an active step lacks.
+    /// Missing configuration.
     configuration_issue: Option<ConfigurationIssue>,
     /// Whether an active deposit step offers a waiver that can be charged.
     has_usable_damage_waiver: bool,
@@ -111,14 +114,19 @@ struct StepRow {
     additions: Additions,
 }
 
-/// The example of a row, in place of the one that came along with the step.
+/// Extends the step's example to the example of a row.
 fn exemplify(schema: &mut Schema) {
     let additions = Additions {
-        scope: ScopeCounts { tag_count: 2, ..ScopeCounts::default() },
+        scope: ScopeCounts {
+            tag_count: 2,
+            ..ScopeCounts::default()
+        },
         configuration_issue: None,
         has_usable_damage_waiver: false,
     };
-    if let Some(Value::Object(example)) = schema.get_mut("examples").and_then(|examples| examples.get_mut(0))
+    if let Some(Value::Object(example)) = schema
+        .get_mut("examples")
+        .and_then(|examples| examples.get_mut(0))
         && let Ok(Value::Object(additions)) = serde_json::to_value(additions)
     {
         example.extend(additions);
@@ -147,11 +155,18 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     }
     let is_automatic = is_automatic(context, &filters)?;
     let rows = context.rows(&LIST, [])?;
-    let mut listed = rows.iter().map(Listed::from_row).collect::<Result<Vec<_>>>()?;
-    let assignments = Assignments::load(context, &filters)?;
+    let mut listed = rows
+        .iter()
+        .map(Listed::from_row)
+        .collect::<Result<Vec<_>>>()?;
+    let assignments = StepAssignments::load(context, &filters)?;
     listed.retain(|step| assignments.admit(step.sort_key.id, &filters));
     listed.sort_by(|one, other| compare(&one.sort_key, &other.sort_key, is_automatic));
-    let accounts = if listed.iter().any(|step| step.charged.is_some()) { accounts(context)? } else { Accounts::default() };
+    let accounts = if listed.iter().any(|step| step.charged.is_some()) {
+        accounts(context)?
+    } else {
+        Accounts::default()
+    };
 
     let mut text = String::from("[");
     for step in &listed {
@@ -160,8 +175,14 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
         }
         let additions = Additions {
             scope: assignments.count(step.sort_key.id),
-            configuration_issue: step.charged.as_ref().and_then(|step| configuration_issue(step, &accounts)),
-            has_usable_damage_waiver: step.charged.as_ref().is_some_and(|step| has_usable_damage_waiver(step, &accounts)),
+            configuration_issue: step
+                .charged
+                .as_ref()
+                .and_then(|step| configuration_issue(step, &accounts)),
+            has_usable_damage_waiver: step
+                .charged
+                .as_ref()
+                .is_some_and(|step| has_usable_damage_waiver(step, &accounts)),
         };
         step.write(&additions, &mut text)?;
     }
@@ -169,38 +190,55 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     Ok(text)
 }
 
-/// A step of the list, as far as it has to be looked at.
+/// A step of the list, decoded as far as needed for filters and order.
 struct Listed {
     sort_key: SortKey,
     summary: String,
-    /// For the types whose row depends on the organization's accounts.
+    /// The whole step, for the types whose row depends on the organization's accounts.
     charged: Option<Step>,
 }
 
 impl Listed {
     fn from_row(row: &Row) -> Result<Self> {
-        let step_type = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a step of an unknown type"))?;
-        let sort_order = row.get::<Option<i64>>(2)?.and_then(|order| u32::try_from(order).ok());
-        let sort_key = SortKey { id: row.get(0)?, step_type, sort_order, created_at: Moment(row.get(3)?) };
+        let step_type = row
+            .get::<String>(1)?
+            .parse()
+            .map_err(|_| Error::internal("a step has an unknown type"))?;
+        let sort_order = row
+            .get::<Option<i64>>(2)?
+            .and_then(|order| u32::try_from(order).ok());
+        let sort_key = SortKey {
+            id: row.get(0)?,
+            step_type,
+            sort_order,
+            created_at: Moment(row.get(3)?),
+        };
         let charged: Option<Json<Step>> = row.get(5)?;
-        Ok(Self { sort_key, summary: row.get(4)?, charged: charged.map(|Json(step)| step) })
+        Ok(Self {
+            sort_key,
+            summary: row.get(4)?,
+            charged: charged.map(|Json(step)| step),
+        })
     }
 
-    /// The summary as it was written with the step, and the additions within the same braces.
+    /// Writes the step's stored summary and the additions as one JSON object.
     fn write(&self, additions: &Additions, text: &mut String) -> Result<()> {
         let additions = serde_json::to_string(additions).map_err(Error::internal)?;
         let (open, rest) = (self.summary.strip_suffix('}'), additions.strip_prefix('{'));
-        let (Some(open), Some(rest)) = (open, rest) else { return Err(Error::internal("a summary is not an object")) };
+        let (Some(open), Some(rest)) = (open, rest) else {
+            return Err(Error::internal("a summary is not an object"));
+        };
         write!(text, "{open},{rest}").map_err(Error::internal)
     }
 }
 
-/// What is asked for.
+/// The filters of the request.
 struct Filters {
-    /// Each filter that was sent; the targets within it are alternatives.
+    /// One set for each filter that was sent. A step matches a filter if it has any target of the
+    /// set.
     targets: Vec<HashSet<Target>>,
     assignment: Option<Assignment>,
-    /// The portal whose order is asked for.
+    /// The portal that decides the order, if the request names exactly one.
     portal: Option<Uuid>,
 }
 
@@ -212,21 +250,29 @@ impl Filters {
             (TargetKind::Portal, &input.portal_settings_ids),
             (TargetKind::Tag, &input.tag_ids),
         ];
-        let sent = filters.into_iter().filter_map(|(kind, ids)| ids.as_ref().map(|ids| ids.iter().map(|id| (kind, *id)).collect()));
+        let sent = filters.into_iter().filter_map(|(kind, ids)| {
+            ids.as_ref()
+                .map(|ids| ids.iter().map(|id| (kind, *id)).collect())
+        });
         let portal = match input.portal_settings_ids.as_deref() {
             Some([only]) => Some(*only),
             _ => None,
         };
-        Self { targets: sent.collect(), assignment: input.assignment, portal }
+        Self {
+            targets: sent.collect(),
+            assignment: input.assignment,
+            portal,
+        }
     }
 
-    /// Nothing is both unassigned and assigned to something.
+    /// Whether no step can match: an unassigned step has no targets.
     fn finds_nothing(&self) -> bool {
         self.assignment == Some(Assignment::Unassigned) && !self.targets.is_empty()
     }
 }
 
-/// Whether the portal that is asked for, or else the default one, orders steps by itself; without either it does.
+/// Whether the requested portal, else the default portal, orders steps automatically. True if there
+/// is neither.
 fn is_automatic(context: &mut Context<'_, '_>, filters: &Filters) -> Result<bool> {
     let portal = match filters.portal {
         Some(id) => portals::find_portal(context, id)?,
@@ -235,16 +281,16 @@ fn is_automatic(context: &mut Context<'_, '_>, filters: &Filters) -> Result<bool
     Ok(portal.is_none_or(|portal| portal.is_precheck_order_automatic))
 }
 
-/// What the steps are assigned to, as far as the caller sees it.
-struct Assignments {
+/// The assignments of the listed steps, as far as the caller can see them.
+struct StepAssignments {
     counts: HashMap<Uuid, ScopeCounts>,
-    /// Steps assigned to something that the caller cannot know of.
+    /// Steps whose assignments are all outside the caller's access.
     hidden: HashSet<Uuid>,
-    /// For each filter, the steps it finds.
+    /// For each filter, the steps that match it.
     found: Vec<HashSet<Uuid>>,
 }
 
-impl Assignments {
+impl StepAssignments {
     fn load(context: &mut Context<'_, '_>, filters: &Filters) -> Result<Self> {
         let mut counts = HashMap::<Uuid, ScopeCounts>::new();
         let mut hidden = HashSet::new();
@@ -254,7 +300,9 @@ impl Assignments {
                 if !coverage.cover_of(&targets).is_inside {
                     hidden.insert(step);
                 }
-                let visible = targets.iter().filter(|(kind, id)| coverage.is_visible(*kind, *id));
+                let visible = targets
+                    .iter()
+                    .filter(|(kind, id)| coverage.is_visible(*kind, *id));
                 visible.for_each(|(kind, _)| *counts.entry(step).or_default().of_mut(*kind) += 1);
             }
         } else {
@@ -264,15 +312,32 @@ impl Assignments {
         }
         let mut found = Vec::new();
         for filter in &filters.targets {
-            let visible: Vec<Target> = filter.iter().filter(|(kind, id)| coverage.is_visible(*kind, *id)).copied().collect();
-            found.push(scopes::reaching(context, EntityType::PrecheckStep, &visible)?.into_iter().map(|(step, _)| step).collect());
+            let visible: Vec<Target> = filter
+                .iter()
+                .filter(|(kind, id)| coverage.is_visible(*kind, *id))
+                .copied()
+                .collect();
+            found.push(
+                scopes::reaching(context, EntityType::PrecheckStep, &visible)?
+                    .into_iter()
+                    .map(|(step, _)| step)
+                    .collect(),
+            );
         }
-        Ok(Self { counts, hidden, found })
+        Ok(Self {
+            counts,
+            hidden,
+            found,
+        })
     }
 
     fn admit(&self, step: Uuid, filters: &Filters) -> bool {
-        let is_wanted = filters.assignment.is_none_or(|wanted| (wanted == Assignment::Unassigned) == self.count(step).is_zero());
-        !self.hidden.contains(&step) && is_wanted && self.found.iter().all(|found| found.contains(&step))
+        let is_wanted = filters
+            .assignment
+            .is_none_or(|wanted| (wanted == Assignment::Unassigned) == self.count(step).is_zero());
+        !self.hidden.contains(&step)
+            && is_wanted
+            && self.found.iter().all(|found| found.contains(&step))
     }
 
     fn count(&self, step: Uuid) -> ScopeCounts {

@@ -1,4 +1,4 @@
-//! Pre-check-in steps: what guests are asked before they arrive (spec: Pre-check step).
+//! Pre-check-in steps: the things guests do before they arrive (rules: steps).
 
 mod answers;
 mod audited;
@@ -6,12 +6,14 @@ mod charging;
 mod costs;
 mod erased;
 mod fields;
+mod guest_fields;
 mod identity;
 mod list;
 mod operations;
 mod order;
 mod question;
 mod records;
+mod state;
 mod step;
 mod targeting;
 mod texts;
@@ -23,34 +25,60 @@ use crate::records::Linking;
 use crate::scopes::{Assignable, EntityType};
 use crate::translations::Shows;
 pub use answers::{
-    Ground, given as given_answer, guest_field_fault, is_accepted, is_complete, issues as answer_issues, merged as merged_answers,
-    required_fields, shown as shown_questions,
+    FIRST_BIRTH_DATE, Ground, HandedIn, Merging, chosen_deposit, deposit_choice,
+    flagged as flagged_questions, given as given_answer, guest_field_fault, has_flags, is_accepted,
+    issues as answer_issues, merged as merged_answers, required_fields, shown as shown_questions,
+    tidied as tidied_answers,
 };
 pub(crate) use costs::costs;
-pub use costs::{Cost, Deposit, Fee, Waiver};
-pub use identity::{FlagAction, actions as identity_actions};
+pub use costs::{Cost, DepositChoice, DepositOption, Fee, choices_for, total_of};
+pub use guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules, is_there};
+pub use identity::{
+    FlagAction, RETAKE_LIMIT, UNDERAGE, Verdict as IdentityVerdict, actions as identity_actions,
+    age_on, check_list, finding, flagged_below, verdict as identity_verdict,
+};
 pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{all, among, mark_used, one, some};
+pub use state::{Reported, StepState, state};
 pub use step::{PricingBasis, Step, StepSettings, StepType, Targeting};
 pub(crate) use targeting::NO_MAXIMUM;
-pub use targeting::{StayFacts, Verdict, days, decide};
+pub use targeting::{StayFacts, Verdict, days, days_ahead, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
-/// Pre-check-in steps.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: || [list::operations(), operations::operations()].into_iter().flatten().collect(),
+    operations: || {
+        [list::operations(), operations::operations()]
+            .into_iter()
+            .flatten()
+            .collect()
+    },
     statements: || [list::STATEMENTS, records::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     summaries: &[&records::SUMMARY],
     lists: |lists| {
         lists.add::<&'static dyn Shows>(&texts::StepTexts);
-        lists.add(Linking { filed_as: records::LINKED_AS, forget: records::forget_records });
-        lists.add(Assignable { entity_type: EntityType::PrecheckStep, check: visible::check_exists, name: records::name, needs: None });
+        lists.add(Linking {
+            filed_as: records::LINKED_AS,
+            forget: records::forget_records,
+        });
+        lists.add(Assignable {
+            entity_type: EntityType::PrecheckStep,
+            check: visible::check_exists,
+            name: records::name,
+            needs: None,
+        });
     },
     subjects: &[
-        ("precheck-steps", "What guests complete before they arrive: one step a type, in an order, for whom and when."),
-        ("damage-waivers", "Damage waivers that a deposit step may offer in place of the deposit."),
+        (
+            "precheck-steps",
+            "What guests complete before they arrive: one step a type, in an order, for whom and when.",
+        ),
+        (
+            "damage-waivers",
+            "Damage waivers that a deposit step may offer in place of the deposit.",
+        ),
     ],
     ..Chapter::new("precheck")
 };

@@ -14,17 +14,19 @@ use uuid::Uuid;
 
 use super::audited;
 use super::fields::{self, SentEnds, Title, missing_configuration};
-use super::question::{self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo};
+use super::question::{
+    self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
+};
 use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
 use super::{records, visible};
-use crate::records::{Kind, Record, all_exist, list_all, typed};
+use crate::records::{Kind, Record, first_missing, list_all, typed};
 use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
 
-/// The message the spec names for a first title that is not English.
+/// The message that clients are promised when the first title is not English.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
-/// The message the spec names for changing the type of a step that guests have used.
+/// The message that clients are promised when the type of a used step would change.
 const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
-/// The key of the refusal to have a step active without what it needs.
+/// The error key for an active step that lacks the configuration it needs.
 const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
 
 /// A step as the single read answers it.
@@ -36,14 +38,14 @@ struct Detail {
     core: Core,
     /// The heading in English; null means the built-in title of the type.
     display_title: Option<String>,
-    /// What is asked, in order.
+    /// The questions, in order.
     questions: Vec<Question>,
     /// The organization's damage waivers, while the step offers one.
     #[schemars(schema_with = "step::damage_waivers")]
     damage_waivers: Vec<Record>,
 }
 
-/// Two questions, the second asked only of those who answer yes to the first.
+/// Two questions; the second is asked only if the first is answered with yes.
 fn example() -> Detail {
     let mut step = step::example();
     step.step_type = StepType::AdditionalQuestions;
@@ -55,24 +57,42 @@ fn example() -> Detail {
         Uuid::from_u128(last)
     };
     let text_ml_text_id = new_id();
-    let [yes, no] = [YesNo::Yes, YesNo::No].map(|answer| QuestionOption { id: new_id(), name_ml_text_id: None, answer: Some(answer) });
+    let [yes, no] = [YesNo::Yes, YesNo::No].map(|answer| QuestionOption {
+        id: new_id(),
+        name_ml_text_id: None,
+        answer: Some(answer),
+        is_flagged: false,
+    });
     let conditions = vec![Condition { option_id: yes.id }];
-    let mut ask = |kind, options, conditions| Question { id: new_id(), kind, text_ml_text_id, is_required: true, options, conditions };
-    let questions = vec![ask(QuestionKind::YesNo, vec![yes, no], Vec::new()), ask(QuestionKind::FreeFormInput, Vec::new(), conditions)];
-    Detail { core: Core::from(&step), display_title: Some("When do you arrive?".into()), questions, damage_waivers: Vec::new() }
+    let mut ask = |kind, options, conditions| Question {
+        id: new_id(),
+        kind,
+        text_ml_text_id,
+        is_required: true,
+        options,
+        conditions,
+    };
+    let questions = vec![
+        ask(QuestionKind::YesNo, vec![yes, no], Vec::new()),
+        ask(QuestionKind::FreeFormInput, Vec::new(), conditions),
+    ];
+    Detail {
+        core: Core::from(&step),
+        display_title: Some("When do you arrive?".into()),
+        questions,
+        damage_waivers: Vec::new(),
+    }
 }
 
-/// Texts are linked, not sent.
+/// Field names that callers try for texts. Texts are linked by id, not sent.
 const MISNOMERS: [(&str, &str); 4] = [
     ("questions.text", TEXT_OF_QUESTION),
     ("questions.title", TEXT_OF_QUESTION),
     ("questions.options.text", NAME_OF_OPTION),
     ("questions.options.name", NAME_OF_OPTION),
 ];
-const TEXT_OF_QUESTION: &str =
-    "is no field of a question: make the text with createTranslation (sourceTable precheck_question) and send its id as textMlTextId";
-const NAME_OF_OPTION: &str =
-    "is no field of an option: make the text with createTranslation (sourceTable precheck_question) and send its id as nameMlTextId";
+const TEXT_OF_QUESTION: &str = "is not a field of a question: create the text with createTranslation (sourceTable precheck_question) and send its id as textMlTextId";
+const NAME_OF_OPTION: &str = "is not a field of an option: create the text with createTranslation (sourceTable precheck_question) and send its id as nameMlTextId";
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
@@ -113,7 +133,6 @@ pub(super) fn operations() -> Vec<Operation> {
             .misnomers(&MISNOMERS)
             .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
             .audited(Audits::changes(audited::step))
-            .foresees_its_thing(records::foreseen)
             .run(update),
     ]
 }
@@ -122,8 +141,13 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
     let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
     visible::check(context, step.id)?;
     let texts = translations::texts(context, step.display_title_ml_text_id, ENGLISH)?;
-    let offers_waiver = step.step_type == StepType::DamageDeposit && step.charges.is_damage_waiver_enabled;
-    let damage_waivers = if offers_waiver { list_all(context, Kind::DamageWaiver)? } else { Vec::new() };
+    let offers_waiver =
+        step.step_type == StepType::DamageDeposit && step.charges.is_damage_waiver_enabled;
+    let damage_waivers = if offers_waiver {
+        list_all(context, Kind::DamageWaiver)?
+    } else {
+        Vec::new()
+    };
     Ok(Detail {
         core: Core::from(&step),
         display_title: texts.of(step.display_title_ml_text_id),
@@ -132,23 +156,43 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
     })
 }
 
-/// The rules over what is sent of a step. A new one is judged whole, of another what hangs on nothing stored.
-fn rules(sent: StepFields, wrong: &[&str], RequestShape { is_create, base }: RequestShape) -> Findings {
+/// Checks the rules on the sent fields. A new step is checked as a whole. For an update, only rules
+/// that need no stored state are checked.
+fn rules(
+    sent: StepFields,
+    wrong: &[&str],
+    RequestShape { is_create, base }: RequestShape,
+) -> Findings {
     let questions = sent.questions.sent().map(Vec::as_slice).unwrap_or_default();
     let questions = below_questions_all(question::issues_alone(questions, is_create), base);
-    let title = if wrong.contains(&"displayTitle") { None } else { sent.title(is_create, base).err() };
+    let title = if wrong.contains(&"displayTitle") {
+        None
+    } else {
+        sent.title(is_create, base).err()
+    };
     if !is_create {
         return Findings::merged(questions.into_iter().chain(title));
     }
     let sent_ends = sent.sent_ends();
     let mut step = new_step(Uuid::nil(), &sent, Moment::default());
     sent.apply(&mut step);
-    Findings { sent: questions, merged: fields::issues(&step, sent_ends, base).into_iter().chain(title).collect() }
+    Findings {
+        sent: questions,
+        merged: fields::issues(&step, sent_ends, base)
+            .into_iter()
+            .chain(title)
+            .collect(),
+    }
 }
 
-/// A step as it is when nothing but its type is given, which the schema requires.
+/// Returns a step with only its type set; the schema requires a type.
 fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
-    Step::new(id, fields.step_type.sent().copied().unwrap_or(StepType::Main), String::new(), now)
+    Step::new(
+        id,
+        fields.step_type.sent().copied().unwrap_or(StepType::Main),
+        String::new(),
+        now,
+    )
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
@@ -173,12 +217,18 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
     if serves_others && draft.step.fee_product_ids != before.fee_product_ids {
         return Err(Error::forbidden(Reason::rule(
             "fees_of_others",
-            "The step also serves properties that you cannot reach, so its fees are not yours to change.",
+            "The step also serves properties that you cannot reach, so you cannot change its fees.",
         )));
     }
     draft.judge_title(context)?;
-    if input.expected_updated_at.is_some_and(|expected| expected != before.updated_at) {
-        return Err(Error::conflict(Reason::rule("changed_since", "The step has changed since it was read.")));
+    if input
+        .expected_updated_at
+        .is_some_and(|expected| expected != before.updated_at)
+    {
+        return Err(Error::conflict(Reason::rule(
+            "changed_since",
+            "The step has changed since it was read.",
+        )));
     }
     if is_used && draft.step.step_type != before.step_type {
         return Err(Error::conflict(Reason::rule("type_locked", TYPE_LOCKED)));
@@ -196,7 +246,7 @@ fn not_found() -> Error {
     Error::not_found("Pre-check step")
 }
 
-/// What a request creates or changes, and where its fields stand.
+/// Whether a request creates or changes a step, and where the fields stand in the body.
 #[derive(Clone, Copy)]
 struct RequestShape {
     is_create: bool,
@@ -204,62 +254,112 @@ struct RequestShape {
 }
 
 impl RequestShape {
-    const CREATE: Self = Self { is_create: true, base: &[] };
-    const UPDATE: Self = Self { is_create: false, base: &["data"] };
+    const CREATE: Self = Self {
+        is_create: true,
+        base: &[],
+    };
+    const UPDATE: Self = Self {
+        is_create: false,
+        base: &["data"],
+    };
 }
 
-/// A step as a request would have it, with its references found and nothing decided yet.
+/// A step as the request wants it. Its references exist; its rules are not checked yet.
 struct Draft {
     step: Step,
     shape: RequestShape,
     title: Result<Title, Issue>,
-    /// The heading's text, where it is written into the translation that the step links already.
+    /// The pending change of the heading's translation, if the step already links one.
     writing: Option<Writing>,
     /// Whether the request has a `displayTitle` at all.
     says_title: bool,
     links_new_question_text: bool,
     questions: Option<Vec<QuestionInput>>,
     sent_ends: SentEnds,
-    /// References of the wrong sort.
+    /// References to translations of the wrong kind.
     issues: Vec<Issue>,
 }
 
 impl Draft {
-    /// 404 for what the request refers to and is not there.
-    fn new(context: &mut Context<'_, '_>, fields: StepFields, before: &Step, shape: RequestShape) -> Result<Self> {
+    /// Builds the draft. Returns 404 if the request refers to something that does not exist.
+    fn new(
+        context: &mut Context<'_, '_>,
+        fields: StepFields,
+        before: &Step,
+        shape: RequestShape,
+    ) -> Result<Self> {
         let title = fields.title(shape.is_create, shape.base);
         let says_title = fields.display_title.sent().is_some();
         let sent_ends = fields.sent_ends();
-        let questions = fields.questions.sent().cloned();
-        let sent = Step::new(before.id, before.step_type, String::new(), before.created_at);
+        let mut questions = fields.questions.sent().cloned();
+        question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
+            translations::create_in(context, SourceTable::PrecheckQuestion, texts)
+        })?;
+        let sent = Step::new(
+            before.id,
+            before.step_type,
+            String::new(),
+            before.created_at,
+        );
         let mut named = sent;
         fields.clone().apply(&mut named);
         check_records(context, &named)?;
-        let linked = questions.as_deref().map(|sent| question::linked_texts(sent, &before.questions)).unwrap_or_default();
+        let linked = questions
+            .as_deref()
+            .map(|sent| question::linked_texts(sent, &before.questions))
+            .unwrap_or_default();
         let links_new_question_text = linked.iter().any(|text| !text.is_kept);
-        let issues = translations::wrong_links(context, &links(&named, before, linked, shape.base))?;
+        let mut issues =
+            translations::wrong_links(context, &links(&named, before, linked, shape.base))?;
+        let contract = named.write_only.contract_template_text.as_deref();
+        issues.extend(
+            translations::unknown_placeholder(context, contract)?
+                .map(|fault| Issue::new(&[shape.base, &["contractTemplateText"]].concat(), fault)),
+        );
 
         let mut step = before.clone();
         fields.apply_with_deprecated(&mut step);
-        Ok(Self { step, shape, title, writing: None, says_title, links_new_question_text, questions, sent_ends, issues })
+        Ok(Self {
+            step,
+            shape,
+            title,
+            writing: None,
+            says_title,
+            links_new_question_text,
+            questions,
+            sent_ends,
+            issues,
+        })
     }
 
-    /// Judges a text for the translation that the step links already, which other steps may link as well.
+    /// Checks the new heading for the translation that the step already links. Other steps may link
+    /// it too.
     fn judge_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
-        if let (Ok(Title::Write { text, language }), Some(id)) = (&self.title, self.step.display_title_ml_text_id) {
+        if let (Ok(Title::Write { text, language }), Some(id)) =
+            (&self.title, self.step.display_title_ml_text_id)
+        {
             let path = [self.shape.base, &["displayTitle"]].concat();
-            let writer = Writer { thing: Some(self.step.id), path: &path };
-            self.writing = Some(Writing::judged(context, id, &title_language(language.as_deref()), text, writer)?);
+            let writer = Writer {
+                thing: Some(self.step.id),
+                path: &path,
+            };
+            self.writing = Some(Writing::judged(
+                context,
+                id,
+                &title_language(language.as_deref()),
+                text,
+                writer,
+            )?);
         }
         Ok(())
     }
 
-    /// Whether the heading's text becomes another, while the translation stays the same.
+    /// Whether the text of the heading changes while its translation stays the same.
     fn changes_title(&self) -> bool {
         self.writing.as_ref().is_some_and(Writing::is_news)
     }
 
-    /// The step, with its heading written, or every rule it breaks.
+    /// Writes the heading and returns the step, or returns every rule that the step breaks.
     fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
         let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);
@@ -268,33 +368,54 @@ impl Draft {
         let mut needs_english = false;
         match &self.title {
             Err(issue) => issues.push(issue.clone()),
-            Ok(Title::Write { language, .. }) if self.step.display_title_ml_text_id.is_none() => {
+            Ok(Title::Write { language, text }) if self.step.display_title_ml_text_id.is_none() => {
+                let fault = translations::unknown_placeholder(context, [text.as_str()])?;
+                issues.extend(
+                    fault.map(|fault| Issue::new(&[base, &["displayTitle"]].concat(), fault)),
+                );
                 if title_language(language.as_deref()) != ENGLISH {
                     needs_english = true;
                     issues.push(Issue::new(
                         &[base, &["displayTitleLanguage"]].concat(),
-                        Reason::rule("title_in_english", "the first title of a step must be English"),
+                        Reason::rule(
+                            "title_in_english",
+                            "must be en for the first title of a step",
+                        ),
                     ));
                 }
             }
             Ok(_) => {}
         }
-        let missing = if self.step.is_active { missing_configuration(&self.step) } else { None };
+        let missing = if self.step.is_active {
+            missing_configuration(&self.step)
+        } else {
+            None
+        };
         if let Some(field) = missing {
             issues.push(Issue::new(
                 &[base, &[field]].concat(),
-                Reason::rule("needed_by_active_step", "an active step of this type needs it"),
+                Reason::rule(
+                    "needed_by_active_step",
+                    "is required for an active step of this type",
+                ),
             ));
         }
         if !issues.is_empty() {
             let error = Error::issues(issues);
             return Err(match (needs_english, missing) {
-                (true, _) => error.with_message(ENGLISH_REQUIRED).with_key(ENGLISH_REQUIRED),
+                (true, _) => error
+                    .with_message(ENGLISH_REQUIRED)
+                    .with_key(ENGLISH_REQUIRED),
                 (false, Some(_)) => error.with_key(CONFIGURATION_REQUIRED),
                 (false, None) => error,
             });
         }
-        let Self { mut step, title, writing, .. } = self;
+        let Self {
+            mut step,
+            title,
+            writing,
+            ..
+        } = self;
         if let Ok(title) = title {
             write_title(context, &mut step, title, writing)?;
         }
@@ -302,61 +423,124 @@ impl Draft {
     }
 }
 
-/// The language a title is stored under: any English counts as English.
+/// Returns the language that a title is stored under: any English variant counts as English.
 fn title_language(sent: Option<&str>) -> String {
-    let tag = sent.and_then(engine::format::language).unwrap_or_else(|| ENGLISH.into());
-    if translations::is_english(&tag) { ENGLISH.into() } else { tag }
+    let tag = sent
+        .and_then(engine::format::language)
+        .unwrap_or_else(|| ENGLISH.into());
+    if translations::is_english(&tag) {
+        ENGLISH.into()
+    } else {
+        tag
+    }
 }
 
-/// Spec: Title rules, 5. Without a language the text is the English one, and the others follow it.
-fn write_title(context: &mut Context<'_, '_>, step: &mut Step, title: Title, writing: Option<Writing>) -> Result<()> {
+/// Writes the heading (rules: steps#titles, 5). Without a language, the text is the English one,
+/// and the other languages are translated again.
+fn write_title(
+    context: &mut Context<'_, '_>,
+    step: &mut Step,
+    title: Title,
+    writing: Option<Writing>,
+) -> Result<()> {
     match (title, writing) {
         (Title::Keep, _) => {}
         (Title::Clear, _) => step.display_title_ml_text_id = None,
         (Title::Link(id), _) => step.display_title_ml_text_id = Some(id),
         (Title::Write { language, .. }, Some(writing)) => {
-            writing.carry_out(context, if language.is_some() { Others::Keep } else { Others::Renew })?;
+            writing.carry_out(
+                context,
+                if language.is_some() {
+                    Others::Keep
+                } else {
+                    Others::Renew
+                },
+            )?;
         }
         (Title::Write { text, .. }, None) => {
-            step.display_title_ml_text_id = Some(translations::create(context, SourceTable::PrecheckStepDetail, ENGLISH, &text)?);
+            step.display_title_ml_text_id = Some(translations::create(
+                context,
+                SourceTable::PrecheckStepDetail,
+                ENGLISH,
+                &text,
+            )?);
         }
     }
     Ok(())
 }
 
-/// 404 for a payment account that is unknown or inactive, and for an unknown fee product or background-check account.
+/// Returns 404 for an unknown or inactive payment account, and for an unknown fee product or
+/// background-check account.
 fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
     for id in named.payment_accounts().into_iter().flatten() {
         let account = typed::<Object>(context, Kind::PaymentAccount, id)?;
         if account.is_none_or(|account| account.get("isActive") != Some(&true.into())) {
-            return Err(Error::not_found(&Kind::PaymentAccount.label()));
+            return Err(Error::not_found(&Kind::PaymentAccount.label()).of(id));
         }
     }
-    let checks = named.write_only.background_check_account_id.into_iter().collect();
-    for (kind, ids) in [(Kind::FeeProduct, named.fee_product_ids.iter().copied().collect()), (Kind::BackgroundCheckAccount, checks)] {
-        if !all_exist(context, kind, &ids)? {
-            return Err(Error::not_found(&kind.label()));
+    let check = named.write_only.background_check_account_id;
+    let products = named.fee_product_ids.iter().copied().collect();
+    for (kind, ids) in [
+        (Kind::FeeProduct, products),
+        (Kind::BackgroundCheckAccount, check.into_iter().collect()),
+    ] {
+        if let Some(id) = first_missing(context, kind, &ids)? {
+            return Err(Error::not_found(&kind.label()).of(id));
         }
     }
     Ok(())
 }
 
-/// The texts that a request names, of the step and of its questions.
-fn links(named: &Step, before: &Step, of_questions: Vec<LinkedText>, base: &[&str]) -> Vec<Link<'static>> {
-    let of_step = named.linked_texts().into_iter().zip(before.linked_texts()).filter_map(|((field, id), (_, before))| {
-        let path = [base, &[field]].concat().into_iter().map(PathSegment::from).collect();
-        Some(Link { path, id: id?, source: SourceTable::PrecheckStepDetail, field, is_kept: id == before })
-    });
-    let of_questions = of_questions.into_iter().map(|LinkedText { path, field, id, is_kept }| {
-        let path = below_questions(base, &path);
-        Link { path, id, source: SourceTable::PrecheckQuestion, field, is_kept }
-    });
+/// Returns the texts that the request links, those of the step and those of its questions.
+fn links(
+    named: &Step,
+    before: &Step,
+    of_questions: Vec<LinkedText>,
+    base: &[&str],
+) -> Vec<Link<'static>> {
+    let of_step = named
+        .linked_texts()
+        .into_iter()
+        .zip(before.linked_texts())
+        .filter_map(|((field, id), (_, before))| {
+            let path = [base, &[field]]
+                .concat()
+                .into_iter()
+                .map(PathSegment::from)
+                .collect();
+            Some(Link {
+                path,
+                id: id?,
+                source: SourceTable::PrecheckStepDetail,
+                field,
+                is_kept: id == before,
+            })
+        });
+    let of_questions = of_questions.into_iter().map(
+        |LinkedText {
+             path,
+             field,
+             id,
+             is_kept,
+         }| {
+            let path = below_questions(base, &path);
+            Link {
+                path,
+                id,
+                source: SourceTable::PrecheckQuestion,
+                field,
+                is_kept,
+            }
+        },
+    );
     of_step.chain(of_questions).collect()
 }
 
-/// Puts the new questions in place, or says what is wrong with them.
+/// Replaces the questions of the draft, or returns the issues of the sent questions.
 fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issue> {
-    let Some(sent) = draft.questions.take() else { return Vec::new() };
+    let Some(sent) = draft.questions.take() else {
+        return Vec::new();
+    };
     let base = draft.shape.base;
     match question::replace(&sent, &draft.step.questions, || context.new_id()) {
         Ok(questions) => {
@@ -368,9 +552,17 @@ fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issu
 }
 
 fn below_questions_all(issues: Vec<Issue>, base: &[&str]) -> Vec<Issue> {
-    issues.into_iter().map(|issue| Issue::at(below_questions(base, &issue.path), issue.reason)).collect()
+    issues
+        .into_iter()
+        .map(|issue| Issue::at(below_questions(base, &issue.path), issue.reason))
+        .collect()
 }
 
 fn below_questions(base: &[&str], path: &[PathSegment]) -> Vec<PathSegment> {
-    base.iter().copied().chain(["questions"]).map(PathSegment::from).chain(path.iter().cloned()).collect()
+    base.iter()
+        .copied()
+        .chain(["questions"])
+        .map(PathSegment::from)
+        .chain(path.iter().cloned())
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! The order in which a guest meets the steps (spec: Ordering of steps for guests).
+//! The order in which a guest meets the steps (rules: steps#order).
 
 use std::cmp::Ordering;
 
@@ -7,20 +7,20 @@ use uuid::Uuid;
 
 use super::StepType;
 
-/// What of a step decides where it comes.
+/// The fields of a step that decide its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey {
     /// Decides the group.
     pub step_type: StepType,
-    /// Zero-based; none sorts last.
+    /// Zero-based; a step without it sorts last.
     pub sort_order: Option<u32>,
     /// Breaks ties.
     pub created_at: Moment,
-    /// Breaks what is left of them.
+    /// Breaks the remaining ties.
     pub id: Uuid,
 }
 
-/// The automatic order's groups.
+/// Returns the group of a type in the automatic order.
 const fn group(step_type: StepType) -> u8 {
     match step_type {
         StepType::YourDetails => 0,
@@ -36,18 +36,29 @@ const fn group(step_type: StepType) -> u8 {
     }
 }
 
-/// Whether the automatic order leaves it to their positions which of two steps comes first.
+/// Whether two types share a group, so that the automatic order compares their positions.
 #[must_use]
 pub const fn is_together(one: StepType, other: StepType) -> bool {
     group(one) == group(other)
 }
 
-/// Which of two steps comes first. Automatic order goes by group and then position, the other by position alone.
+/// Compares two steps. The automatic order compares the group and then the position; the other
+/// order compares the position alone.
 #[must_use]
 pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {
     let key = |step: &SortKey| {
-        let group = if is_automatic { group(step.step_type) } else { 0 };
-        (group, step.sort_order.is_none(), step.sort_order, step.created_at, step.id)
+        let group = if is_automatic {
+            group(step.step_type)
+        } else {
+            0
+        };
+        (
+            group,
+            step.sort_order.is_none(),
+            step.sort_order,
+            step.created_at,
+            step.id,
+        )
     };
     key(one).cmp(&key(other))
 }
@@ -59,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The spec's sentence, group by group.
+    /// The automatic order, group by group (rules: steps#order, 1).
     const GROUPS: [&[StepType]; 10] = [
         &[StepType::YourDetails],
         &[StepType::IdentityCheck],
@@ -74,25 +85,37 @@ mod tests {
     ];
 
     fn sort_key() -> impl Strategy<Value = SortKey> {
-        (prop::sample::select(StepType::VARIANTS), prop::option::of(0..4_u32), 0..3_i64, any::<u128>()).prop_map(
-            |(step_type, sort_order, second, id)| SortKey {
+        (
+            prop::sample::select(StepType::VARIANTS),
+            prop::option::of(0..4_u32),
+            0..3_i64,
+            any::<u128>(),
+        )
+            .prop_map(|(step_type, sort_order, second, id)| SortKey {
                 step_type,
                 sort_order,
                 created_at: Moment(jiff::Timestamp::from_second(second).unwrap()),
                 id: Uuid::from_u128(id),
-            },
-        )
+            })
     }
 
-    /// Puts the steps in order by taking them out one after another, as one would by hand.
+    /// Sorts the steps by taking them out one after another.
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);
         let mut ordered = Vec::new();
-        let groups: Vec<&[StepType]> = if is_automatic { GROUPS.to_vec() } else { vec![StepType::VARIANTS] };
+        let groups: Vec<&[StepType]> = if is_automatic {
+            GROUPS.to_vec()
+        } else {
+            vec![StepType::VARIANTS]
+        };
         for group in groups {
             for position in (0..4).map(Some).chain([None]) {
-                ordered.extend(keys.iter().filter(|step| group.contains(&step.step_type) && step.sort_order == position));
+                ordered.extend(
+                    keys.iter().filter(|step| {
+                        group.contains(&step.step_type) && step.sort_order == position
+                    }),
+                );
             }
         }
         ordered
@@ -100,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_the_sentence(keys in prop::collection::vec(sort_key(), 0..20), is_automatic: bool) {
+        fn the_order_of_steps_agrees_with_the_spec(keys in prop::collection::vec(sort_key(), 0..20), is_automatic: bool) {
             let mut sorted = keys.clone();
             sorted.sort_by(|one, other| compare(one, other, is_automatic));
             prop_assert_eq!(sorted, by_hand(keys, is_automatic));

@@ -1,8 +1,9 @@
-//! The questions of a step, and what becomes of them when a list is sent (spec: Question; updatePrecheckStep, 2).
+//! The questions of a step, and how a sent list replaces the stored one (rules: steps#questions).
 
 use std::collections::{HashMap, HashSet};
 
 use engine::error::{Issue, PathSegment, Reason};
+use engine::field::TextsByLanguage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -19,14 +20,13 @@ pub enum QuestionKind {
     MultiSelect,
     /// By a text.
     FreeFormInput,
-    /// By one of two options that the server makes.
+    /// By yes or no; the server makes both options.
     YesNo,
 }
 
-/// What an option of a yes-or-no question stands for.
+/// The answer of an option of a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum YesNo {
     Yes,
     No,
@@ -46,17 +46,17 @@ pub struct Question {
     #[serde(default)]
     #[schemars(!default)]
     pub is_required: bool,
-    /// What can be chosen.
+    /// The options.
     #[serde(default)]
     #[schemars(!default)]
     pub options: Vec<QuestionOption>,
-    /// Any one of them holding shows the question; none shows it always.
+    /// Conditions that show the question: one that holds is enough.
     #[serde(default)]
     #[schemars(!default)]
     pub conditions: Vec<Condition>,
 }
 
-/// Something that can be chosen.
+/// An option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionOption {
@@ -67,6 +67,10 @@ pub struct QuestionOption {
     /// For the two of a yes-or-no question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<YesNo>,
+    /// Whether choosing it flags the submission.
+    #[serde(default)]
+    #[schemars(!default)]
+    pub is_flagged: bool,
 }
 
 /// Holds when an option of an earlier question was chosen.
@@ -80,24 +84,33 @@ pub struct Condition {
 /// A question as it is sent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("if" = { "not": { "required": ["texts"] } }, "then" = { "required": ["textMlTextId"] }))]
 pub struct QuestionInput {
-    /// Id of a question of this step to keep, with its answers. Left out or null: a new question; an id that is not of the step, and any id
-    /// on create, is a 400.
+    /// Id of a question of this step to keep, with its answers. Left out or null: a new question;
+    /// an id that is not of the step, and any id on create, is a 400.
     #[serde(default)]
     pub id: Option<Uuid>,
-    /// How the question is answered: by one option, by any number of options, by a text, or by yes or no. A kept question keeps its kind.
+    /// How the question is answered: by one option, by any number of options, by a text, or by yes
+    /// or no. A kept question keeps its kind.
     pub kind: QuestionKind,
-    /// Id of a `precheck_question` translation: what is asked. Linking a new or another one needs `modify_tasks`.
-    pub text_ml_text_id: Uuid,
+    /// Id of a `precheck_question` translation: the question. Linking a new or another one needs
+    /// `modify_tasks`.
+    #[serde(default)]
+    pub text_ml_text_id: Option<Uuid>,
+    /// The question by language, in place of the id: makes a translation.
+    #[serde(default)]
+    pub texts: Option<TextsByLanguage>,
     /// Whether the step is incomplete until the question is answered. Null or left out: `false`.
     #[serde(default)]
     pub is_required: Option<bool>,
-    /// What can be chosen, in order. `single_select` and `multi_select` need at least one, `free_form_input` has none, and `yes_no` has two
-    /// that the server makes. Options left out of a kept question are deleted.
+    /// The options, in order. `single_select` and `multi_select` need at least one,
+    /// `free_form_input` has none, and `yes_no` has two that the server makes. Options left out of
+    /// a kept question are deleted.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub options: Option<Vec<OptionInput>>,
-    /// When the question is asked: any one condition that holds shows it. Null, `[]` or left out: always.
+    /// When the question is asked: any one condition that holds shows it. Null, `[]` or left out:
+    /// always.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     pub conditions: Option<Vec<ConditionInput>>,
@@ -107,32 +120,69 @@ pub struct QuestionInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionInput {
-    /// Id of an option of this question to keep. Left out or null: a new option; an id that is not of the question is a 400.
+    /// Id of an option of this question to keep. Left out or null: a new option; an id that is not
+    /// of the question is a 400.
     #[serde(default)]
     pub id: Option<Uuid>,
-    /// Id of a `precheck_question` translation: what the option is called. Required for `single_select` and `multi_select`, refused for
-    /// `yes_no`; linking a new or another one needs `modify_tasks`.
+    /// Id of a `precheck_question` translation: the option's name. Required for `single_select` and
+    /// `multi_select`, refused for `yes_no`; linking a new or another one needs `modify_tasks`.
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,
-    /// Read-only: what an option of a kept `yes_no` question stands for. Send it as it was read, or leave it out.
+    /// The option's name by language, in place of the id: makes a translation.
+    #[serde(default)]
+    pub texts: Option<TextsByLanguage>,
+    /// Read-only: the answer of an option of a kept `yes_no` question. Send it as it was read, or
+    /// leave it out.
     #[serde(default)]
     pub answer: Option<YesNo>,
+    /// Whether choosing it flags the submission, where the step has `isManualReviewEnabled`. Null
+    /// or left out: `false` for a new option; a kept one keeps its value.
+    #[serde(default)]
+    pub is_flagged: Option<bool>,
 }
 
-/// A condition as it is sent: `{optionId}`, or `{questionIndex, optionIndex}` for a question of the same request.
+impl QuestionInput {
+    /// Returns the translation that the question links. Nil if the question is invalid, or if its
+    /// texts are not created yet.
+    fn text(&self) -> Uuid {
+        self.text_ml_text_id.unwrap_or_default()
+    }
+}
+
+/// Creates the translations of all texts that a sent list has in place, and links them.
+pub fn create_texts<E>(
+    sent: &mut [QuestionInput],
+    mut create: impl FnMut(&TextsByLanguage) -> Result<Uuid, E>,
+) -> Result<(), E> {
+    for question in sent {
+        if let Some(texts) = question.texts.take() {
+            question.text_ml_text_id = Some(create(&texts)?);
+        }
+        for option in question.options.iter_mut().flatten() {
+            if let Some(texts) = option.texts.take() {
+                option.name_ml_text_id = Some(create(&texts)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A condition as it is sent: `{optionId}`, or `{questionIndex, optionIndex}` for a question of the
+/// same request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConditionInput {
-    /// Id of an option of an earlier question that is kept: the condition holds when the guest has chosen it. Send either this or both
-    /// indexes.
+    /// Id of an option of an earlier question that is kept: the condition holds when the guest has
+    /// chosen it. Send either this or both indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
-    /// Position in `questions`, from 0, of an earlier question; to point at an option that has no id yet. Goes with `optionIndex`.
+    /// Position in `questions`, from 0, of an earlier question; to point at an option that has no
+    /// id yet. Goes with `optionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,
-    /// Zero-based position of the option in that question's `options`; of a `yes_no` question 0 is yes and 1 is no. Goes with
-    /// `questionIndex`.
+    /// Zero-based position of the option in that question's `options`; of a `yes_no` question 0 is
+    /// yes and 1 is no. Goes with `questionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub option_index: Option<u32>,
@@ -141,100 +191,168 @@ pub struct ConditionInput {
 /// A translation that a question or an option links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedText {
-    /// Below `questions`.
+    /// The path of the link, below `questions`.
     pub path: Vec<PathSegment>,
-    /// The name of the field that links it.
+    /// The name of the field that links the translation.
     pub field: &'static str,
     /// The translation.
     pub id: Uuid,
-    /// Whether the same question or option links it already.
+    /// Whether the stored question or option links the same translation.
     pub is_kept: bool,
 }
 
-/// The translations that a list links.
+/// Returns the translations that a sent list links.
 #[must_use]
 pub fn linked_texts(sent: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
-    let texts: HashMap<Uuid, Uuid> = stored.iter().map(|question| (question.id, question.text_ml_text_id)).collect();
-    let names: HashMap<Uuid, Option<Uuid>> =
-        stored.iter().flat_map(|question| &question.options).map(|option| (option.id, option.name_ml_text_id)).collect();
+    let texts: HashMap<Uuid, Uuid> = stored
+        .iter()
+        .map(|question| (question.id, question.text_ml_text_id))
+        .collect();
+    let names: HashMap<Uuid, Option<Uuid>> = stored
+        .iter()
+        .flat_map(|question| &question.options)
+        .map(|option| (option.id, option.name_ml_text_id))
+        .collect();
     let mut linked = Vec::new();
     for (number, question) in sent.iter().enumerate() {
-        let id = question.text_ml_text_id;
-        let is_kept = question.id.is_some_and(|question| texts.get(&question) == Some(&id));
-        linked.push(LinkedText { path: vec![number.into(), QUESTION.into()], field: QUESTION, id, is_kept });
+        let id = question.text();
+        let is_kept = question
+            .id
+            .is_some_and(|question| texts.get(&question) == Some(&id));
+        linked.push(LinkedText {
+            path: vec![number.into(), QUESTION.into()],
+            field: QUESTION,
+            id,
+            is_kept,
+        });
         for (place, option) in question.options.iter().flatten().enumerate() {
-            let Some(id) = option.name_ml_text_id else { continue };
-            let is_kept = option.id.is_some_and(|option| names.get(&option) == Some(&Some(id)));
-            linked.push(LinkedText { path: of_option(number, place, OPTION), field: OPTION, id, is_kept });
+            let Some(id) = option.name_ml_text_id else {
+                continue;
+            };
+            let is_kept = option
+                .id
+                .is_some_and(|option| names.get(&option) == Some(&Some(id)));
+            linked.push(LinkedText {
+                path: of_option(number, place, OPTION),
+                field: OPTION,
+                id,
+                is_kept,
+            });
         }
     }
     linked
 }
 
-/// The list that a sent one makes of the stored one, or what is wrong with it; paths begin below `questions`.
+/// Returns the new list of questions, or the issues of the sent list. Paths begin below
+/// `questions`.
 ///
-/// What is sent with an id is kept, what is sent without one is created, what is left out is gone.
-pub fn replace(sent: &[QuestionInput], stored: &[Question], mut new_id: impl FnMut() -> Uuid) -> Result<Vec<Question>, Vec<Issue>> {
+/// Questions and options with an id are kept. Those without an id are created. Stored ones that are
+/// not sent are deleted.
+pub fn replace(
+    sent: &[QuestionInput],
+    stored: &[Question],
+    mut new_id: impl FnMut() -> Uuid,
+) -> Result<Vec<Question>, Vec<Issue>> {
     let mut issues = Issues::default();
     let mut questions = Vec::with_capacity(sent.len());
     let mut seen = HashSet::new();
     for (number, input) in sent.iter().enumerate() {
-        let kept = input.id.and_then(|id| stored.iter().find(|question| question.id == id));
+        let kept = input
+            .id
+            .and_then(|id| stored.iter().find(|question| question.id == id));
         if let Some(id) = input.id {
             if kept.is_none() {
-                issues.add(vec![number.into(), "id".into()], Reason::rule("not_of_step", "does not belong to the step"));
+                issues.add(
+                    vec![number.into(), "id".into()],
+                    Reason::rule("not_of_step", "does not belong to the step"),
+                );
             } else if !seen.insert(id) {
-                issues.add(vec![number.into(), "id".into()], Reason::rule("given_twice", "is given twice"));
+                issues.add(
+                    vec![number.into(), "id".into()],
+                    Reason::rule("given_twice", "must not be sent twice"),
+                );
             }
         }
         if kept.is_some_and(|kept| kept.kind != input.kind) {
-            issues.add(vec![number.into(), "kind".into()], Reason::rule("kind_stays", "a kept question keeps its kind"));
+            issues.add(
+                vec![number.into(), "kind".into()],
+                Reason::rule("kind_stays", "must not change for an existing question"),
+            );
         }
+        text_issues(number, input, &mut issues);
         let options = match input.kind {
             QuestionKind::YesNo => yes_and_no(number, input, kept, &mut issues, &mut new_id),
             QuestionKind::FreeFormInput => no_options(number, input, &mut issues),
-            QuestionKind::SingleSelect | QuestionKind::MultiSelect => choices(number, input, kept, &mut issues, &mut new_id),
+            QuestionKind::SingleSelect | QuestionKind::MultiSelect => {
+                choices(number, input, kept, &mut issues, &mut new_id)
+            }
         };
         let conditions = conditions(number, input, &questions, &mut issues);
         questions.push(Question {
             id: input.id.unwrap_or_else(&mut new_id),
             kind: input.kind,
-            text_ml_text_id: input.text_ml_text_id,
+            text_ml_text_id: input.text(),
             is_required: input.is_required.unwrap_or(false),
             options,
             conditions,
         });
     }
-    if issues.0.is_empty() { Ok(questions) } else { Err(issues.0) }
+    if issues.0.is_empty() {
+        Ok(questions)
+    } else {
+        Err(issues.0)
+    }
 }
 
-/// What is wrong with a list whatever the step has stored, where it is not new; paths begin below `questions`.
+/// Returns the issues that a sent list has regardless of the stored questions. For a new step,
+/// these are all issues. Paths begin below `questions`.
 #[must_use]
 pub fn issues_alone(sent: &[QuestionInput], is_new: bool) -> Vec<Issue> {
-    let stored: Vec<Question> = if is_new { Vec::new() } else { sent.iter().filter_map(as_named).collect() };
+    let stored: Vec<Question> = if is_new {
+        Vec::new()
+    } else {
+        sent.iter().filter_map(as_named).collect()
+    };
     let issues = replace(sent, &stored, Uuid::nil).err().unwrap_or_default();
-    // An option that is named may be one that is stored and not sent; the first question has none before it.
+    // On an update, an option id may belong to a stored question that was not sent, so its issue is
+    // dropped. The first question has no question before it, so its issue stands.
     let is_open = |path: &[PathSegment]| match path {
-        [PathSegment::Index(number), PathSegment::Key(field), PathSegment::Index(place)] if field == "conditions" => {
-            let conditions = sent.get(*number).and_then(|question| question.conditions.as_deref()).unwrap_or_default();
-            *number > 0 && conditions.get(*place).is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
+        [
+            PathSegment::Index(number),
+            PathSegment::Key(field),
+            PathSegment::Index(place),
+        ] if field == "conditions" => {
+            let conditions = sent
+                .get(*number)
+                .and_then(|question| question.conditions.as_deref())
+                .unwrap_or_default();
+            *number > 0
+                && conditions
+                    .get(*place)
+                    .is_some_and(|sent| sent.option_id.is_some() && sent.question_index.is_none())
         }
         _ => false,
     };
-    issues.into_iter().filter(|issue| is_new || !is_open(&issue.path)).collect()
+    issues
+        .into_iter()
+        .filter(|issue| is_new || !is_open(&issue.path))
+        .collect()
 }
 
-/// The question that one with an id would be kept of, as far as it names it.
+/// Builds the stored question that a sent question with an id would have, from the ids it names.
 fn as_named(sent: &QuestionInput) -> Option<Question> {
-    let options = sent
-        .options
-        .iter()
-        .flatten()
-        .filter_map(|option| Some(QuestionOption { id: option.id?, name_ml_text_id: None, answer: option.answer }));
+    let options = sent.options.iter().flatten().filter_map(|option| {
+        Some(QuestionOption {
+            id: option.id?,
+            name_ml_text_id: None,
+            answer: option.answer,
+            is_flagged: false,
+        })
+    });
     Some(Question {
         id: sent.id?,
         kind: sent.kind,
-        text_ml_text_id: sent.text_ml_text_id,
+        text_ml_text_id: sent.text(),
         is_required: false,
         options: options.collect(),
         conditions: Vec::new(),
@@ -250,11 +368,43 @@ impl Issues {
     }
 }
 
+/// Adds the issues of a question without a text, and of texts that are given in both forms.
+fn text_issues(number: usize, input: &QuestionInput, issues: &mut Issues) {
+    let both = || {
+        Reason::rule(
+            "text_or_texts",
+            "is sent beside the other form; send either the id of a translation or texts",
+        )
+    };
+    match (input.text_ml_text_id, &input.texts) {
+        (None, None) => issues.add(vec![number.into(), QUESTION.into()], Reason::Required),
+        (Some(_), Some(_)) => issues.add(vec![number.into(), "texts".into()], both()),
+        _ => {}
+    }
+    let repeated = |texts: &Option<TextsByLanguage>| {
+        let tag = texts.as_ref().and_then(TextsByLanguage::repeated);
+        tag.map(PathSegment::from)
+    };
+    if let Some(tag) = repeated(&input.texts) {
+        issues.add(vec![number.into(), "texts".into(), tag], Reason::Twice);
+    }
+    for (place, option) in input.options.iter().flatten().enumerate() {
+        if let Some(tag) = repeated(&option.texts) {
+            let path = [of_option(number, place, "texts"), vec![tag]].concat();
+            issues.add(path, Reason::Twice);
+        }
+        if option.name_ml_text_id.is_some() && option.texts.is_some() {
+            issues.add(of_option(number, place, "texts"), both());
+        }
+    }
+}
+
 fn of_option(number: usize, place: usize, field: &str) -> Vec<PathSegment> {
     vec![number.into(), "options".into(), place.into(), field.into()]
 }
 
-/// The two options of a yes-or-no question: they stay as they are for as long as the question does.
+/// Returns the two options of a yes-or-no question. They stay the same for the life of the
+/// question.
 fn yes_and_no(
     number: usize,
     input: &QuestionInput,
@@ -262,36 +412,60 @@ fn yes_and_no(
     issues: &mut Issues,
     new_id: &mut impl FnMut() -> Uuid,
 ) -> Vec<QuestionOption> {
-    let own = kept.filter(|kept| kept.kind == QuestionKind::YesNo).map(|kept| kept.options.clone());
+    let mut own = kept
+        .filter(|kept| kept.kind == QuestionKind::YesNo)
+        .map(|kept| kept.options.clone());
     for (place, sent) in input.options.iter().flatten().enumerate() {
-        let option = own.iter().flatten().find(|option| Some(option.id) == sent.id);
+        let option = own
+            .iter_mut()
+            .flatten()
+            .find(|option| Some(option.id) == sent.id);
         match option {
             None => {
                 issues.add(
                     vec![number.into(), "options".into(), place.into()],
-                    Reason::rule("yes_no_options", "a yes_no question has two options of the server's own"),
+                    Reason::rule(
+                        "yes_no_options",
+                        "must be one of the two options that the server creates for a yes_no question",
+                    ),
                 );
             }
             Some(option) => {
-                if sent.name_ml_text_id.is_some() {
+                if sent.name_ml_text_id.is_some() || sent.texts.is_some() {
                     issues.add(
                         of_option(number, place, "nameMlTextId"),
-                        Reason::rule("yes_no_names", "the options of a yes_no question have no names of their own"),
+                        Reason::rule(
+                            "yes_no_names",
+                            "must not be set for an option of a yes_no question",
+                        ),
                     );
                 }
                 if sent.answer.is_some() && sent.answer != option.answer {
                     issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
                 }
+                option.is_flagged = sent.is_flagged.unwrap_or(option.is_flagged);
             }
         }
     }
-    let mut make = |answer| QuestionOption { id: new_id(), name_ml_text_id: None, answer: Some(answer) };
+    let mut make = |answer| QuestionOption {
+        id: new_id(),
+        name_ml_text_id: None,
+        answer: Some(answer),
+        is_flagged: false,
+    };
     own.unwrap_or_else(|| vec![make(YesNo::Yes), make(YesNo::No)])
 }
 
 fn no_options(number: usize, input: &QuestionInput, issues: &mut Issues) -> Vec<QuestionOption> {
-    if input.options.as_ref().is_some_and(|options| !options.is_empty()) {
-        issues.add(vec![number.into(), "options".into()], Reason::rule("no_options", "a free_form_input question has no options"));
+    if input
+        .options
+        .as_ref()
+        .is_some_and(|options| !options.is_empty())
+    {
+        issues.add(
+            vec![number.into(), "options".into()],
+            Reason::rule("no_options", "must be empty for a free_form_input question"),
+        );
     }
     Vec::new()
 }
@@ -307,53 +481,98 @@ fn choices(
     if sent.is_empty() {
         issues.add(vec![number.into(), "options".into()], Reason::MinItems(1));
     }
-    let own: HashSet<Uuid> = kept.iter().flat_map(|kept| &kept.options).map(|option| option.id).collect();
+    let own: HashMap<Uuid, bool> = kept
+        .iter()
+        .flat_map(|kept| &kept.options)
+        .map(|option| (option.id, option.is_flagged))
+        .collect();
     let mut seen = HashSet::new();
     let mut options = Vec::with_capacity(sent.len());
     for (place, option) in sent.iter().enumerate() {
         if let Some(id) = option.id {
-            if !own.contains(&id) {
-                issues.add(of_option(number, place, "id"), Reason::rule("not_of_question", "does not belong to the question"));
+            if !own.contains_key(&id) {
+                issues.add(
+                    of_option(number, place, "id"),
+                    Reason::rule("not_of_question", "does not belong to the question"),
+                );
             } else if !seen.insert(id) {
-                issues.add(of_option(number, place, "id"), Reason::rule("given_twice", "is given twice"));
+                issues.add(
+                    of_option(number, place, "id"),
+                    Reason::rule("given_twice", "must not be sent twice"),
+                );
             }
         }
-        if option.name_ml_text_id.is_none() {
+        if option.name_ml_text_id.is_none() && option.texts.is_none() {
             issues.add(of_option(number, place, "nameMlTextId"), Reason::Required);
         }
         if option.answer.is_some() {
             issues.add(of_option(number, place, "answer"), Reason::ReadOnly);
         }
-        options.push(QuestionOption { id: option.id.unwrap_or_else(&mut *new_id), name_ml_text_id: option.name_ml_text_id, answer: None });
+        options.push(QuestionOption {
+            id: option.id.unwrap_or_else(&mut *new_id),
+            name_ml_text_id: option.name_ml_text_id,
+            answer: None,
+            is_flagged: option.is_flagged.unwrap_or_else(|| {
+                let kept = option.id.and_then(|id| own.get(&id));
+                kept.copied().unwrap_or(false)
+            }),
+        });
     }
     options
 }
 
-/// What a question depends on: options of the questions before it.
-fn conditions(number: usize, input: &QuestionInput, earlier: &[Question], issues: &mut Issues) -> Vec<Condition> {
+/// Returns the conditions of a question. Each must point at an option of an earlier question.
+fn conditions(
+    number: usize,
+    input: &QuestionInput,
+    earlier: &[Question],
+    issues: &mut Issues,
+) -> Vec<Condition> {
     let mut conditions = Vec::new();
     for (place, condition) in input.conditions.iter().flatten().enumerate() {
         let path = vec![number.into(), "conditions".into(), place.into()];
-        let option_id = match (condition.option_id, condition.question_index, condition.option_index) {
-            (Some(id), None, None) => earlier.iter().flat_map(|question| &question.options).find(|option| option.id == id).map(|_| id),
-            (None, Some(question), Some(option)) => {
-                at(earlier, question).and_then(|question| at(&question.options, option)).map(|option| option.id)
-            }
+        let option_id = match (
+            condition.option_id,
+            condition.question_index,
+            condition.option_index,
+        ) {
+            (Some(id), None, None) => earlier
+                .iter()
+                .flat_map(|question| &question.options)
+                .find(|option| option.id == id)
+                .map(|_| id),
+            (None, Some(question), Some(option)) => at(earlier, question)
+                .and_then(|question| at(&question.options, option))
+                .map(|option| option.id),
             _ => {
-                issues.add(path, Reason::rule("condition_form", "must be {optionId} or {questionIndex, optionIndex}"));
+                issues.add(
+                    path,
+                    Reason::rule(
+                        "condition_form",
+                        "must be {optionId} or {questionIndex, optionIndex}",
+                    ),
+                );
                 continue;
             }
         };
         match option_id {
             Some(option_id) => conditions.push(Condition { option_id }),
-            None => issues.add(path, Reason::rule("earlier_option", "must point at an option of an earlier question")),
+            None => issues.add(
+                path,
+                Reason::rule(
+                    "earlier_option",
+                    "must point at an option of an earlier question",
+                ),
+            ),
         }
     }
     conditions
 }
 
 fn at<T>(items: &[T], index: u32) -> Option<&T> {
-    usize::try_from(index).ok().and_then(|index| items.get(index))
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| items.get(index))
 }
 
 #[cfg(test)]
@@ -396,29 +615,75 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_can_be_sent_back() {
+    fn questions_can_be_sent_back_as_read() {
         let stored = two();
-        assert_eq!(stored[0].options.iter().map(|option| option.answer).collect::<Vec<_>>(), [Some(YesNo::Yes), Some(YesNo::No)]);
-        assert_eq!(stored[1].conditions, [Condition { option_id: stored[0].options[0].id }]);
+        assert_eq!(
+            stored[0]
+                .options
+                .iter()
+                .map(|option| option.answer)
+                .collect::<Vec<_>>(),
+            [Some(YesNo::Yes), Some(YesNo::No)]
+        );
+        assert_eq!(
+            stored[1].conditions,
+            [Condition {
+                option_id: stored[0].options[0].id
+            }]
+        );
         let read = serde_json::to_value(&stored).unwrap();
         assert_eq!(replaced(read, &stored).unwrap(), stored);
     }
 
     #[test]
-    fn conditions_point_backwards() {
-        let stored = two();
-        let mut read = serde_json::to_value(&stored).unwrap();
-        read.as_array_mut().unwrap().reverse();
-        assert_eq!(replaced(read.clone(), &stored).unwrap_err(), [r#"[0,"conditions",0]"#]);
-        read[0]["conditions"] = json!([{ "questionIndex": 0, "optionIndex": 0 }, { "optionId": id(7) }, {}, { "questionIndex": 1 }]);
-        assert_eq!(replaced(read, &stored).unwrap_err().len(), 4);
-        // The question it depends on is left out.
-        let alone = json!([serde_json::to_value(&stored[1]).unwrap()]);
-        assert_eq!(replaced(alone, &stored).unwrap_err(), [r#"[0,"conditions",0]"#]);
+    fn a_flag_is_kept_until_another_is_sent() {
+        let mut stored = two();
+        let read = serde_json::to_value(&stored).unwrap();
+        assert_eq!(read[1]["options"][0]["isFlagged"], false);
+        for (question, place) in [(0, 1), (1, 0)] {
+            let mut flagged = read.clone();
+            flagged[question]["options"][place]["isFlagged"] = json!(true);
+            stored = replaced(flagged.clone(), &two()).unwrap();
+            assert!(stored[question].options[place].is_flagged);
+            for (sent, expected) in [
+                (None, true),
+                (Some(json!(null)), true),
+                (Some(json!(false)), false),
+            ] {
+                let option = flagged[question]["options"][place].as_object_mut().unwrap();
+                option.remove("isFlagged");
+                option.extend(sent.map(|sent| ("isFlagged".to_owned(), sent)));
+                let saved = replaced(flagged.clone(), &stored).unwrap();
+                assert_eq!(saved[question].options[place].is_flagged, expected);
+            }
+        }
+        let mut short = read;
+        short[0].as_object_mut().unwrap().remove("options");
+        stored[0].options[0].is_flagged = true;
+        assert!(replaced(short, &stored).unwrap()[0].options[0].is_flagged);
     }
 
     #[test]
-    fn every_wrong_field_is_named() {
+    fn conditions_refer_only_to_earlier_questions() {
+        let stored = two();
+        let mut read = serde_json::to_value(&stored).unwrap();
+        read.as_array_mut().unwrap().reverse();
+        assert_eq!(
+            replaced(read.clone(), &stored).unwrap_err(),
+            [r#"[0,"conditions",0]"#]
+        );
+        read[0]["conditions"] = json!([{ "questionIndex": 0, "optionIndex": 0 }, { "optionId": id(7) }, {}, { "questionIndex": 1 }]);
+        assert_eq!(replaced(read, &stored).unwrap_err().len(), 4);
+        // The question that the condition points at is left out.
+        let alone = json!([serde_json::to_value(&stored[1]).unwrap()]);
+        assert_eq!(
+            replaced(alone, &stored).unwrap_err(),
+            [r#"[0,"conditions",0]"#]
+        );
+    }
+
+    #[test]
+    fn every_wrong_field_of_a_question_is_named() {
         let stored = two();
         let (first, second) = (&stored[0], &stored[1]);
         let wrong = json!([
@@ -447,22 +712,33 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_kept_where_the_same_question_has_it() {
+    fn a_text_link_is_kept_if_the_same_question_had_it() {
         let stored = two();
         let read = sent(serde_json::to_value(&stored).unwrap());
         assert!(linked_texts(&read, &stored).iter().all(|text| text.is_kept));
         assert!(linked_texts(&read, &[]).iter().all(|text| !text.is_kept));
         let mut swapped = read;
         swapped[1].options.as_mut().unwrap().swap(0, 1);
-        assert!(linked_texts(&swapped, &stored).iter().all(|text| text.is_kept), "the place does not matter");
+        assert!(
+            linked_texts(&swapped, &stored)
+                .iter()
+                .all(|text| text.is_kept),
+            "the place does not matter"
+        );
         swapped[1].options.as_mut().unwrap()[0].name_ml_text_id = Some(id(3));
-        assert_eq!(linked_texts(&swapped, &stored).iter().filter(|text| !text.is_kept).count(), 1);
+        assert_eq!(
+            linked_texts(&swapped, &stored)
+                .iter()
+                .filter(|text| !text.is_kept)
+                .count(),
+            1
+        );
     }
 
     proptest! {
-        /// Whatever part of a list is sent back in its order, without conditions, is kept with its ids.
+        /// Any part of a list that is sent back in order, without conditions, is kept with its ids.
         #[test]
-        fn what_is_left_out_is_gone_and_the_rest_is_kept(kept in prop::collection::vec(any::<bool>(), 2), options in prop::collection::vec(any::<bool>(), 2)) {
+        fn omitted_questions_are_removed_and_others_keep_their_ids(kept in prop::collection::vec(any::<bool>(), 2), options in prop::collection::vec(any::<bool>(), 2)) {
             prop_assume!(options.contains(&true));
             let stored = two();
             let mut expected: Vec<Question> = stored.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(question, _)| question.clone()).collect();

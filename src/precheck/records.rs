@@ -1,11 +1,10 @@
-//! Steps in the database.
+//! Storage of steps in the database.
 
 use std::collections::HashMap;
 
 use engine::app::Summary;
 use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::operation::Foreseen;
 use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
@@ -19,9 +18,9 @@ store::statements! {
     STEP = "select doc, is_used from precheck_step where organization_id = ?1 and id = ?2";
     /// Every step.
     STEPS = "select doc from precheck_step where organization_id = ?1";
-    /// Some steps.
+    /// Steps by id.
     SOME = "select doc from precheck_step where organization_id = ?1 and id = any(?2)";
-    /// The active ones among some steps.
+    /// Active steps by id.
     ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2) and is_active = true";
     /// Writes a step.
     PUT_STEP = "insert into precheck_step (organization_id, id, step_type, sort_order, is_active, is_used, created_at, updated_at, summary, doc)
@@ -32,11 +31,11 @@ store::statements! {
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
     /// Steps after an id.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
-    /// Writes what the list says of a step.
+    /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 
-/// What the list says of a step. Its version is that of [`Written`].
+/// The stored list item of a step. Raise its version when [`Written`] changes; a test compares both.
 pub(crate) static SUMMARY: Summary = Summary {
     name: "precheck_step",
     version: 1,
@@ -48,37 +47,34 @@ pub(crate) static SUMMARY: Summary = Summary {
     },
 };
 
-/// What the links of steps to records are filed under.
+/// The name under which links from steps to records are stored.
 pub(crate) const LINKED_AS: &str = "precheck_step";
 
-/// What [`find`] asks.
-pub(super) fn foreseen(id: Uuid) -> Foreseen {
-    Foreseen::new(&STEP, values![id])
-}
-
-/// A step, and whether guests have used it.
+/// Returns a step, and whether guests have used it.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
-    let Some(row) = context.row(&STEP, values![id])? else { return Ok(None) };
+    let Some(row) = context.row(&STEP, values![id])? else {
+        return Ok(None);
+    };
     let Json(step) = row.get(0)?;
     Ok(Some((step, row.get(1)?)))
 }
 
-/// What staff call a step.
+/// Returns the internal label of a step.
 pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
     Ok(find(context, id)?.map(|(step, _)| step.nickname))
 }
 
-/// A step, whoever asks.
+/// Returns a step, without a check of the caller's access.
 pub(crate) fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
     Ok(find(context, id)?.map(|(step, _)| step))
 }
 
-/// Every step of the organization, in no order.
+/// Returns every step of the organization, unordered.
 pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Step>> {
     steps(&context.rows(&STEPS, [])?)
 }
 
-/// These steps, in no order.
+/// Returns the steps with these ids, unordered.
 pub(crate) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -86,7 +82,7 @@ pub(crate) fn some(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<
     steps(&context.rows(&SOME, values![ids])?)
 }
 
-/// The active steps among these, in no order.
+/// Returns the active steps among these ids, unordered.
 pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Step>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -95,54 +91,95 @@ pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec
 }
 
 fn steps(rows: &[Row]) -> Result<Vec<Step>> {
-    rows.iter().map(|row| Ok(row.get(0).map(|Json(step)| step)?)).collect()
+    rows.iter()
+        .map(|row| Ok(row.get(0).map(|Json(step)| step)?))
+        .collect()
 }
 
-/// Notes that a guest has saved an answer to a step, which locks its type.
+/// Notes that a guest has saved an answer to a step; this locks the step's type.
 pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute_along(&USE_STEP, values![id])
 }
 
-/// Writes a step, what the list says of it, and which records and texts it names.
-pub(super) fn save(context: &mut Context<'_, '_>, before: Option<&Step>, step: &Step) -> Result<()> {
+/// Writes a step, its list item, and its links to records and texts.
+pub(super) fn save(
+    context: &mut Context<'_, '_>,
+    before: Option<&Step>,
+    step: &Step,
+) -> Result<()> {
     put(context, step)?;
-    note_named(context, LINKED_AS, step.id, before.into_iter().flat_map(named), named(step))?;
-    translations::note_links(context, step.id, before.into_iter().flat_map(Step::all_linked_texts), step.all_linked_texts())
+    note_named(
+        context,
+        LINKED_AS,
+        step.id,
+        before.into_iter().flat_map(named),
+        named(step),
+    )?;
+    translations::note_links(
+        context,
+        step.id,
+        before.into_iter().flat_map(Step::all_linked_texts),
+        step.all_linked_texts(),
+    )
 }
 
-/// Writes a step that names what it did, and what the list says of it.
+/// Writes a step and its list item. The step's links must be unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     context.execute_along(&PUT_STEP, row(step)?)
 }
 
-/// What the list says of a step.
+/// Returns the list item of a step.
 fn summary(step: &Step) -> Result<String> {
     serde_json::to_string(&Written::from(step)).map_err(Error::internal)
 }
 
-/// What [`PUT_STEP`] takes, but for the organization.
+/// Returns the parameters of [`PUT_STEP`], without the organization.
 fn row(step: &Step) -> Result<[store::Value; 8]> {
     let summary = summary(step)?;
     let doc = store::Value::json(step)?;
     let sort_order = step.sort_order.map(i64::from);
-    Ok(values![step.id, step.step_type.as_ref(), sort_order, step.is_active, step.created_at, step.updated_at, summary, doc])
+    Ok(values![
+        step.id,
+        step.step_type.as_ref(),
+        sort_order,
+        step.is_active,
+        step.created_at,
+        step.updated_at,
+        summary,
+        doc
+    ])
 }
 
-/// The records a step names.
+/// Returns the records that a step names.
 fn named(step: &Step) -> Vec<(Kind, Uuid)> {
-    let accounts = step.payment_accounts().into_iter().flatten().map(|id| (Kind::PaymentAccount, id));
-    let checks = step.write_only.background_check_account_id.map(|id| (Kind::BackgroundCheckAccount, id));
-    let fees = step.fee_product_ids.iter().map(|id| (Kind::FeeProduct, *id));
+    let accounts = step
+        .payment_accounts()
+        .into_iter()
+        .flatten()
+        .map(|id| (Kind::PaymentAccount, id));
+    let checks = step
+        .write_only
+        .background_check_account_id
+        .map(|id| (Kind::BackgroundCheckAccount, id));
+    let fees = step
+        .fee_product_ids
+        .iter()
+        .map(|id| (Kind::FeeProduct, *id));
     accounts.chain(checks).chain(fees).collect()
 }
 
-/// Steps no longer name records that are gone, each as a step, and what it names no more. That nothing links them is seen to.
-pub(crate) fn forget_records(context: &mut Context<'_, '_>, gone: &[(Uuid, Kind, Uuid)]) -> Result<()> {
+/// Removes deleted records from the steps that name them; `gone` holds step, kind and record. The
+/// caller removes the stored links.
+pub(crate) fn forget_records(
+    context: &mut Context<'_, '_>,
+    gone: &[(Uuid, Kind, Uuid)],
+) -> Result<()> {
     let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
     for (step, kind, id) in gone {
         named.entry(*step).or_default().push((*kind, *id));
     }
-    let mut steps = steps(&context.rows(&SOME, values![named.keys().copied().collect::<Vec<_>>()])?)?;
+    let mut steps =
+        steps(&context.rows(&SOME, values![named.keys().copied().collect::<Vec<_>>()])?)?;
     for step in &mut steps {
         for (kind, id) in named.get(&step.id).into_iter().flatten() {
             forget_record(step, *kind, *id);
@@ -168,5 +205,47 @@ fn forget_record(step: &mut Step, kind: Kind, gone: Uuid) {
         Kind::BackgroundCheckAccount => clear(&mut step.write_only.background_check_account_id),
         Kind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::moment::Moment;
+    use serde_json::{Map, Value};
+
+    use super::super::step::StepType;
+    use super::*;
+
+    #[test]
+    fn fields_and_version_of_the_stored_list_item_change_together() {
+        let step = Step::new(
+            Uuid::nil(),
+            StepType::YourDetails,
+            "Details".into(),
+            Moment(jiff::Timestamp::UNIX_EPOCH),
+        );
+        let item: Map<String, Value> = serde_json::from_str(&summary(&step).unwrap()).unwrap();
+        let mut fields: Vec<_> = item.keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(
+            (SUMMARY.version, fields.join(" ").as_str()),
+            (
+                1,
+                "agreementType contractTemplateTextMlTextId damageDepositSubtitleMlTextId \
+                    damageWaiverCapCents damageWaiverDepositAmountCents damageWaiverMinLos \
+                    damageWaiverPaymentAccountId damageWaiverPricingBasis damageWaivers \
+                    displayTitleMlTextId esignASubtitleMlTextId esignATemplateId \
+                    esignATitleMlTextId esignBHeadingMlTextId esignBSubtitleMlTextId \
+                    esignBTemplateId excludedSources feeProductIds id includedSourcesReturning \
+                    inclusionType isActive isAlwaysShown isDamageWaiverEnabled \
+                    isDamageWaiverWaivable isEnabled isMandatorySigning isManualReviewEnabled \
+                    isReturningGuestExcluded isSecurityDepositEnabled leadTimeMaxDays \
+                    leadTimeMinDays maxLos minLos nickname questions securityDepositAmountCents \
+                    securityDepositDaysBeforeCheckin securityDepositPaymentAccountId \
+                    securityDepositReleaseDaysAfterCheckout securityDepositSubtitleMlTextId \
+                    sortOrder stepType updatedAt"
+            ),
+            "raise `SUMMARY.version`, so that stored list items are rewritten, and change this test"
+        );
     }
 }

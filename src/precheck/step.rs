@@ -1,4 +1,4 @@
-//! A pre-check-in step: its fields as they are stored and answered (spec: Pre-check step).
+//! A pre-check-in step: its fields as they are stored and answered (rules: steps).
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,32 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::fields::prefill_values;
+use super::guest_fields::GuestFieldRules;
 use super::identity::IdentityFlagPolicy;
 use super::question::{Question, QuestionInput};
 use super::targeting::{InclusionType, NO_MAXIMUM};
 use crate::records::Kind;
 
-/// What a step asks of a guest.
-// In the spec's order.
+/// The type of a step.
+// In the order of the interface (rules: steps#fields, 1).
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum StepType {
     YourDetails,
     IdentityCheck,
@@ -37,27 +50,30 @@ pub enum StepType {
     MandatoryFee,
     DamageDeposit,
     ScreenAndProtect,
+    // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
     Main,
 }
 
 impl StepType {
-    /// Whether guests hand in files with it.
+    /// Whether guests upload files for a step of this type.
     #[must_use]
     pub const fn takes_files(self) -> bool {
         matches!(self, Self::DocumentUpload | Self::IdentityCheck)
     }
 
-    /// Whether a submission of it can be held for staff review (spec: isManualReviewEnabled).
+    /// Whether a submission of this type can be held for staff review (rules: steps#review).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
-        matches!(self, Self::AdditionalQuestions | Self::DocumentUpload | Self::DamageDeposit)
+        matches!(
+            self,
+            Self::AdditionalQuestions | Self::DocumentUpload | Self::DamageDeposit
+        )
     }
 }
 
 /// How a damage waiver is priced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum PricingBasis {
     PerNight,
     PerStay,
@@ -74,75 +90,79 @@ pub enum AgreementType {
 }
 
 engine::resource! {
-    /// A step as it is stored. What a document of another version lacks is as it is in a new step.
+    /// A step as it is stored. A field that a document of another version lacks has its default.
     pub struct Step {
         /// Server-assigned.
         id: Uuid = Uuid::nil(), answered;
 
         /// Internal label, never shown to guests.
         nickname: String = String::new(), answered,
-        /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It cannot be cleared.
+        /// Internal label of the step, 1 to 200 characters and not blank, never shown to guests. It
+        /// cannot be cleared.
         sent as Text200;
 
         /// Decides which other fields apply.
         step_type: StepType = StepType::Main, answered,
-        /// What the step asks of guests; decides which of the other fields have an effect. Locked once a guest has saved an answer to the
-        /// step: 409, so deactivate it and create another.
+        /// Type of the step; decides which of the other fields have an effect. Locked once a guest
+        /// has saved an answer to the step: 409, so deactivate it and create another.
         sent as StepType;
 
         /// Whether any portal shows it.
         is_active: bool = false, answered and as
         /// Deprecated copy of isActive.
         is_enabled,
-        /// Whether the portals that the step reaches show it. Default `false`; an active step must have what its type needs, such as a text
-        /// to agree to, questions or fees.
+        /// Whether the portals that the step reaches show it. Default `false`; an active step must
+        /// have what its type needs, such as a text to agree to, questions or fees.
         sent as bool;
 
         /// Zero-based position; a step without it sorts last.
         sort_order: Option<u32> = None, answered,
-        /// Zero-based position among the steps; with a portal's automatic order it decides only within the group of its type. Null or left
-        /// out on create: last.
+        /// Zero-based position among the steps; with a portal's automatic order it decides only
+        /// within the group of its type. Null or left out on create: last.
         sent as Option<Count>;
 
         /// Translation of the heading; null means the built-in title of the type.
         display_title_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation to use as the heading, in place of `displayTitle`. Null restores the built-in title
-        /// of the type; a change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation to use as the heading, in place of
+        /// `displayTitle`. Null restores the built-in title of the type; a change needs
+        /// `modify_tasks`.
         sent as Option<Uuid>;
 
         /// Whether a flagged submission is held for staff review.
         is_manual_review_enabled: bool = true, answered,
-        /// For `additional_questions`, `document_upload` and `damage_deposit`: whether a flagged submission is held for staff; `false` lets
-        /// it complete on its own. Default `true`.
+        /// For `additional_questions`, `document_upload` and `damage_deposit`: whether the step can
+        /// flag a submission, which holds it for staff. Questions flag it by a
+        /// flagged option, or by every answer where no option is flagged. Default `true`.
         sent as bool;
 
-        /// What a mandatory fee is made of.
+        /// Products of a mandatory fee.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
-        /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`); replaces the whole list. An active step needs
-        /// at least one.
+        /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`); replaces
+        /// the whole list. An active step needs at least one.
         #[schemars(length(max = 1000))]
         sent as Vec<Uuid>;
 
-        /// What additional questions ask.
+        /// Additional questions.
         questions: Vec<Question> = Vec::new(),
-        /// For `additional_questions`: what is asked, in order; replaces the whole list. A question sent with its `id` is kept with its
-        /// answers, one without is created, one left out is deleted; `[]` clears the list. At most 100.
+        /// For `additional_questions`: the questions, in order; replaces the whole list. A question
+        /// sent with its `id` is kept with its answers, one without is created, one left out is
+        /// deleted; `[]` clears the list. At most 100.
         #[schemars(length(max = 100))]
         sent as Vec<QuestionInput>, by hand;
 
-        /// Which reservations get it.
+        /// Its targeting rules.
         targeting: Targeting = Targeting::default(), answered #[serde(flatten)];
 
         /// Damage waiver and security deposit.
         charges: Charges = Charges::default(), answered #[serde(flatten)];
 
-        /// What is agreed to.
+        /// Its agreement.
         agreement: Agreement = Agreement::default(), answered #[serde(flatten)];
 
-        /// What is never answered.
+        /// Never returned.
         write_only: WriteOnly = WriteOnly::default();
 
-        /// When it was made; breaks ties of order.
+        /// Time of creation; breaks ties.
         created_at: Moment = Moment::default();
 
         /// When it last changed.
@@ -150,22 +170,24 @@ engine::resource! {
     }
 
     answered as
-    /// What every answer about a step has in common.
+    /// Fields that all answers share.
     pub struct Core;
 
     /// The writable fields of a step.
     #[schemars(rename = "PrecheckStep")]
     pub struct StepFields {
-        /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says, `true` has no effect.
+        /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says,
+        /// `true` has no effect.
         #[schemars(extend("deprecated" = true))]
         is_enabled: bool;
 
-        /// Heading that guests read, up to 200 characters. The first one of a step must be English; null restores the built-in title of the
-        /// type. An update that sends it needs `modify_tasks`; not together with `displayTitleMlTextId`.
+        /// Heading that guests read, up to 200 characters. The first one of a step must be English;
+        /// null restores the built-in title of the type. An update that sends it needs
+        /// `modify_tasks`; not together with `displayTitleMlTextId`.
         display_title: Option<Text200>;
 
-        /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the other languages are translated anew; named:
-        /// that language alone is set. Refused without a text.
+        /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the
+        /// others are translated again; named: only that language is set. Refused without a text.
         display_title_language: Option<Language>;
     }
 
@@ -173,40 +195,46 @@ engine::resource! {
     pub struct Targeting in targeting {
         /// The shortest stay, in nights; 0 means no minimum.
         min_los: u32 = 0,
-        /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no minimum.
+        /// Shortest stay in nights that gets the step, not above `maxLos`. 0, the default, means no
+        /// minimum.
         sent as Count;
 
         /// The longest stay, in nights; 1000 means no maximum.
         max_los: u32 = NO_MAXIMUM,
-        /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means no maximum.
+        /// Longest stay in nights that gets the step, not below `minLos`. 1000, the default, means
+        /// no maximum.
         sent as Count;
 
         /// The least number of days between booking and check-in.
         lead_time_min_days: Option<u32> = None,
-        /// Fewest days between booking and check-in for which the step is shown. Null, the default, means no bound.
+        /// Fewest days between booking and check-in for which the step is shown. Null, the default,
+        /// means no bound.
         sent as Option<Count>;
 
         /// The greatest number of days between booking and check-in.
         lead_time_max_days: Option<u32> = None,
-        /// Most days between booking and check-in for which the step is shown. Null, the default, means no bound.
+        /// Most days between booking and check-in for which the step is shown. Null, the default,
+        /// means no bound.
         sent as Option<Count>;
 
-        /// What is done with booking channels.
+        /// How channels are filtered.
         inclusion_type: Option<InclusionType> = None,
-        /// Whether booking channels decide: by `excludedSources`, or by `includedSourcesReturning`; the one hides the step for its
-        /// channels, the other shows it for them alone. Null, the default: channels do not matter.
+        /// How booking channels decide who gets the step; `all_except_selected` hides it for
+        /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,
+        /// the default: channels do not matter.
         sent as Option<InclusionType>;
 
         /// The channels it is hidden for.
         excluded_sources: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the default: none; at most 100.
+        /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the
+        /// default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
         /// The channels it is shown for.
         included_sources_returning: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one. Null, the default: none; at most
-        /// 100.
+        /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one.
+        /// Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>;
 
@@ -222,45 +250,52 @@ engine::resource! {
         sent as bool;
     }
 
-    /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is null means the
-    /// organization's active default one.
+    /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is
+    /// null means the organization's active default one.
     pub struct Charges in charges {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
-        /// For `damage_deposit`: amount in cents of the deposit that goes with the damage waiver. Null, the default: no amount is set.
+        /// For `damage_deposit`: amount in cents of the deposit that is offered beside damage
+        /// waivers while no security deposit is set. Null, the default: none.
         sent as Option<Cents>;
 
         is_damage_waiver_enabled: bool = false,
-        /// For `damage_deposit`: whether guests may take a damage waiver in place of a deposit. Default `false`.
+        /// For `damage_deposit`: whether guests may take a damage waiver in place of a deposit.
+        /// Default `false`.
         sent as bool;
 
         damage_waiver_cap_cents: Option<u64> = None,
-        /// For `damage_deposit`: the most that the damage waiver covers, in cents. Null, the default: no cap is set.
+        /// For `damage_deposit`: the most that a damage waiver costs for a stay, in cents. Null, the
+        /// default: no cap is set.
         sent as Option<Cents>;
 
         damage_waiver_min_los: u32 = 0,
-        /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0, the default, means any stay.
+        /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0,
+        /// the default, means any stay.
         sent as Count;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
-        /// For `damage_deposit`: what the damage waiver's price is for; `per_night` is the default.
+        /// For `damage_deposit`: basis of the damage waiver's price; `per_night` is the default.
         sent as PricingBasis;
 
         is_damage_waiver_waivable: bool = false,
-        /// For `damage_deposit`: whether a guest can be let off the damage waiver. Default `false`.
+        /// For `damage_deposit`: whether guests may choose neither deposit nor waiver. Default
+        /// `false`.
         sent as bool;
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of the payment account that charges the damage waiver (`listPaymentAccounts`). Null: the
-        /// organization's active default account; one that is unknown or inactive is a 404.
+        /// For `damage_deposit`: id of the payment account that charges the damage waiver
+        /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
+        /// unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the heading. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
+        /// heading. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         security_deposit_amount_cents: Option<u64> = None,
-        /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no amount is set.
+        /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no
+        /// amount is set.
         sent as Option<Cents>;
 
         is_security_deposit_enabled: bool = false,
@@ -268,174 +303,288 @@ engine::resource! {
         sent as bool;
 
         security_deposit_days_before_checkin: Option<u32> = None,
-        /// For `damage_deposit`: how many days before check-in the security deposit is taken. Null, the default: no day is set.
+        /// For `damage_deposit`: how many days before check-in the deposit is due. Null, the
+        /// default: at submission.
         sent as Option<Count>;
 
-        security_deposit_release_days_after_checkout: u32 = 3,
-        /// For `damage_deposit`: how many days after check-out the security deposit is released. Default 3.
-        sent as Count;
+        security_deposit_release_days_after_checkout: Option<u32> = Some(3),
+        /// For `damage_deposit`: how many days after check-out the deposit is released. Default 3.
+        /// Null in an update: at the check-out time.
+        sent as Option<Count>;
 
         security_deposit_payment_account_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of the payment account that charges the security deposit (`listPaymentAccounts`). Null: the
-        /// organization's active default account; one that is unknown or inactive is a 404.
+        /// For `damage_deposit`: id of the payment account that charges the security deposit
+        /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
+        /// unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the security deposit. Null unlinks it; a change
-        /// needs `modify_tasks`.
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
+        /// security deposit. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
     }
 
-    /// What is agreed to, and how it is signed.
+    /// The text to accept, and its signature.
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
-        /// For `agreement`: how it is given and signed; `esign_a` and `esign_b` are the first and the second e-signature provider.
-        /// Null, the default: not said.
+        /// For `agreement`: how it is given and signed; `esign_a` and `esign_b` are the first and
+        /// the second e-signature provider. Null, the default: by the template that is set, else
+        /// `text`.
         sent as Option<AgreementType>;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
-        /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the guest's language. Null unlinks it; a
-        /// change needs `modify_tasks`.
+        /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the
+        /// guest's language. Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_template_id: Option<String> = None,
-        /// For `esign_a`: the document's template, by the e-signature provider's own id. Null clears it.
+        /// For `esign_a`: the document's template, by the e-signature provider's own id. Null
+        /// clears it.
         sent as Option<Text200>;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
-        /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null
+        /// unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null unlinks it; a change needs `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null
+        /// unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_template_id: Option<String> = None,
-        /// For `esign_b`: the document's template, by the e-signature provider's own id. Null clears it.
+        /// For `esign_b`: the document's template, by the e-signature provider's own id. Null
+        /// clears it.
         sent as Option<Text200>;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
-        /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature.
+        /// Null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null unlinks it; a change needs
-        /// `modify_tasks`.
+        /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null
+        /// unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         is_mandatory_signing: bool = false,
-        /// For `agreement`: whether the guest has to sign. Default `false`.
+        /// For `agreement`: whether the guest has to sign, with their name or, without a contract
+        /// text, at the e-signature provider. Default `false`.
         sent as bool;
     }
 
-    /// Settings that are accepted on write and that no read of the public interface returns (spec: Write-only settings). The
-    /// platform gets them with what a guest has handed in, since it is the one that acts on them.
+    /// Settings that are accepted on write and never returned by a read of the public interface
+    /// (rules: steps#write-only-settings). The platform gets them with a guest's submission,
+    /// because it acts on them.
     pub struct WriteOnly in write_only {
         identity_flag_policy: Option<IdentityFlagPolicy> = None,
-        /// For `identity_check`: what follows where a check finds something, by the check's name. `ignore` skips the check, `review` sends
-        /// the guest to the team, `fail` lets the guest retake once first; a check left out keeps its default, null clears every override.
-        /// Write-only.
+        /// For `identity_check`: action for a flagged check, by the check's name. `ignore` skips
+        /// the check, `review` sends the guest to the team, `fail` lets the guest retake once
+        /// first; a check left out keeps its default, null clears every override. Write-only.
         sent as Option<IdentityFlagPolicy>;
 
         minimum_guest_age: Option<u32> = None,
-        /// For `identity_check`: age in years below which `guest_underage` finds something. It must be set whenever that check is not
-        /// `ignore`; write-only.
+        /// For `identity_check`: age in years below which `guest_underage` flags a guest. It must
+        /// be set whenever that check is not `ignore`; write-only.
         sent as Option<Age>;
 
         is_photo_id_required: Option<bool> = None,
-        /// Deprecated: accepted, and it enforces nothing. Use `identityFlagPolicy`, check `no_face_on_document`.
+        /// Deprecated: accepted, and it enforces nothing. Use `identityFlagPolicy`, check
+        /// `no_face_on_document`.
         #[schemars(extend("deprecated" = true))]
         sent as Option<bool>;
 
         is_authority_provider_property_info_email_enabled: bool = false,
-        /// For `authority_reporting`: whether the provider mails the lead guest about the property; one specific provider alone does.
-        /// Default `false`; ignored for other providers; write-only.
+        /// For `authority_reporting`: whether the provider mails the lead guest about the property;
+        /// only one specific provider does. Default `false`; ignored for other providers;
+        /// write-only.
         sent as bool;
 
         fees_payment_account_id: Option<Uuid> = None,
-        /// For `mandatory_fee`: id of the payment account that charges the fees (`listPaymentAccounts`); write-only. Null: the
-        /// organization's active default account; one that is unknown or inactive is a 404.
+        /// For `mandatory_fee`: id of the payment account that charges the fees
+        /// (`listPaymentAccounts`); write-only. Null: the organization's active default account;
+        /// one that is unknown or inactive is a 404.
         sent as Option<Uuid>;
 
         guest_description_ml_text_id: Option<Uuid> = None,
-        /// Id of a `precheck_step_detail` translation: what guests read about the step, below its heading. Write-only; null unlinks it; a
-        /// change needs `modify_tasks`.
+        /// Id of a `precheck_step_detail` translation: what guests read about the step, below its
+        /// heading. Write-only; null unlinks it; a change needs `modify_tasks`.
         sent as Option<Uuid>;
 
         contract_template_text: Option<String> = None,
-        /// For `agreement`: the text to agree to, the same in every language; up to 50,000 characters; `contractTemplateTextMlTextId`
-        /// goes before it. Null clears it; write-only.
+        /// For `agreement`: the text to agree to, the same in every language; up to 50,000
+        /// characters; `contractTemplateTextMlTextId` overrides it. Null clears it; write-only.
         sent as Option<Text50000>;
 
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
-        /// For `esign_a` and `esign_b`: texts that fields of the document are filled in with, by the field's name. At most 100; null
-        /// clears them; write-only.
+        /// For `esign_a` and `esign_b`: texts that fill in fields of the document, by the field's
+        /// name. At most 100; null clears them; write-only.
         #[schemars(schema_with = "prefill_values")]
         sent as Option<BTreeMap<String, String>>;
 
         background_check_account_id: Option<Uuid> = None,
-        /// For `background_check`: id of the account at the provider (`listBackgroundCheckAccounts`). An active step needs one; an
-        /// unknown one is a 404; write-only.
+        /// For `background_check`: id of the account at the provider
+        /// (`listBackgroundCheckAccounts`). An active step needs one; an unknown one is a 404;
+        /// write-only.
         sent as Option<Uuid>;
 
         required_guest_fields: Option<Vec<String>> = None,
-        /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`, `documentNumber`; another name is
-        /// asked as a line of text. Null or `[]` requires nothing; at most 100; write-only.
+        /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
+        /// `documentNumber`, `secondLastName`; another name is asked as a line of text. Null or `[]` requires
+        /// nothing; at most 100; write-only.
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
+        guest_field_rules: Option<GuestFieldRules> = None,
+        /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields` is
+        /// required, by the field's name. Conditions on age and nationality count as met while they
+        /// are not known. Null or `{}`: of every guest; at most 100; write-only.
+        sent as Option<GuestFieldRules>;
+
         required_document_types: Option<Vec<String>> = None,
-        /// For `document_upload` and `identity_check`: documents to upload, by names of your own. Null or `[]` requires none in
-        /// particular; at most 100; write-only.
+        /// For `document_upload` and `identity_check`: documents to upload, by names of your own.
+        /// Null or `[]` requires none in particular; at most 100; write-only.
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
         authority_provider: Option<String> = None,
-        /// For `authority_reporting`: name of the provider that guests are reported to the authorities through. Null clears it; write-only.
+        /// For `authority_reporting`: name of the provider that reports guests to the authorities.
+        /// Null clears it; write-only.
         sent as Option<UpTo200>;
     }
 }
 
 impl Step {
-    /// A step as it is when nothing but its type and nickname is given.
+    /// Returns a step with defaults for everything but its type and nickname.
     #[must_use]
     pub fn new(id: Uuid, step_type: StepType, nickname: String, now: Moment) -> Self {
-        Self { id, step_type, nickname, created_at: now, updated_at: now, ..Self::default() }
+        Self {
+            id,
+            step_type,
+            nickname,
+            created_at: now,
+            updated_at: now,
+            ..Self::default()
+        }
     }
 
-    /// The translations a step links besides its questions', each with the name of its field.
+    /// Returns the translations that a step links, without those of its questions. Each comes with
+    /// the name of its field.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 9] {
-        let Self { charges, agreement, .. } = self;
+        let Self {
+            charges, agreement, ..
+        } = self;
         [
             ("displayTitleMlTextId", self.display_title_ml_text_id),
-            ("damageDepositSubtitleMlTextId", charges.damage_deposit_subtitle_ml_text_id),
-            ("securityDepositSubtitleMlTextId", charges.security_deposit_subtitle_ml_text_id),
-            ("contractTemplateTextMlTextId", agreement.contract_template_text_ml_text_id),
+            (
+                "damageDepositSubtitleMlTextId",
+                charges.damage_deposit_subtitle_ml_text_id,
+            ),
+            (
+                "securityDepositSubtitleMlTextId",
+                charges.security_deposit_subtitle_ml_text_id,
+            ),
+            (
+                "contractTemplateTextMlTextId",
+                agreement.contract_template_text_ml_text_id,
+            ),
             ("esignATitleMlTextId", agreement.esign_a_title_ml_text_id),
-            ("esignASubtitleMlTextId", agreement.esign_a_subtitle_ml_text_id),
-            ("esignBHeadingMlTextId", agreement.esign_b_heading_ml_text_id),
-            ("esignBSubtitleMlTextId", agreement.esign_b_subtitle_ml_text_id),
-            ("guestDescriptionMlTextId", self.write_only.guest_description_ml_text_id),
+            (
+                "esignASubtitleMlTextId",
+                agreement.esign_a_subtitle_ml_text_id,
+            ),
+            (
+                "esignBHeadingMlTextId",
+                agreement.esign_b_heading_ml_text_id,
+            ),
+            (
+                "esignBSubtitleMlTextId",
+                agreement.esign_b_subtitle_ml_text_id,
+            ),
+            (
+                "guestDescriptionMlTextId",
+                self.write_only.guest_description_ml_text_id,
+            ),
         ]
     }
 
-    /// Whether an agreement is signed with the guest's name (contract: Steps that are really done).
+    /// Whether the guest signs the agreement with a name (rules: pre-check-in#agreements).
     #[must_use]
     pub fn is_signature_required(&self) -> bool {
-        let signed = [Some(AgreementType::EsignA), Some(AgreementType::EsignB)];
-        self.step_type == StepType::Agreement && signed.contains(&self.agreement.agreement_type)
+        self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
     }
 
-    /// The sorts of documents that have to be handed in; none where the step takes none.
+    /// Returns how the agreement is given. Without an agreement type, the template of an
+    /// e-signature provider decides, that of the first one before that of the second.
+    #[must_use]
+    pub fn effective_agreement_type(&self) -> AgreementType {
+        let agreement = &self.agreement;
+        match agreement.agreement_type {
+            Some(agreement_type) => agreement_type,
+            None if agreement.esign_a_template_id.is_some() => AgreementType::EsignA,
+            None if agreement.esign_b_template_id.is_some() => AgreementType::EsignB,
+            None => AgreementType::Text,
+        }
+    }
+
+    /// Whether an e-signature provider carries out the agreement, with or without a text of our
+    /// own.
+    #[must_use]
+    pub fn is_electronic_agreement(&self) -> bool {
+        let agreement_type = self.effective_agreement_type();
+        self.step_type == StepType::Agreement
+            && matches!(
+                agreement_type,
+                AgreementType::EsignA | AgreementType::EsignB
+            )
+    }
+
+    /// Whether the guest signs at an e-signature provider, because the step has no contract text.
+    #[must_use]
+    pub fn is_signed_elsewhere(&self) -> bool {
+        let has_written_text = || {
+            let text = self.write_only.contract_template_text.as_deref();
+            text.is_some_and(|text| !engine::typed::is_blank(text))
+        };
+        self.is_electronic_agreement()
+            && self.agreement.contract_template_text_ml_text_id.is_none()
+            && !has_written_text()
+    }
+
+    /// Returns the texts that head the agreement: its title and its subtitle.
+    #[must_use]
+    pub fn agreement_heading(&self) -> [Option<Uuid>; 2] {
+        let agreement = &self.agreement;
+        match self.effective_agreement_type() {
+            _ if self.step_type != StepType::Agreement => [None, None],
+            AgreementType::EsignA => [
+                agreement.esign_a_title_ml_text_id,
+                agreement.esign_a_subtitle_ml_text_id,
+            ],
+            AgreementType::EsignB => [
+                agreement.esign_b_heading_ml_text_id,
+                agreement.esign_b_subtitle_ml_text_id,
+            ],
+            AgreementType::Template | AgreementType::Text => [None, None],
+        }
+    }
+
+    /// Returns the document types that a guest must upload; empty if the step takes no files.
     #[must_use]
     pub fn required_documents(&self) -> &[String] {
-        if self.step_type.takes_files() { self.write_only.required_document_types.as_deref().unwrap_or_default() } else { &[] }
+        if self.step_type.takes_files() {
+            self.write_only
+                .required_document_types
+                .as_deref()
+                .unwrap_or_default()
+        } else {
+            &[]
+        }
     }
 
-    /// Whether another system carries out what it is about, and says how that stands (contract: Steps that are really done).
+    /// Whether another system carries out the step and reports its status (rules:
+    /// pre-check-in#other-systems).
     #[must_use]
     pub fn is_carried_out_elsewhere(&self) -> bool {
         match self.step_type {
@@ -445,22 +594,32 @@ impl Step {
             | StepType::MandatoryFee
             | StepType::DamageDeposit
             | StepType::ScreenAndProtect => true,
-            StepType::Agreement => self.is_signature_required(),
-            StepType::YourDetails | StepType::OtherGuests | StepType::AdditionalQuestions | StepType::DocumentUpload | StepType::Main => {
-                false
-            }
+            StepType::Agreement => self.is_electronic_agreement(),
+            StepType::YourDetails
+            | StepType::OtherGuests
+            | StepType::AdditionalQuestions
+            | StepType::DocumentUpload
+            | StepType::Main => false,
         }
     }
 
-    /// The payment accounts a step names.
+    /// Returns the payment accounts that a step names.
     #[must_use]
     pub fn payment_accounts(&self) -> [Option<Uuid>; 3] {
-        let Self { charges, write_only, .. } = self;
-        [charges.damage_waiver_payment_account_id, charges.security_deposit_payment_account_id, write_only.fees_payment_account_id]
+        let Self {
+            charges,
+            write_only,
+            ..
+        } = self;
+        [
+            charges.damage_waiver_payment_account_id,
+            charges.security_deposit_payment_account_id,
+            write_only.fees_payment_account_id,
+        ]
     }
 }
 
-/// How a step is to be acted on, for the platform that does: what it charges and asks, write-only settings included.
+/// The settings of a step for the platform, which acts on them; write-only settings included.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StepSettings {
@@ -476,8 +635,21 @@ pub struct StepSettings {
 
 impl From<Step> for StepSettings {
     fn from(step: Step) -> Self {
-        let Step { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only, .. } = step;
-        Self { is_manual_review_enabled, fee_product_ids, charges, agreement, write_only }
+        let Step {
+            is_manual_review_enabled,
+            fee_product_ids,
+            charges,
+            agreement,
+            write_only,
+            ..
+        } = step;
+        Self {
+            is_manual_review_enabled,
+            fee_product_ids,
+            charges,
+            agreement,
+            write_only,
+        }
     }
 }
 
@@ -508,15 +680,20 @@ impl From<&Step> for Written {
     }
 }
 
-/// Damage waivers, as their own read returns them.
+/// The schema of damage waivers, as their own read returns them.
 pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "array", "items": Kind::DamageWaiver.view_schema() })
 }
 
-/// An agreement as it is when it has just been made.
+/// An agreement as it is directly after its creation.
 pub(super) fn example() -> Step {
     let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
-    let mut step = Step::new(id, StepType::Agreement, "House rules".into(), Moment(Timestamp::constant(1_795_253_400, 0)));
+    let mut step = Step::new(
+        id,
+        StepType::Agreement,
+        "House rules".into(),
+        Moment(Timestamp::constant(1_795_253_400, 0)),
+    );
     step.is_active = true;
     step.sort_order = Some(0);
     step.agreement.agreement_type = Some(AgreementType::Text);
@@ -528,7 +705,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_its_type_find_each_other() {
+    fn every_step_type_parses_from_its_name() {
         for step_type in StepType::VARIANTS {
             assert_eq!(step_type.as_ref().parse(), Ok(*step_type));
             assert_eq!(serde_json::to_value(step_type).unwrap(), step_type.as_ref());
@@ -536,7 +713,37 @@ mod tests {
     }
 
     #[test]
-    fn a_new_step_is_answered_with_the_defaults_of_the_spec() {
+    fn an_agreement_without_a_type_is_given_as_its_template_says() {
+        use AgreementType::{EsignA, EsignB, Template, Text};
+        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+        let (one, other) = (Some("a-1".to_owned()), Some("b-1".to_owned()));
+        for (chosen, first, second, expected) in [
+            (None, &None, &None, Text),
+            (None, &one, &other, EsignA),
+            (None, &None, &other, EsignB),
+            (Some(Text), &one, &other, Text),
+            (Some(Template), &one, &None, Template),
+            (Some(EsignB), &one, &None, EsignB),
+        ] {
+            let mut step = Step::new(Uuid::nil(), StepType::Agreement, "Rules".into(), now);
+            step.agreement.agreement_type = chosen;
+            step.agreement.esign_a_template_id.clone_from(first);
+            step.agreement.esign_b_template_id.clone_from(second);
+            let is_electronic = matches!(expected, EsignA | EsignB);
+            assert_eq!(step.effective_agreement_type(), expected);
+            assert_eq!(step.is_electronic_agreement(), is_electronic);
+            assert_eq!(step.is_signed_elsewhere(), is_electronic);
+            step.write_only.contract_template_text = Some(" ".into());
+            assert_eq!(step.is_signed_elsewhere(), is_electronic);
+            step.write_only.contract_template_text = Some("No parties.".into());
+            assert!(!step.is_signed_elsewhere());
+            step.step_type = StepType::Main;
+            assert!(!step.is_electronic_agreement() && !step.is_carried_out_elsewhere());
+        }
+    }
+
+    #[test]
+    fn a_new_step_has_the_defaults_of_the_spec() {
         let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
         let step = Step::new(Uuid::nil(), StepType::YourDetails, "Details".into(), now);
         insta::assert_json_snapshot!(Written::from(&step));

@@ -1,4 +1,5 @@
-//! Which reservations get a step, once it reaches their property (spec: Rules that decide which reservations get the step).
+//! The rules that decide which reservations get a step, once the step reaches their property
+//! (rules: steps#targeting).
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use super::step::Targeting;
 /// The `maxLos` that means no maximum.
 pub(crate) const NO_MAXIMUM: u32 = 1000;
 
-/// What a step does with booking channels.
+/// How a step treats booking channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InclusionType {
@@ -19,12 +20,12 @@ pub enum InclusionType {
     OnlySelected,
 }
 
-/// What the rules look at.
+/// The facts of a stay that the rules read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StayFacts {
     /// The first day.
     pub check_in: Date,
-    /// The day of leaving.
+    /// The day of departure.
     pub check_out: Date,
     /// The day of booking, in the property's time zone.
     pub booked_on: Date,
@@ -34,20 +35,20 @@ pub struct StayFacts {
     pub is_returning: bool,
 }
 
-/// What the rules come to.
+/// The result of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The step is shown to everyone.
     AlwaysShown,
-    /// Every rule lets it through.
+    /// The stay passes every rule.
     AllRulesPass,
     /// The stay is shorter than `minLos`.
     MinLos,
     /// The stay is longer than `maxLos`.
     MaxLos,
-    /// Booked less than `leadTimeMinDays` before check-in.
+    /// The stay was booked less than `leadTimeMinDays` before check-in.
     LeadTimeMin,
-    /// Booked more than `leadTimeMaxDays` before check-in.
+    /// The stay was booked more than `leadTimeMaxDays` before check-in.
     LeadTimeMax,
     /// The channel is among `excludedSources`.
     ChannelExcluded,
@@ -65,35 +66,71 @@ impl Verdict {
     }
 }
 
-/// Days from one date to another; negative where the other comes first.
+/// Returns the days from one date to another; negative if `to` comes first.
 #[must_use]
 pub fn days(from: Date, to: Date) -> i64 {
     // Dates lie within ±9999 years, so their distance in days fits an i32 many times over.
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
 
-/// Whether a stay gets a step, or else the first rule against it.
+/// Returns how many days before check-in a stay was booked. A booking after the day of check-in began
+/// counts as 0 days ahead.
+#[must_use]
+pub fn days_ahead(stay: &StayFacts) -> i64 {
+    days(stay.booked_on, stay.check_in).max(0)
+}
+
+/// Returns whether a stay gets a step, or the first rule that excludes the stay.
 #[must_use]
 pub fn decide(rules: &Targeting, stay: &StayFacts) -> Verdict {
     if rules.is_always_shown {
         return Verdict::AlwaysShown;
     }
     let nights = days(stay.check_in, stay.check_out);
-    let lead = days(stay.booked_on, stay.check_in);
-    let names = |sources: &Option<Vec<String>>| sources.iter().flatten().any(|source| *source == stay.channel);
+    let lead = days_ahead(stay);
+    let names = |sources: &Option<Vec<String>>| {
+        sources
+            .iter()
+            .flatten()
+            .any(|source| *source == stay.channel)
+    };
     let refusals = [
         (nights < i64::from(rules.min_los), Verdict::MinLos),
-        (rules.max_los != NO_MAXIMUM && nights > i64::from(rules.max_los), Verdict::MaxLos),
-        (rules.lead_time_min_days.is_some_and(|least| lead < i64::from(least)), Verdict::LeadTimeMin),
-        (rules.lead_time_max_days.is_some_and(|most| lead > i64::from(most)), Verdict::LeadTimeMax),
-        (rules.inclusion_type == Some(InclusionType::AllExceptSelected) && names(&rules.excluded_sources), Verdict::ChannelExcluded),
         (
-            rules.inclusion_type == Some(InclusionType::OnlySelected) && !names(&rules.included_sources_returning),
+            rules.max_los != NO_MAXIMUM && nights > i64::from(rules.max_los),
+            Verdict::MaxLos,
+        ),
+        (
+            rules
+                .lead_time_min_days
+                .is_some_and(|least| lead < i64::from(least)),
+            Verdict::LeadTimeMin,
+        ),
+        (
+            rules
+                .lead_time_max_days
+                .is_some_and(|most| lead > i64::from(most)),
+            Verdict::LeadTimeMax,
+        ),
+        (
+            rules.inclusion_type == Some(InclusionType::AllExceptSelected)
+                && names(&rules.excluded_sources),
+            Verdict::ChannelExcluded,
+        ),
+        (
+            rules.inclusion_type == Some(InclusionType::OnlySelected)
+                && !names(&rules.included_sources_returning),
             Verdict::ChannelNotIncluded,
         ),
-        (rules.is_returning_guest_excluded && stay.is_returning, Verdict::ReturningGuest),
+        (
+            rules.is_returning_guest_excluded && stay.is_returning,
+            Verdict::ReturningGuest,
+        ),
     ];
-    refusals.into_iter().find(|(refuses, _)| *refuses).map_or(Verdict::AllRulesPass, |(_, verdict)| verdict)
+    refusals
+        .into_iter()
+        .find(|(refuses, _)| *refuses)
+        .map_or(Verdict::AllRulesPass, |(_, verdict)| verdict)
 }
 
 #[cfg(test)]
@@ -106,7 +143,10 @@ mod tests {
     const CHANNELS: [&str; 3] = ["direct", "booking.com", "airbnb"];
 
     fn sources() -> impl Strategy<Value = Option<Vec<String>>> {
-        prop::option::of(prop::sample::subsequence(CHANNELS.to_vec(), 0..=3).prop_map(|names| names.into_iter().map(Into::into).collect()))
+        prop::option::of(
+            prop::sample::subsequence(CHANNELS.to_vec(), 0..=3)
+                .prop_map(|names| names.into_iter().map(Into::into).collect()),
+        )
     }
 
     prop_compose! {
@@ -137,12 +177,15 @@ mod tests {
         }
     }
 
-    /// The nights of a stay, walked through one by one.
+    /// Counts the nights of a stay by stepping through its days.
     fn nights(stay: &StayFacts) -> usize {
-        stay.check_in.series(1.day()).take_while(|day| *day < stay.check_out).count()
+        stay.check_in
+            .series(1.day())
+            .take_while(|day| *day < stay.check_out)
+            .count()
     }
 
-    /// The table of the spec, row by row, without the reasons.
+    /// Applies the rules one by one and returns only the result (rules: steps#targeting).
     fn gets_the_step(rules: &Targeting, stay: &StayFacts) -> bool {
         if rules.is_always_shown {
             return true;
@@ -150,28 +193,46 @@ mod tests {
         let stay_length = nights(stay);
         let is_long_enough = rules.min_los == 0 || stay_length >= rules.min_los as usize;
         let is_short_enough = rules.max_los == 1000 || stay_length <= rules.max_los as usize;
-        let was_booked_early_enough =
-            rules.lead_time_min_days.is_none_or(|least| stay.booked_on.saturating_add(i64::from(least).days()) <= stay.check_in);
-        let was_booked_late_enough =
-            rules.lead_time_max_days.is_none_or(|most| stay.booked_on.saturating_add(i64::from(most).days()) >= stay.check_in);
+        let was_booked_early_enough = rules.lead_time_min_days.is_none_or(|least| {
+            stay.booked_on
+                .min(stay.check_in)
+                .saturating_add(i64::from(least).days())
+                <= stay.check_in
+        });
+        let was_booked_late_enough = rules.lead_time_max_days.is_none_or(|most| {
+            stay.booked_on.saturating_add(i64::from(most).days()) >= stay.check_in
+        });
         let channel_fits = match rules.inclusion_type {
             None => true,
-            Some(InclusionType::AllExceptSelected) => !rules.excluded_sources.clone().unwrap_or_default().contains(&stay.channel),
-            Some(InclusionType::OnlySelected) => rules.included_sources_returning.clone().unwrap_or_default().contains(&stay.channel),
+            Some(InclusionType::AllExceptSelected) => !rules
+                .excluded_sources
+                .clone()
+                .unwrap_or_default()
+                .contains(&stay.channel),
+            Some(InclusionType::OnlySelected) => rules
+                .included_sources_returning
+                .clone()
+                .unwrap_or_default()
+                .contains(&stay.channel),
         };
         let guest_fits = !(rules.is_returning_guest_excluded && stay.is_returning);
-        is_long_enough && is_short_enough && was_booked_early_enough && was_booked_late_enough && channel_fits && guest_fits
+        is_long_enough
+            && is_short_enough
+            && was_booked_early_enough
+            && was_booked_late_enough
+            && channel_fits
+            && guest_fits
     }
 
     proptest! {
         #[test]
-        fn agrees_with_the_table(rules in rules(), stay in stay()) {
+        fn targeting_agrees_with_the_spec(rules in rules(), stay in stay()) {
             prop_assert_eq!(decide(&rules, &stay).is_shown(), gets_the_step(&rules, &stay), "{:?}", decide(&rules, &stay));
         }
     }
 
     #[test]
-    fn a_thousand_nights_are_no_bound() {
+    fn a_maximum_of_1000_nights_means_no_limit() {
         let stay = StayFacts {
             check_in: jiff::civil::date(2026, 1, 1),
             check_out: jiff::civil::date(2029, 1, 1),
@@ -180,7 +241,25 @@ mod tests {
             is_returning: false,
         };
         assert_eq!(decide(&Targeting::default(), &stay), Verdict::AllRulesPass);
-        assert_eq!(decide(&Targeting { max_los: 999, ..Targeting::default() }, &stay), Verdict::MaxLos);
-        assert_eq!(decide(&Targeting { max_los: 1001, ..Targeting::default() }, &stay), Verdict::MaxLos);
+        assert_eq!(
+            decide(
+                &Targeting {
+                    max_los: 999,
+                    ..Targeting::default()
+                },
+                &stay
+            ),
+            Verdict::MaxLos
+        );
+        assert_eq!(
+            decide(
+                &Targeting {
+                    max_los: 1001,
+                    ..Targeting::default()
+                },
+                &stay
+            ),
+            Verdict::MaxLos
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The texts of steps, and what a new one has to pass, whichever operation writes it.
+//! The texts of steps, and the checks on a new text, whichever operation writes it.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::step::Step;
 use super::{records, visible};
 use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
 
-/// The texts of steps and of their questions; several steps may link the same.
+/// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
 
-/// The field that links the heading, which a step's own operations write as text.
+/// The field that links the heading. The operations on steps write the heading as text.
 pub(super) const HEADING: &str = "displayTitleMlTextId";
 /// The field that links the text of a question.
 pub(super) const QUESTION: &str = "textMlTextId";
@@ -22,10 +22,13 @@ pub(super) const QUESTION: &str = "textMlTextId";
 pub(super) const OPTION: &str = "nameMlTextId";
 
 impl Step {
-    /// Every text it links, those of its questions included, each with the name of its field.
+    /// Returns every text that the step and its questions link, with the name of its field.
     pub fn all_linked_texts(&self) -> impl Iterator<Item = (&'static str, Option<Uuid>)> {
         let of_questions = self.questions.iter().flat_map(|question| {
-            let names = question.options.iter().map(|option| (OPTION, option.name_ml_text_id));
+            let names = question
+                .options
+                .iter()
+                .map(|option| (OPTION, option.name_ml_text_id));
             names.chain([(QUESTION, Some(question.text_ml_text_id))])
         });
         self.linked_texts().into_iter().chain(of_questions)
@@ -34,7 +37,10 @@ impl Step {
 
 impl Shows for StepTexts {
     fn sources(&self) -> &'static [SourceTable] {
-        &[SourceTable::PrecheckStepDetail, SourceTable::PrecheckQuestion]
+        &[
+            SourceTable::PrecheckStepDetail,
+            SourceTable::PrecheckQuestion,
+        ]
     }
 
     fn form(&self, field: &str) -> Form {
@@ -45,7 +51,7 @@ impl Shows for StepTexts {
         visible::known_ids(context, things)
     }
 
-    /// Whoever may know of a step may change it.
+    /// A caller that can access a step may also change its texts.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         visible::known_ids(context, things)
     }
@@ -55,7 +61,7 @@ impl Shows for StepTexts {
         context.require(Permission::ModifyTasks)
     }
 
-    /// A heading is a change of its step in whichever language, as it is where the step's own operations write it.
+    /// A new heading in any language counts as a change of the step, as in the operations on steps.
     fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
         for mut step in records::some(context, news.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());

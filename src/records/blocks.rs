@@ -1,12 +1,14 @@
-//! How many records of a kind there are, counted in blocks along their order (by creation, then id).
+//! Counts of records of a kind, kept in blocks along their order (by creation, then id).
 //!
-//! A list is asked for by limit and offset, and says how many items there are in all. Both would take a walk over everything
-//! that comes before; with the blocks it is a walk over their counts, one for thousands of records, and over the rest of one
-//! block. A block holds the records from its own place up to that of the next, and the first begins before them all.
+//! Lists take a limit and an offset and return a total. Without blocks, both need a walk over all
+//! earlier records. With blocks, a list adds up one count per several thousand records and then
+//! walks within one block. A block holds the records from its own position up to that of the next
+//! block. The first block begins before all records.
 //!
-//! Whoever inserts or removes records has locked the organization, and [`note`]s it in the same transaction. Most records come
-//! at the end of the order: when the last block is full, the next record there begins a new one. One that comes in between
-//! goes where it belongs, however many there are already: blocks that are too large cost time, and never a wrong answer.
+//! Code that inserts or removes records holds the organization's lock and calls [`note`] in the
+//! same transaction. Most records arrive at the end of the order. When the last block is full, the
+//! next record at the end begins a new block. Any other record is counted in the block at its
+//! position, even if that block is full. Oversized blocks cost time but never give a wrong answer.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -17,14 +19,14 @@ use uuid::Uuid;
 
 use super::Kind;
 
-/// Records after which a block is full.
+/// Number of records from which a block is full.
 const FULL: i64 = 4_000;
 
 store::statements! {
     /// The blocks of a kind.
     BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         order by from_created_at, from_id";
-    /// The blocks of a kind from the one on that holds a place.
+    /// The block of a kind that holds a position, and all blocks after it.
     BLOCKS_FROM = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
             where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
@@ -33,17 +35,16 @@ store::statements! {
     /// Writes a block.
     PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, kind, from_created_at, from_id) do update set records = excluded.records";
-    /// The place of the last record of a kind.
+    /// The position of the last record of a kind.
     LAST = "select created_at, id from record where organization_id = ?1 and kind = ?2 order by created_at desc, id desc limit 1";
 }
 
-/// Where a record stands in the order of its kind.
+/// The position of a record in the order of its kind.
 pub(crate) type Position = (Timestamp, Uuid);
 
-/// Before every record.
+/// A position before every record.
 const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
-/// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     from: Position,
@@ -53,26 +54,34 @@ struct Block {
 
 impl Block {
     fn read(row: &Row) -> Result<Self> {
-        Ok(Self { from: (row.get(0)?, row.get(1)?), records: row.get(2)?, is_changed: false })
+        Ok(Self {
+            from: (row.get(0)?, row.get(1)?),
+            records: row.get(2)?,
+            is_changed: false,
+        })
     }
 
     const fn new(from: Position) -> Self {
-        Self { from, records: 0, is_changed: true }
+        Self {
+            from,
+            records: 0,
+            is_changed: true,
+        }
     }
 }
 
-/// Where a page begins: how far on from a place, and how many records there are in all.
+/// The start of a page: a position, a number of records to skip, and the total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// The place to begin at.
+    /// The position to begin at.
     pub from: Position,
-    /// Records to pass over from there.
+    /// The number of records to skip from there.
     pub skipped: i64,
-    /// Records of the kind.
+    /// The number of records of the kind.
     pub total: i64,
 }
 
-/// Where to begin for what follows so many records.
+/// Returns where a page at this offset begins.
 pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> Result<Start> {
     let blocks = context.rows(&BLOCKS, values![kind.as_ref()])?;
     let blocks = blocks.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
@@ -81,7 +90,11 @@ pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> R
 
 fn start_among(blocks: &[Block], offset: i64) -> Start {
     let total = blocks.iter().map(|block| block.records).sum();
-    let mut start = Start { from: FIRST, skipped: offset, total };
+    let mut start = Start {
+        from: FIRST,
+        skipped: offset,
+        total,
+    };
     if offset >= total {
         return start;
     }
@@ -95,39 +108,68 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
     start
 }
 
-/// Notes that records of a kind have been removed, and that others are about to be inserted.
-pub(crate) fn note(context: &mut Context<'_, '_>, kind: Kind, mut added: Vec<Position>, removed: &[Position]) -> Result<()> {
-    let Some(earliest) = added.iter().chain(removed).min().copied() else { return Ok(()) };
+/// Updates the counts for records of a kind that have been removed and for others that are about to
+/// be inserted.
+pub(crate) fn note(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    mut added: Vec<Position>,
+    removed: &[Position],
+) -> Result<()> {
+    let Some(earliest) = added.iter().chain(removed).min().copied() else {
+        return Ok(());
+    };
     let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
-    // What lies at the end of the order matters where the last block may be full.
-    let may_fill = blocks.last().is_some_and(|block| block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL);
-    let last = if may_fill { context.row(&LAST, values![kind.as_ref()])? } else { None };
-    let last = last.map(|row| Ok::<_, Error>((row.get(0)?, row.get(1)?))).transpose()?;
+    // The last record's position matters only if the last block may be full.
+    let may_fill = blocks.last().is_some_and(|block| {
+        block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL
+    });
+    let last = if may_fill {
+        context.row(&LAST, values![kind.as_ref()])?
+    } else {
+        None
+    };
+    let last = last
+        .map(|row| Ok::<_, Error>((row.get(0)?, row.get(1)?)))
+        .transpose()?;
     added.sort_unstable();
     change(&mut blocks, last, &added, removed);
     let changed = blocks.iter().filter(|block| block.is_changed);
-    let rows = changed.map(|block| values![kind.as_ref(), block.from.0, block.from.1, block.records]).collect();
+    let rows = changed
+        .map(|block| values![kind.as_ref(), block.from.0, block.from.1, block.records])
+        .collect();
     context.execute_many(&PUT_BLOCK, rows).map(drop)
 }
 
-/// Counts what was removed and what is added, in order, where the last record before was at `last`.
-fn change(blocks: &mut Vec<Block>, mut last: Option<Position>, added: &[Position], removed: &[Position]) {
+/// Updates the counts for removed and added records, given in order. `last` is the position of the
+/// last record before the change.
+fn change(
+    blocks: &mut Vec<Block>,
+    mut last: Option<Position>,
+    added: &[Position],
+    removed: &[Position],
+) {
     if blocks.is_empty() {
         blocks.push(Block::new(FIRST));
     }
     for (places, by) in [(removed, -1), (added, 1)] {
         for place in places {
             let following = blocks.partition_point(|block| block.from <= *place);
-            let is_at_the_end = by > 0 && following == blocks.len() && last.is_none_or(|last| last < *place);
+            let is_at_the_end =
+                by > 0 && following == blocks.len() && last.is_none_or(|last| last < *place);
             if is_at_the_end {
                 last = Some(*place);
                 if blocks.last().is_some_and(|block| block.records >= FULL) {
                     blocks.push(Block::new(*place));
                 }
             }
-            let holding = if is_at_the_end { blocks.len() } else { following };
-            // The first that was read begins at or before the least of the places.
+            let holding = if is_at_the_end {
+                blocks.len()
+            } else {
+                following
+            };
+            // The first block that was read begins at or before the smallest position.
             let block = &mut blocks[holding.saturating_sub(1)];
             block.records += by;
             block.is_changed = true;
@@ -144,32 +186,63 @@ mod tests {
     use super::*;
 
     fn place(number: i64) -> Position {
-        (Timestamp::from_second(number / 3).unwrap(), Uuid::from_u128(u128::try_from(number).unwrap()))
+        (
+            Timestamp::from_second(number / 3).unwrap(),
+            Uuid::from_u128(u128::try_from(number).unwrap()),
+        )
     }
 
-    /// What a list by offset finds, by way of the blocks.
+    /// Returns the record that a list finds at an offset with the blocks.
     fn found(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());
-        records.range(start.from..).nth(usize::try_from(start.skipped).unwrap()).copied()
+        records
+            .range(start.from..)
+            .nth(usize::try_from(start.skipped).unwrap())
+            .copied()
     }
 
     #[test]
-    fn a_full_block_is_followed_by_another() {
+    fn a_new_block_starts_after_a_full_block() {
         let mut blocks = Vec::new();
         let all: Vec<_> = (0..10_000).map(place).collect();
         change(&mut blocks, None, &all, &[]);
-        assert_eq!(blocks.iter().map(|block| block.records).collect::<Vec<_>>(), [FULL, FULL, 2_000]);
-        assert_eq!(start_among(&blocks, 9_999), Start { from: place(8_000), skipped: 1_999, total: 10_000 });
-        assert_eq!(start_among(&[], 5), Start { from: FIRST, skipped: 5, total: 0 });
-        // What comes in between is counted where it belongs.
-        change(&mut blocks, Some(place(20_000)), &[place(1), place(15_000)], &[]);
-        assert_eq!(blocks.iter().map(|block| block.records).collect::<Vec<_>>(), [FULL + 1, FULL, 2_001]);
+        assert_eq!(
+            blocks.iter().map(|block| block.records).collect::<Vec<_>>(),
+            [FULL, FULL, 2_000]
+        );
+        assert_eq!(
+            start_among(&blocks, 9_999),
+            Start {
+                from: place(8_000),
+                skipped: 1_999,
+                total: 10_000
+            }
+        );
+        assert_eq!(
+            start_among(&[], 5),
+            Start {
+                from: FIRST,
+                skipped: 5,
+                total: 0
+            }
+        );
+        // A record between two others is counted at its position.
+        change(
+            &mut blocks,
+            Some(place(20_000)),
+            &[place(1), place(15_000)],
+            &[],
+        );
+        assert_eq!(
+            blocks.iter().map(|block| block.records).collect::<Vec<_>>(),
+            [FULL + 1, FULL, 2_001]
+        );
     }
 
     proptest! {
         #[test]
-        fn every_offset_is_found(rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6)) {
+        fn every_offset_is_found_in_the_blocks(rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6)) {
             let (mut blocks, mut records) = (Vec::new(), BTreeSet::new());
             for (numbers, gone) in rounds {
                 let removed: Vec<_> = records.iter().rev().step_by(7).take(gone).copied().collect();

@@ -1,112 +1,251 @@
-//! What lists of records are filtered by: columns beside the document, written with it.
+//! The columns that lists of records are filtered by. They are stored beside the document and
+//! written with it.
 //!
-//! A name is folded as the search folds it, which no database can, so records of before there were these columns get them
-//! when the process starts ([`fill`]).
+//! Names are folded in the same way as for search, because no database can fold them.
 
-use engine::error::Result;
+use engine::field::case_folded;
 use engine::fold::fold;
 use engine::operation::Object;
-use engine::values;
-use jiff::{Timestamp, civil};
+use jiff::civil;
 use serde_json::Value;
-use store::{Json, Row, Store, Transaction};
-use uuid::Uuid;
 
 use super::Kind;
 
-/// Characters of a folded name that are compared. An entry of an index can be only so long.
+/// Maximum number of bytes of an e-mail address that earlier stays are found by.
+const LONGEST_EMAIL: usize = 320;
+/// Maximum number of characters of a folded name; an index entry has a size limit.
 const LONGEST: usize = 100;
-/// Records filled in one transaction.
-const BATCH: i64 = 1_000;
 
-store::statements! {
-    /// An organization that has records whose columns were never written.
-    UNFILLED_IN = "select organization_id from record where name_key is null and kind in ('property', 'reservation') limit 1";
-    /// These records, but for those that another node is writing.
-    UNFILLED = "select organization_id, kind, id, doc from record where organization_id = ?1 and name_key is null
-        and kind in ('property', 'reservation') limit ?2 for update skip locked";
-    /// Writes them. The records are there and held, so this inserts nothing; as an insert it is run for many at once.
-    FILL = "insert into record (organization_id, kind, id, created_at, updated_at, doc, status, check_in, name_key)
-        values (?1, ?2, ?3, ?4, ?4, ?5, ?6, ?7, ?8)
-        on conflict (organization_id, kind, id) do update set status = excluded.status, check_in = excluded.check_in,
-        name_key = excluded.name_key";
-}
-
-/// What a record is found by.
+/// The filter columns of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Facets {
-    /// Of a reservation.
+    /// The status of a reservation.
     pub status: Option<String>,
-    /// Of a reservation, as `2026-11-21`.
+    /// The check-in day of a reservation, as `2026-11-21`.
     pub check_in: Option<String>,
     /// The folded name of a property, or of a reservation's guest.
     pub name_key: Option<String>,
+    /// The folded e-mail address of a reservation's guest.
+    pub guest_email: Option<String>,
+    /// The references by which staff find a stay or a flat ([`lookup_key`]).
+    pub lookup_key: Option<String>,
 }
 
-/// What a record of a kind is found by.
+/// The fields of a reservation that hold a code of the booking.
+const BOOKING_CODES: [&str; 8] = [
+    "bookingCode",
+    "bookingReference",
+    "code",
+    "confirmationCode",
+    "externalId",
+    "externalReference",
+    "reference",
+    "reservationCode",
+];
+
+/// The fields of a property that hold its id in another system.
+const PROPERTY_CODES: [&str; 5] = [
+    "code",
+    "externalId",
+    "externalReference",
+    "listingId",
+    "reference",
+];
+
+/// Returns the filter columns of a record of a kind.
 pub(crate) fn facets(kind: Kind, data: &Object) -> Facets {
     let text = |field: &str| data.get(field).and_then(Value::as_str);
     match kind {
-        Kind::Property => Facets { name_key: Some(key(text("name"))), ..Facets::default() },
+        Kind::Property => Facets {
+            name_key: Some(key(text("name"))),
+            lookup_key: lookup_key(PROPERTY_CODES.iter().filter_map(|field| code(data, field))),
+            ..Facets::default()
+        },
         Kind::Reservation => {
-            let part = |field: &str| key(data.get("guest").and_then(|guest| guest.get(field)).and_then(Value::as_str));
+            let part = |field: &str| {
+                key(data
+                    .get("guest")
+                    .and_then(|guest| guest.get(field))
+                    .and_then(Value::as_str))
+            };
+            let guest_email = data.get("guest").and_then(email);
+            let codes = BOOKING_CODES.iter().filter_map(|field| code(data, field));
+            let phone = data
+                .get("guest")
+                .and_then(|guest| guest.get("phone")?.as_str())
+                .map(digits);
             Facets {
                 status: text("status").map(str::to_owned),
                 check_in: text("checkIn").and_then(day),
                 name_key: Some(full_name(&part("firstName"), &part("lastName"))),
+                lookup_key: lookup_key(codes.chain(guest_email.clone()).chain(phone)),
+                guest_email,
             }
         }
         _ => Facets::default(),
     }
 }
 
-/// A day as it is compared.
-pub(super) fn day(text: &str) -> Option<String> {
-    text.parse::<civil::Date>().ok().map(|date| date.to_string())
+/// Returns the folded e-mail address of a guest. Addresses in different cases are the same one.
+fn email(guest: &Value) -> Option<String> {
+    let email = case_folded(guest.get("email")?.as_str()?.trim());
+    (!email.is_empty() && email.len() <= LONGEST_EMAIL).then_some(email)
 }
 
-/// A name is asked for as "Ada Lovelace" or as "Lovelace Ada": both stand in "ada lovelace ada".
+/// Returns a day in the form in which days are compared.
+pub(super) fn day(text: &str) -> Option<String> {
+    text.parse::<civil::Date>()
+        .ok()
+        .map(|date| date.to_string())
+}
+
+/// Builds a key that contains both orders of a name: "ada lovelace ada" contains "ada lovelace" and
+/// "lovelace ada".
 fn full_name(first: &str, last: &str) -> String {
-    if first.is_empty() || last.is_empty() { [first, last].concat() } else { format!("{first} {last} {first}") }
+    if first.is_empty() || last.is_empty() {
+        [first, last].concat()
+    } else {
+        run_together(&format!("{first} {last} {first}"))
+    }
 }
 
 fn key(name: Option<&str>) -> String {
-    fold(name.unwrap_or_default()).chars().take(LONGEST).collect()
+    run_together(&fold(name.unwrap_or_default()))
+        .chars()
+        .take(LONGEST)
+        .collect()
 }
 
-/// The pattern that names with this part fit, for `like … escape '!'`. What folding leaves nothing of is in no folded name.
-pub(crate) fn pattern(part: &str) -> String {
-    let folded = Some(fold(part)).filter(|folded| !folded.is_empty()).unwrap_or_else(|| part.to_owned());
+/// Removes the blanks between letters of scripts that are written without blanks.
+fn run_together(folded: &str) -> String {
+    let mut joined = String::with_capacity(folded.len());
+    let mut letters = folded.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_between = letter == ' '
+            && joined.chars().next_back().is_some_and(is_unspaced)
+            && letters.peek().copied().is_some_and(is_unspaced);
+        if !is_between {
+            joined.push(letter);
+        }
+    }
+    joined
+}
+
+/// Returns whether names with this letter are written with and without blanks: Han, kana, and
+/// hangul, also in parts.
+const fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3134f}')
+}
+
+/// Returns three `like … escape '!'` patterns, which all must hold, for names that contain the words
+/// of a query in any order, with or without commas. More than three words are compared in the order
+/// of the query from the third on. If folding leaves nothing of the query, it is used unfolded and
+/// matches no folded name.
+pub(crate) fn patterns(query: &str) -> [String; 3] {
+    let folded = Some(run_together(&fold(query)))
+        .filter(|folded| !folded.is_empty())
+        .unwrap_or_else(|| query.to_owned());
+    let mut words: Vec<&str> = folded
+        .split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | '、'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty() {
+        words.push(&folded);
+    }
+    let rest = words.get(2..).unwrap_or_default();
+    [
+        like(&words[..1]),
+        like(words.get(1..2).unwrap_or_default()),
+        like(rest),
+    ]
+}
+
+/// Returns the pattern of texts that contain these words in this order.
+fn like(words: &[&str]) -> String {
     let mut pattern = String::from("%");
-    for letter in folded.chars() {
+    for word in words {
+        escape(word, &mut pattern);
+        pattern.push('%');
+    }
+    pattern
+}
+
+fn escape(text: &str, pattern: &mut String) {
+    for letter in text.chars() {
         if matches!(letter, '%' | '_' | '!') {
             pattern.push('!');
         }
         pattern.push(letter);
     }
-    pattern.push('%');
-    pattern
 }
 
-/// Writes the columns of records that were stored before there were any.
-pub async fn fill(store: &Store) -> Result<()> {
-    while store.write(fill_some).await? {}
-    Ok(())
+/// Builds the key by which a record is found by reference: each reference between two blanks, so
+/// that a pattern can ask for its beginning. `None` without references.
+fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
+    let mut key = String::from(" ");
+    for reference in references {
+        if !reference.is_empty() {
+            key.extend(reference.chars().take(LONGEST));
+            key.push(' ');
+        }
+    }
+    (key.len() > 1).then_some(key)
 }
 
-/// True when there may be more to do.
-fn fill_some(tx: &mut Transaction<'_>) -> Result<bool> {
-    let Some(row) = tx.row(&UNFILLED_IN, &[])? else { return Ok(false) };
-    let rows = tx.rows(&UNFILLED, &values![row.get::<Uuid>(0)?, BATCH])?;
-    let fill = |row: &Row| -> Result<Vec<store::Value>> {
-        let (organization, kind, id): (Uuid, String, Uuid) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let Json(data) = row.get(3)?;
-        let Facets { status, check_in, name_key } = kind.parse().map(|kind| facets(kind, &data)).unwrap_or_default();
-        let (never, nothing) = (Timestamp::UNIX_EPOCH, store::Value::Json("{}".into()));
-        Ok(values![organization, kind, id, never, nothing, status, check_in, name_key.unwrap_or_default()].into())
+/// Returns a code in the form in which codes are compared; `None` for a value that is no code.
+fn code(data: &Object, field: &str) -> Option<String> {
+    match data.get(field)? {
+        Value::String(text) => Some(letters_and_digits(text)),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn letters_and_digits(text: &str) -> String {
+    fold(text).chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// Returns the digits of a phone number, in any script, without the prefix of an international call.
+fn digits(text: &str) -> String {
+    let digits: String = fold(text).chars().filter(char::is_ascii_digit).collect();
+    digits.trim_start_matches('0').to_owned()
+}
+
+/// The fewest characters of a query that is a reference, and of one without a digit.
+const SHORTEST_REFERENCE: usize = 4;
+/// The fewest digits of a query that is a part of a phone number.
+const SHORTEST_PHONE: usize = 5;
+
+/// Returns the `like … escape '!'` pattern of lookup keys for a query that may be a reference: the
+/// beginning of an e-mail address or of a code, a whole code without digits, or a part of a phone
+/// number. `None` for a query that can only be a name.
+pub(super) fn reference(query: &str) -> Option<String> {
+    let query = query.trim();
+    let pattern = |before: &str, text: &str, after: &str| {
+        let mut pattern = before.to_owned();
+        escape(text, &mut pattern);
+        pattern + after
     };
-    tx.execute_many(&FILL, &rows.iter().map(fill).collect::<Result<Vec<_>>>()?)?;
-    Ok(!rows.is_empty())
+    if query.contains('@') && !query.contains(char::is_whitespace) {
+        return Some(pattern("% ", &case_folded(query), "%"));
+    }
+    let is_phone = query
+        .chars()
+        .all(|c| c.is_numeric() || c.is_whitespace() || "+-()./".contains(c));
+    if is_phone {
+        let digits = digits(query);
+        return (digits.len() >= SHORTEST_PHONE).then(|| pattern("%", &digits, "%"));
+    }
+    let code = letters_and_digits(query);
+    if code.chars().count() < SHORTEST_REFERENCE {
+        return None;
+    }
+    let has_digit = code.bytes().any(|byte| byte.is_ascii_digit());
+    Some(pattern("% ", &code, if has_digit { "%" } else { " %" }))
 }
 
 #[cfg(test)]
@@ -120,31 +259,127 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_found_by_either_name_first() {
+    fn the_name_key_holds_first_and_last_name_in_both_orders() {
         let stay = of(
             Kind::Reservation,
-            json!({ "status": "confirmed", "checkIn": "2026-12-11", "guest": { "firstName": "José ", "lastName": "GARCÍA" } }),
+            json!({ "status": "confirmed", "checkIn": "2026-12-11", "guest": { "firstName": "José ", "lastName": "GARCÍA", "email": " José@Example.com" } }),
         );
-        let wanted =
-            Facets { status: Some("confirmed".into()), check_in: Some("2026-12-11".into()), name_key: Some("jose garcia jose".into()) };
+        let wanted = Facets {
+            status: Some("confirmed".into()),
+            check_in: Some("2026-12-11".into()),
+            name_key: Some("jose garcia jose".into()),
+            guest_email: Some("josé@example.com".into()),
+            lookup_key: Some(" josé@example.com ".into()),
+        };
         assert_eq!(stay, wanted);
-        for (guest, key) in [(json!({}), ""), (json!({ "lastName": "Li" }), "li"), (json!({ "firstName": "Bo", "lastName": null }), "bo")] {
-            assert_eq!(of(Kind::Reservation, json!({ "guest": guest })).name_key.as_deref(), Some(key));
+        for (guest, key) in [
+            (json!({}), ""),
+            (json!({ "lastName": "Li" }), "li"),
+            (json!({ "firstName": "Bo", "lastName": null }), "bo"),
+        ] {
+            assert_eq!(
+                of(Kind::Reservation, json!({ "guest": guest }))
+                    .name_key
+                    .as_deref(),
+                Some(key)
+            );
         }
         assert_eq!(of(Kind::Task, json!({ "name": "x" })), Facets::default());
     }
 
     #[test]
-    fn an_entry_of_an_index_stays_short() {
+    fn name_keys_are_bounded_in_length() {
         let long = "ﷺ".repeat(1_000);
-        let stay = of(Kind::Reservation, json!({ "guest": { "firstName": &long, "lastName": &long } }));
+        let stay = of(
+            Kind::Reservation,
+            json!({ "guest": { "firstName": &long, "lastName": &long } }),
+        );
         assert!(stay.name_key.unwrap().len() <= 1_250);
-        assert!(of(Kind::Property, json!({ "name": long })).name_key.unwrap().len() <= 400);
+        assert!(
+            of(Kind::Property, json!({ "name": long }))
+                .name_key
+                .unwrap()
+                .len()
+                <= 400
+        );
     }
 
     #[test]
-    fn what_is_asked_for_stands_for_itself() {
-        assert_eq!(pattern("100% A_b!"), "%100!% a!_b!!%");
-        assert_eq!(pattern("\u{301}"), "%\u{301}%");
+    fn pattern_characters_in_a_query_are_escaped() {
+        assert_eq!(patterns("100%_b!")[0], "%100!%!_b!!%");
+        assert_eq!(patterns("\u{301}")[0], "%\u{301}%");
+        assert_eq!(patterns(", ,")[0], "%, ,%");
+    }
+
+    /// Returns whether a guest is found by a query, with `like` as both databases have it.
+    fn finds(query: &str, first: &str, last: &str) -> bool {
+        let key = full_name(&key(Some(first)), &key(Some(last)));
+        patterns(query).iter().all(|pattern| {
+            let mut rest = key.as_str();
+            pattern.split('%').all(|part| match rest.find(part) {
+                Some(at) => {
+                    rest = &rest[at + part.len()..];
+                    true
+                }
+                None => false,
+            })
+        })
+    }
+
+    #[test]
+    fn names_are_found_by_their_words_in_any_order() {
+        for query in [
+            "garcia, jose",
+            "jose garcia",
+            "García,José",
+            "garc jos",
+            "e garc",
+            "lopez jose garcia",
+        ] {
+            assert!(finds(query, "José", "García López"), "{query}");
+        }
+        for query in ["garcia, maria", "josefa"] {
+            assert!(!finds(query, "José", "García López"), "{query}");
+        }
+        for query in ["王小明", "王 小明", "小明 王", "小明王", "小明"] {
+            assert!(finds(query, "小明", "王"), "{query}");
+        }
+        assert!(finds("김민수", "민수", "김") && finds("민수 김", "민수", "김"));
+        assert!(finds("たなか ゆき", "ゆき", "たなか"));
+    }
+
+    #[test]
+    fn references_are_found_by_their_beginning_or_a_part() {
+        let stay = of(
+            Kind::Reservation,
+            json!({
+                "bookingCode": "HM-4X 9Q", "reference": 12345, "code": "QWERTZ",
+                "guest": { "email": "Ada@Example.com", "phone": "+34 (0)600 123-456" },
+            }),
+        );
+        let key = stay.lookup_key.unwrap();
+        assert_eq!(key, " hm4x9q qwertz 12345 ada@example.com 340600123456 ");
+        let finds = |query: &str| {
+            let pattern = reference(query)?;
+            Some(key.contains(pattern.trim_matches('%')))
+        };
+        for query in [
+            "hm4x9q",
+            "HM-4X",
+            "ada@",
+            "ADA@example.com",
+            "600 123",
+            "0034 0600",
+            "QWERTZ",
+            "12345",
+        ] {
+            assert_eq!(finds(query), Some(true), "{query}");
+        }
+        for query in ["4x9q", "qwert", "example@", "99999"] {
+            assert_eq!(finds(query), Some(false), "{query}");
+        }
+        for query in ["ada", "", "12", "a@b c"] {
+            assert_eq!(finds(query), None, "{query}");
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! Photos of reviews at `/files/…`: an address that was signed for a reader of the review leads on to where the bytes are.
+//! Photos of reviews at `/files/…`: a signed address redirects to the place of the photo's bytes.
 //!
-//! The signature is the credential. Whatever is wrong with an address (tampered with, expired, of a photo that is gone) is the
-//! same 404, so that nobody learns anything by trying.
+//! The signature is the credential. Every wrong address (tampered with, expired, of a deleted
+//! photo) gets the same 404, so that attempts reveal nothing.
 
 use std::sync::Arc;
 
@@ -21,47 +21,75 @@ use uuid::Uuid;
 
 use super::{FilesUrl, PhotoAddress, Photos};
 
-/// What the log and the measurements call it.
+/// The operation's name in the log and in metrics.
 const OPERATION: &str = "getReviewPhoto";
 
 /// The route of photos.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    Router::new().route("/files/{organizationId}/{reviewId}/{position}", get(photo)).with_state(service.clone())
+    Router::new()
+        .route("/files/{organizationId}/{reviewId}/{position}", get(photo))
+        .with_state(service.clone())
 }
 
-/// The parameters of the path, or that they are not UTF-8.
+/// The parameters of the path, or an error if they are not UTF-8.
 type PathParams = Result<Path<(String, String, String)>, PathRejection>;
 
-async fn photo(State(service): State<Arc<Service>>, path: PathParams, request: HttpRequest) -> Response {
-    let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
-    let address = path.ok().and_then(|Path(path)| address(&path, request.uri().query().unwrap_or_default()));
+async fn photo(
+    State(service): State<Arc<Service>>,
+    path: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0);
+    let address = path
+        .ok()
+        .and_then(|Path(path)| address(&path, request.uri().query().unwrap_or_default()));
     let mut response = match follow(&service, address).await {
         Ok(location) => (StatusCode::FOUND, [(LOCATION, location)]).into_response(),
         Err(error) => refuse_as(OPERATION, &error, id),
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Where the bytes are is not told of the address that led there.
+    // The file server does not learn the signed address.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response.extensions_mut().insert(Served(OPERATION));
     response
 }
 
-/// Where an address leads; 404 where it leads nowhere.
+/// Returns the redirect target of an address, or 404.
 async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result<HeaderValue> {
     let nowhere = || Error::not_found("File");
     let address = address.ok_or_else(nowhere)?;
     let shared = service.kit.part::<Photos>().cloned().ok_or_else(nowhere)?;
     let now = service.clock.now();
-    let key = service.store.read(move |tx| shared.find(tx, &address, now)).await?;
-    let location = key.and_then(|key| location(&key, service.kit.part::<FilesUrl>().map(|url| url.0.as_str())));
-    location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()).ok_or_else(nowhere)
+    let key = service
+        .store
+        .read(move |tx| shared.find(tx, &address, now))
+        .await?;
+    let location = key.and_then(|key| {
+        location(
+            &key,
+            service.kit.part::<FilesUrl>().map(|url| url.0.as_str()),
+        )
+    });
+    location
+        .and_then(|url| HeaderValue::from_str(url.as_str()).ok())
+        .ok_or_else(nowhere)
 }
 
-/// An address of ours, taken apart; `None` for one that we cannot have made.
-fn address((organization, review, position): &(String, String, String), query: &str) -> Option<PhotoAddress> {
+/// Parses an address; returns `None` if this server cannot have created it.
+fn address(
+    (organization, review, position): &(String, String, String),
+    query: &str,
+) -> Option<PhotoAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
-    let parameter = |wanted: &str| form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == wanted).map(|(_, value)| value);
+    let parameter = |wanted: &str| {
+        form_urlencoded::parse(query.as_bytes())
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value)
+    };
     Some(PhotoAddress {
         organization: uuid(organization)?,
         review: uuid(review)?,
@@ -71,7 +99,8 @@ fn address((organization, review, position): &(String, String, String), query: &
     })
 }
 
-/// Where the bytes of a photo are: at its key, where that is an http or https address, else at that path below `base`.
+/// Returns the URL of a photo's bytes. A key that is an http or https URL is used as it is. Any
+/// other key is a path below `base`.
 fn location(key: &str, base: Option<&str>) -> Option<Url> {
     if let Ok(url) = Url::parse(key)
         && matches!(url.scheme(), "http" | "https")
@@ -80,9 +109,10 @@ fn location(key: &str, base: Option<&str>) -> Option<Url> {
     }
     let mut url = Url::parse(base?).ok()?;
     let segments = key.split('/').filter(|segment| !segment.is_empty());
-    // A key is a name and not a way: nothing in it leads out of what is below the base. Control characters are among that,
-    // because URLs drop some of them, and what is left of a segment may mean another one.
-    let leads_elsewhere = |segment: &str| matches!(segment, "." | "..") || segment.contains(char::is_control);
+    // No segment of a key may lead out of the base path. Control characters are refused too: URLs
+    // drop some of them, and the rest of a segment may then have another meaning.
+    let leads_elsewhere =
+        |segment: &str| matches!(segment, "." | "..") || segment.contains(char::is_control);
     if segments.clone().next().is_none() || segments.clone().any(leads_elsewhere) {
         return None;
     }
@@ -103,11 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_an_address_leads_there() {
+    fn a_photo_key_that_is_a_url_leads_to_that_url() {
         for base in [None, Some(BASE)] {
             for (key, url) in [
                 ("https://cdn.example/a.jpg", "https://cdn.example/a.jpg"),
-                ("HTTP://cdn.example:8080/a b.jpg?x=1#y", "http://cdn.example:8080/a%20b.jpg?x=1#y"),
+                (
+                    "HTTP://cdn.example:8080/a b.jpg?x=1#y",
+                    "http://cdn.example:8080/a%20b.jpg?x=1#y",
+                ),
                 ("https://bücher.example/", "https://xn--bcher-kva.example/"),
             ] {
                 assert_eq!(leads_to(key, base).as_deref(), Some(url), "{key}");
@@ -116,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_key_is_a_path_below_the_base() {
+    fn any_other_photo_key_is_a_path_below_the_base() {
         for (key, path) in [
             ("a.jpg", "/a.jpg"),
             ("2026/11/a.jpg", "/2026/11/a.jpg"),
@@ -128,27 +161,64 @@ mod tests {
             ("s3://bucket/a.jpg", "/s3:/bucket/a.jpg"),
             ("ä.jpg", "/%C3%A4.jpg"),
         ] {
-            assert_eq!(leads_to(key, Some(BASE)), Some(format!("{BASE}{path}")), "{key}");
-            assert_eq!(leads_to(key, Some("https://files.example")), Some(format!("https://files.example{path}")), "{key}");
+            assert_eq!(
+                leads_to(key, Some(BASE)),
+                Some(format!("{BASE}{path}")),
+                "{key}"
+            );
+            assert_eq!(
+                leads_to(key, Some("https://files.example")),
+                Some(format!("https://files.example{path}")),
+                "{key}"
+            );
             assert_eq!(leads_to(key, None), None, "{key}");
         }
-        for key in ["", "/", "//", ".", "..", "../a.jpg", "a/../../b.jpg", "a/.", ".\t./a.jpg", "a\n.jpg"] {
+        for key in [
+            "",
+            "/",
+            "//",
+            ".",
+            "..",
+            "../a.jpg",
+            "a/../../b.jpg",
+            "a/.",
+            ".\t./a.jpg",
+            "a\n.jpg",
+        ] {
             assert_eq!(leads_to(key, Some(BASE)), None, "{key:?}");
         }
     }
 
     #[test]
-    fn an_address_is_taken_apart_or_is_not_ours() {
+    fn only_well_formed_photo_addresses_are_parsed() {
         let id = "0192f0c1-2345-7abc-8def-0123456789ab";
-        let path = |organization: &str, review: &str, position: &str| (organization.into(), review.into(), position.into());
+        let path = |organization: &str, review: &str, position: &str| {
+            (organization.into(), review.into(), position.into())
+        };
         let found = address(&path(id, id, "3"), "signature=s-_&expires=1795253400").unwrap();
-        assert_eq!((found.organization.to_string().as_str(), found.position, found.expires), (id, 3, 1_795_253_400));
-        assert_eq!((found.review, found.signature.as_str()), (found.organization, "s-_"));
+        assert_eq!(
+            (
+                found.organization.to_string().as_str(),
+                found.position,
+                found.expires
+            ),
+            (id, 3, 1_795_253_400)
+        );
+        assert_eq!(
+            (found.review, found.signature.as_str()),
+            (found.organization, "s-_")
+        );
         for (path, query) in [
             (path("x", id, "3"), "signature=s&expires=1"),
-            (path(id, "0192f0c123457abc8def0123456789ab", "3"), "signature=s&expires=1"),
+            (
+                path(id, "0192f0c123457abc8def0123456789ab", "3"),
+                "signature=s&expires=1",
+            ),
             (path(id, id, "-1"), "signature=s&expires=1"),
-            (path(id, id, "99999999999999999999"), "signature=s&expires=1"),
+            (
+                path(id, id, "99999999999999999999"),
+                "signature=s&expires=1",
+            ),
             (path(id, id, "3"), "signature=s&expires=soon"),
             (path(id, id, "3"), "expires=1"),
             (path(id, id, "3"), ""),
@@ -159,10 +229,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_key_leads_out_of_the_base(key in any::<String>()) {
+        fn no_photo_key_leads_out_of_the_base(key in any::<String>()) {
             if let Some(url) = location(&key, Some(BASE)).filter(|_| !key.contains(':')) {
                 prop_assert!(url.as_str().starts_with("https://files.example/photos/"), "{}", url);
-                // What a client makes of it is the same again.
+                // A client that parses the URL gets the same URL.
                 prop_assert_eq!(Url::parse(url.as_str()).unwrap(), url);
             }
         }

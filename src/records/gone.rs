@@ -1,5 +1,5 @@
-//! What chapters say of records that are gone, or that name others than before; called in the transaction that removes or
-//! changes them, in the order of the chapters.
+//! Callbacks of higher modules for deleted records and for records with changed links. They run in
+//! the transaction that deletes or changes the records, in the order of the modules.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -7,19 +7,24 @@ use uuid::Uuid;
 
 use super::Kind;
 
-/// Does away with what hangs on records of a kind that are gone.
+/// Deletes the data that depends on deleted records of a kind.
 pub(crate) struct OnGone(pub fn(&mut Context<'_, '_>, Kind, &[Uuid]) -> Result<()>);
 
-/// A thing, and a record that it links and that is gone.
+/// The id of a thing, and the kind and id of a deleted record that it links.
 pub(crate) type Gone = (Uuid, Kind, Uuid);
 
-/// Things that link records, and are told which of these are gone.
+/// Things that link records and must drop links to deleted records.
 pub(crate) struct Linking {
-    /// What their links are filed under.
+    /// The kind under which their links are stored.
     pub filed_as: &'static str,
-    /// Takes out of things what links records that are gone: which thing, and which record.
+    /// Removes the links to deleted records from the things; each entry names a thing and a record.
     pub forget: fn(&mut Context<'_, '_>, &[Gone]) -> Result<()>,
 }
 
-/// Notes what records of a kind name, which may be others than before; they are written already.
+/// Updates derived data after the links of records of a kind may have changed. The records are
+/// already written.
 pub(crate) struct OnRelinked(pub fn(&mut Context<'_, '_>, Kind, &[Uuid]) -> Result<()>);
+
+/// Follows records of a kind that were there before and are changed. Their new data is written
+/// already.
+pub(crate) struct OnChanged(pub fn(&mut Context<'_, '_>, Kind, &[Uuid]) -> Result<()>);

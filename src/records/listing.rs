@@ -1,8 +1,8 @@
-//! Lists of records, by creation: which records are on a page, and how many there are in all.
+//! Lists of records, ordered by creation: the ids on a page, and the total.
 //!
-//! What decides is read from an index alone, and the records of the page by their ids. A list of everything there is of a kind
-//! costs the same however far back the page ([`super::blocks`]). Where something is filtered, the walk is over what the most
-//! telling filter leaves: property, else check-in, else status, else everything.
+//! Ids and totals are read from an index alone; the records of the page are then read by id. An
+//! unfiltered list of a kind costs the same at every offset ([`super::blocks`]). A filtered list
+//! walks the index of its most selective filter: property, else check-in, else status, else none.
 
 use std::collections::HashMap;
 
@@ -11,123 +11,179 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::operation::{Listing, Page};
 use engine::values;
+use jiff::Timestamp;
 use store::Row;
 use uuid::Uuid;
 
 use super::blocks::{self, Start};
+use super::facets::reference;
 use super::stored::{self, Record};
 use super::{Kind, within};
 
-/// What each of these lists is held to besides; `name_key` and `status` are looked at where they are asked for.
+/// The condition that all filtered lists share. `name_key` and `status` are compared only if the
+/// request filters by them.
 macro_rules! select {
     ($what:literal, $($rest:literal),*) => {
         concat!(
             "select ", $what, " from record where organization_id = ?1 and kind = ?2 and (?3 or status = ?4)
-                and (?5 or name_key like ?6 escape '!')",
+                and (?5 or (name_key like ?6 escape '!' and name_key like ?7 escape '!' and name_key like ?8 escape '!'))",
             $($rest),*
         )
     };
 }
 
-/// Those on some properties, and where wanted those on none.
+/// Selects records of some properties and, if wanted, records of no property.
 macro_rules! on {
     ($what:literal) => {
         concat!(
-            select!($what, " and (?7 or (check_in >= ?8 and check_in <= ?9)) and property_id = any(?10)"),
+            select!(
+                $what,
+                " and (?9 or (check_in >= ?10 and check_in <= ?11)) and property_id = any(?12)"
+            ),
             " union all ",
-            select!($what, " and (?7 or (check_in >= ?8 and check_in <= ?9)) and property_id is null and ?11")
+            select!(
+                $what,
+                " and (?9 or (check_in >= ?10 and check_in <= ?11)) and property_id is null and ?13"
+            )
         )
     };
 }
 
 store::statements! {
-    /// Ids of what follows in the order of a kind.
+    /// Ids from a position on, in the order of a kind.
     FOLLOWING = "select id from record where organization_id = ?1 and kind = ?2 and (created_at, id) >= (?3, ?4)
         order by created_at, id limit ?5 offset ?6";
-    /// How many there are in the whole order.
+    /// Number of records of a kind.
     COUNT = select!("count(*)",);
-    /// A page of them.
-    PAGE = select!("id", " order by created_at, id limit ?7 offset ?8");
-    /// How many stand somewhere.
-    COUNT_STANDING = select!("count(*)", " and status = ?7");
-    /// A page of them.
-    PAGE_STANDING = select!("id", " and status = ?7 order by created_at, id limit ?8 offset ?9");
-    /// How many check in between two days.
-    COUNT_COMING = select!("count(*)", " and check_in >= ?7 and check_in <= ?8");
-    /// A page of them. They are found first and put in order then: SQLite would rather walk through everything in order.
+    /// A page of records of a kind.
+    PAGE = select!("id", " order by created_at, id limit ?9 offset ?10");
+    /// Number of records with a status.
+    COUNT_STANDING = select!("count(*)", " and status = ?9");
+    /// A page of records with a status.
+    PAGE_STANDING = select!("id", " and status = ?9 order by created_at, id limit ?10 offset ?11");
+    /// Number of records that check in between two days.
+    COUNT_COMING = select!("count(*)", " and check_in >= ?9 and check_in <= ?10");
+    /// A page of records that check in between two days. The records are found first and sorted
+    /// afterwards; otherwise SQLite walks through all records in order.
     PAGE_COMING = concat!(
         "with found as materialized (",
-        select!("id, created_at", " and check_in >= ?7 and check_in <= ?8"),
-        ") select id from found order by created_at, id limit ?9 offset ?10"
+        select!("id, created_at", " and check_in >= ?9 and check_in <= ?10"),
+        ") select id from found order by created_at, id limit ?11 offset ?12"
     );
-    /// How many there are on some properties.
+    /// Number of records of some properties.
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
-    /// A page of them.
-    PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?12 offset ?13");
-    /// How many there are of these.
-    COUNT_THESE = select!("count(*)", " and id = any(?7) and (?8 or property_id = any(?9) or property_id is null)
-        and (?10 or property_id = ?11) and (?12 or (check_in >= ?13 and check_in <= ?14))");
-    /// A page of them.
-    PAGE_THESE = select!("id", " and id = any(?7) and (?8 or property_id = any(?9) or property_id is null)
-        and (?10 or property_id = ?11) and (?12 or (check_in >= ?13 and check_in <= ?14)) order by created_at, id limit ?15 offset ?16");
-    /// How many properties there are with a name, in a group, with a tag.
-    COUNT_PROPERTIES = select!("count(*)", " and (?7 or property_id = any(?8))
-        and (?9 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?10
+    /// A page of records of some properties.
+    PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
+    /// Number of records among these ids.
+    COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
+    /// A page of records among these ids.
+    PAGE_THESE = select!("id", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) order by created_at, id limit ?17 offset ?18");
+    /// Number of properties with a name, in a group, with a tag.
+    COUNT_PROPERTIES = select!("count(*)", " and (?9 or property_id = any(?10))
+        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
-        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?12
+        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))");
-    /// A page of them.
-    PAGE_PROPERTIES = select!("id", " and (?7 or property_id = any(?8))
-        and (?9 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?10
+    /// A page of properties with a name, in a group, with a tag.
+    PAGE_PROPERTIES = select!("id", " and (?9 or property_id = any(?10))
+        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
-        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?12
+        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))
-        order by created_at, id limit ?13 offset ?14");
+        order by created_at, id limit ?15 offset ?16");
+    /// Number of records that were changed since a time.
+    COUNT_SINCE = select!("count(*)", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))");
+    /// A page of records that were changed since a time, by that change.
+    PAGE_SINCE = select!("id", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))
+        order by updated_at, id limit ?19 offset ?20");
+    /// The properties in a group, or with a tag.
+    LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property' and to_kind = ?2 and to_id = ?3";
+    /// The records of a kind that are found by a reference.
+    REFERRED = "select id from record where organization_id = ?1 and kind = ?2 and lookup_key like ?3 escape '!' order by id limit ?4";
 }
 
-/// What a list of records is narrowed down to.
+/// Maximum number of records that a reference finds.
+const MOST_REFERRED: i64 = 200;
+
+/// The filters of a list of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// These alone.
+    /// Only records with these ids.
     pub among: Option<Vec<Uuid>>,
-    /// A pattern of names, as [`super::facets::pattern`] makes it.
-    pub name: Option<String>,
-    /// The property they are on.
+    /// Patterns of names, as [`super::facets::patterns`] builds them.
+    pub name: Option<[String; 3]>,
+    /// The property of the records.
     pub property: Option<Uuid>,
-    /// Where they stand.
+    /// The status of the records.
     pub status: Option<String>,
     /// The first day of check-in.
     pub from: Option<String>,
     /// The last day of check-in.
     pub to: Option<String>,
+    /// The time since which the records were changed. The list is then ordered by change.
+    pub since: Option<Timestamp>,
 }
 
-/// What a list of properties is narrowed down to.
+/// The filters of a list of properties.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PropertyFilter {
-    /// A pattern of names.
-    pub name: Option<String>,
-    /// The group they are in.
+    /// Patterns of names.
+    pub name: Option<[String; 3]>,
+    /// The group of the properties.
     pub group: Option<Uuid>,
-    /// The tag they have.
+    /// The tag of the properties.
     pub tag: Option<Uuid>,
+    /// The time since which the properties were changed. The list is then ordered by change.
+    pub since: Option<Timestamp>,
 }
 
-/// Before and after every day there is.
+/// Returns three patterns as parameters.
+fn words_of(patterns: Option<&[String; 3]>) -> [&str; 3] {
+    patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
+}
+
+/// Bounds that sort before and after every day.
 const DAYS: (&str, &str) = ("", "~");
 
-/// A page of the records of a kind within reach, by creation.
-pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, page: Page) -> Result<Listing<Record>> {
-    let Filter { among, name, property, status, from, to } = filter;
+/// Returns a page of the records of a kind that the caller can access, by creation.
+#[expect(
+    clippy::too_many_lines,
+    reason = "two statements with the same parameters"
+)]
+pub(super) fn list(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    filter: &Filter,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let Filter {
+        among,
+        name,
+        property,
+        status,
+        from,
+        to,
+        since,
+    } = filter;
+    if let Some(since) = since {
+        return changed(context, kind, filter, *since, page);
+    }
     let reach = context.reach();
     let is_whole = *filter == Filter::default();
     if is_whole && let Some(listing) = within::list(context, kind, page)? {
         return Ok(listing);
     }
     let asks_for_days = from.is_some() || to.is_some();
-    let (first, last) = (from.as_deref().unwrap_or(DAYS.0), to.as_deref().unwrap_or(DAYS.1));
+    let (first, last) = (
+        from.as_deref().unwrap_or(DAYS.0),
+        to.as_deref().unwrap_or(DAYS.1),
+    );
     let (any_status, status) = (status.is_none(), status.as_deref().unwrap_or_default());
-    let (any_name, pattern) = (name.is_none(), name.as_deref().unwrap_or_default());
+    let (any_name, [first_word, second_word, words]) = (name.is_none(), words_of(name.as_ref()));
     if let Some(ids) = among {
         let [all, reached] = reach.parameters();
         let (any_property, property) = (property.is_none(), property.unwrap_or_default());
@@ -137,7 +193,9 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             any_status,
             status,
             any_name,
-            pattern,
+            first_word,
+            second_word,
+            words,
             ids.clone(),
             all.clone(),
             reached.clone(),
@@ -153,7 +211,9 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             any_status,
             status,
             any_name,
-            pattern,
+            first_word,
+            second_word,
+            words,
             ids,
             all,
             reached,
@@ -166,48 +226,156 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             page.offset
         ];
         let rows = context.rows(&PAGE_THESE, params)?;
-        return Ok(Listing { items: in_order(context, kind, &rows)?, total });
+        return Ok(Listing {
+            items: in_order(context, kind, &rows)?,
+            total,
+        });
     }
     let (total, rows) = match (reach, property) {
         (Reach::Everything, None) if is_whole => {
-            let Start { from: place, skipped, total } = blocks::start(context, kind, page.offset)?;
+            let Start {
+                from: place,
+                skipped,
+                total,
+            } = blocks::start(context, kind, page.offset)?;
             if page.offset >= total {
-                return Ok(Listing { items: Vec::new(), total });
+                return Ok(Listing {
+                    items: Vec::new(),
+                    total,
+                });
             }
-            (total, context.rows(&FOLLOWING, values![kind.as_ref(), place.0, place.1, page.limit, skipped])?)
+            (
+                total,
+                context.rows(
+                    &FOLLOWING,
+                    values![kind.as_ref(), place.0, place.1, page.limit, skipped],
+                )?,
+            )
         }
         (Reach::Everything, None) if asks_for_days => {
-            let total = context.row(&COUNT_COMING, values![kind.as_ref(), any_status, status, any_name, pattern, first, last])?;
-            let params = values![kind.as_ref(), any_status, status, any_name, pattern, first, last, page.limit, page.offset];
-            (count(total)?, context.rows(&PAGE_COMING, params)?)
-        }
-        (Reach::Everything, None) if !any_status => {
-            let total = context.row(&COUNT_STANDING, values![kind.as_ref(), true, "", any_name, pattern, status])?;
-            let params = values![kind.as_ref(), true, "", any_name, pattern, status, page.limit, page.offset];
-            (count(total)?, context.rows(&PAGE_STANDING, params)?)
-        }
-        (Reach::Everything, None) => {
-            let total = context.row(&COUNT, values![kind.as_ref(), any_status, status, any_name, pattern])?;
-            let params = values![kind.as_ref(), any_status, status, any_name, pattern, page.limit, page.offset];
-            (count(total)?, context.rows(&PAGE, params)?)
-        }
-        _ => {
-            // What is on no property is within everybody's reach, and on none that is asked for.
-            let (on, or_none) = match (reach, property) {
-                (reach, Some(property)) => (if reach.covers(*property) { vec![*property] } else { Vec::new() }, false),
-                (Reach::Properties(ids), None) => (ids.iter().copied().collect(), true),
-                (Reach::Everything, None) => (Vec::new(), true),
-            };
             let total = context.row(
-                &COUNT_ON,
-                values![kind.as_ref(), any_status, status, any_name, pattern, !asks_for_days, first, last, on.clone(), or_none],
+                &COUNT_COMING,
+                values![
+                    kind.as_ref(),
+                    any_status,
+                    status,
+                    any_name,
+                    first_word,
+                    second_word,
+                    words,
+                    first,
+                    last
+                ],
             )?;
             let params = values![
                 kind.as_ref(),
                 any_status,
                 status,
                 any_name,
-                pattern,
+                first_word,
+                second_word,
+                words,
+                first,
+                last,
+                page.limit,
+                page.offset
+            ];
+            (count(total)?, context.rows(&PAGE_COMING, params)?)
+        }
+        (Reach::Everything, None) if !any_status => {
+            let total = context.row(
+                &COUNT_STANDING,
+                values![
+                    kind.as_ref(),
+                    true,
+                    "",
+                    any_name,
+                    first_word,
+                    second_word,
+                    words,
+                    status
+                ],
+            )?;
+            let params = values![
+                kind.as_ref(),
+                true,
+                "",
+                any_name,
+                first_word,
+                second_word,
+                words,
+                status,
+                page.limit,
+                page.offset
+            ];
+            (count(total)?, context.rows(&PAGE_STANDING, params)?)
+        }
+        (Reach::Everything, None) => {
+            let total = context.row(
+                &COUNT,
+                values![
+                    kind.as_ref(),
+                    any_status,
+                    status,
+                    any_name,
+                    first_word,
+                    second_word,
+                    words
+                ],
+            )?;
+            let params = values![
+                kind.as_ref(),
+                any_status,
+                status,
+                any_name,
+                first_word,
+                second_word,
+                words,
+                page.limit,
+                page.offset
+            ];
+            (count(total)?, context.rows(&PAGE, params)?)
+        }
+        _ => {
+            // Every caller can access records without a property. A filter by property excludes
+            // them.
+            let (on, or_none) = match (reach, property) {
+                (reach, Some(property)) => (
+                    if reach.covers(*property) {
+                        vec![*property]
+                    } else {
+                        Vec::new()
+                    },
+                    false,
+                ),
+                (Reach::Properties(ids), None) => (ids.iter().copied().collect(), true),
+                (Reach::Everything, None) => (Vec::new(), true),
+            };
+            let total = context.row(
+                &COUNT_ON,
+                values![
+                    kind.as_ref(),
+                    any_status,
+                    status,
+                    any_name,
+                    first_word,
+                    second_word,
+                    words,
+                    !asks_for_days,
+                    first,
+                    last,
+                    on.clone(),
+                    or_none
+                ],
+            )?;
+            let params = values![
+                kind.as_ref(),
+                any_status,
+                status,
+                any_name,
+                first_word,
+                second_word,
+                words,
                 !asks_for_days,
                 first,
                 last,
@@ -219,45 +387,246 @@ pub(super) fn list(context: &mut Context<'_, '_>, kind: Kind, filter: &Filter, p
             (count(total)?, context.rows(&PAGE_ON, params)?)
         }
     };
-    Ok(Listing { items: in_order(context, kind, &rows)?, total })
+    Ok(Listing {
+        items: in_order(context, kind, &rows)?,
+        total,
+    })
 }
 
-/// A page of the properties within reach, by creation; of these alone, where some are named.
+/// Returns a page of the records that the caller can access and that were changed since a time, by
+/// the time of their last change, then by id.
+fn changed(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    filter: &Filter,
+    since: Timestamp,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let mut among = filter.among.clone();
+    if let Some(visible) = within::visible(context, kind)? {
+        among = Some(match among {
+            Some(ids) => ids.into_iter().filter(|id| visible.contains(id)).collect(),
+            None => visible.into_iter().collect(),
+        });
+    }
+    let [all, reached] = context.reach().parameters();
+    let any_day = filter.from.is_none() && filter.to.is_none();
+    let (first, last) = (
+        filter.from.as_deref().unwrap_or(DAYS.0),
+        filter.to.as_deref().unwrap_or(DAYS.1),
+    );
+    let status = filter.status.as_deref();
+    let [first_word, second_word, words] = words_of(filter.name.as_ref());
+    let (any_property, property) = (
+        filter.property.is_none(),
+        filter.property.unwrap_or_default(),
+    );
+    let (any_id, among) = (among.is_none(), among.unwrap_or_default());
+    let counted = values![
+        kind.as_ref(),
+        status.is_none(),
+        status.unwrap_or_default(),
+        filter.name.is_none(),
+        first_word,
+        second_word,
+        words,
+        since,
+        all.clone(),
+        reached.clone(),
+        any_property,
+        property,
+        any_day,
+        first,
+        last,
+        any_id,
+        among.clone()
+    ];
+    let total = count(context.row(&COUNT_SINCE, counted)?)?;
+    let params = values![
+        kind.as_ref(),
+        status.is_none(),
+        status.unwrap_or_default(),
+        filter.name.is_none(),
+        first_word,
+        second_word,
+        words,
+        since,
+        all,
+        reached,
+        any_property,
+        property,
+        any_day,
+        first,
+        last,
+        any_id,
+        among,
+        page.limit,
+        page.offset
+    ];
+    let rows = context.rows(&PAGE_SINCE, params)?;
+    Ok(Listing {
+        items: in_order(context, kind, &rows)?,
+        total,
+    })
+}
+
+/// Returns the ids of the records that a query finds by id or by reference; `None` where it finds
+/// none, so that it is a name.
+pub(crate) fn referred(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    query: &str,
+) -> Result<Option<Vec<Uuid>>> {
+    let query = query.trim();
+    if engine::format::is_uuid(query)
+        && let Ok(id) = query.parse::<Uuid>()
+        && stored::exists(context, kind, id)?
+    {
+        return Ok(Some(vec![id]));
+    }
+    let Some(pattern) = reference(query) else {
+        return Ok(None);
+    };
+    let rows = context.rows(&REFERRED, values![kind.as_ref(), pattern, MOST_REFERRED])?;
+    let ids = rows
+        .iter()
+        .map(|row| Ok(row.get(0)?))
+        .collect::<Result<Vec<Uuid>>>()?;
+    Ok(Some(ids).filter(|ids| !ids.is_empty()))
+}
+
+/// Returns the ids of a list that are among others; the others where there is no list.
+pub(super) fn narrowed(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
+    match ids {
+        Some(ids) => ids.into_iter().filter(|id| others.contains(id)).collect(),
+        None => others,
+    }
+}
+
+/// Returns the ids of the properties in a group, or with a tag.
+fn linked(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Vec<Uuid>> {
+    let rows = context.rows(&LINKED, values![kind.as_ref(), id])?;
+    rows.iter().map(|row| Ok(row.get(0)?)).collect()
+}
+
+/// Returns a page of the properties that were changed since a time, by that change.
+fn changed_properties(
+    context: &mut Context<'_, '_>,
+    filter: &PropertyFilter,
+    mut among: Option<Vec<Uuid>>,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let links = [(Kind::PropertyGroup, filter.group), (Kind::Tag, filter.tag)];
+    for (kind, id) in links {
+        if let Some(id) = id {
+            let linked = linked(context, kind, id)?;
+            among = Some(narrowed(among, linked));
+        }
+    }
+    let filter = Filter {
+        among,
+        name: filter.name.clone(),
+        since: filter.since,
+        ..Filter::default()
+    };
+    list(context, Kind::Property, &filter, page)
+}
+
+/// Returns a page of the properties that the caller can access, by creation. If ids are named, only
+/// those are listed.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     filter: &PropertyFilter,
     named: Option<Vec<Uuid>>,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let among: Option<Vec<Uuid>> = named.map(|ids| ids.into_iter().filter(|id| context.reach().covers(*id)).collect());
+    let among: Option<Vec<Uuid>> = named.map(|ids| {
+        ids.into_iter()
+            .filter(|id| context.reach().covers(*id))
+            .collect()
+    });
+    if filter.since.is_some() {
+        return changed_properties(context, filter, among, page);
+    }
     match &among {
-        Some(ids) if *filter == PropertyFilter::default() => return within::properties(context, ids, page),
-        None if *filter == PropertyFilter::default() => return list(context, Kind::Property, &Filter::default(), page),
+        Some(ids) if *filter == PropertyFilter::default() => {
+            return within::properties(context, ids, page);
+        }
+        None if *filter == PropertyFilter::default() => {
+            return list(context, Kind::Property, &Filter::default(), page);
+        }
         _ => {}
     }
-    let PropertyFilter { name, group, tag } = filter;
+    let PropertyFilter {
+        name, group, tag, ..
+    } = filter;
     let kind = Kind::Property;
-    let [all, ids] = among.map_or_else(|| context.reach().parameters(), |ids| [false.into(), ids.into()]);
-    let (any_name, pattern) = (name.is_none(), name.as_deref().unwrap_or_default());
+    let [all, ids] = among.map_or_else(
+        || context.reach().parameters(),
+        |ids| [false.into(), ids.into()],
+    );
+    let (any_name, [first_word, second_word, words]) = (name.is_none(), words_of(name.as_ref()));
     let (any_group, group) = (group.is_none(), group.unwrap_or_default());
     let (any_tag, tag) = (tag.is_none(), tag.unwrap_or_default());
-    let counted = values![kind.as_ref(), true, "", any_name, pattern, all.clone(), ids.clone(), any_group, group, any_tag, tag];
+    let counted = values![
+        kind.as_ref(),
+        true,
+        "",
+        any_name,
+        first_word,
+        second_word,
+        words,
+        all.clone(),
+        ids.clone(),
+        any_group,
+        group,
+        any_tag,
+        tag
+    ];
     let total = context.row(&COUNT_PROPERTIES, counted)?;
-    let params = values![kind.as_ref(), true, "", any_name, pattern, all, ids, any_group, group, any_tag, tag, page.limit, page.offset];
+    let params = values![
+        kind.as_ref(),
+        true,
+        "",
+        any_name,
+        first_word,
+        second_word,
+        words,
+        all,
+        ids,
+        any_group,
+        group,
+        any_tag,
+        tag,
+        page.limit,
+        page.offset
+    ];
     let rows = context.rows(&PAGE_PROPERTIES, params)?;
-    Ok(Listing { items: in_order(context, kind, &rows)?, total: count(total)? })
+    Ok(Listing {
+        items: in_order(context, kind, &rows)?,
+        total: count(total)?,
+    })
 }
 
 fn count(row: Option<Row>) -> Result<i64> {
     Ok(row.map_or(Ok(0), |row| row.get(0))?)
 }
 
-/// The records of these ids, in this order.
+/// Returns the records of these ids, in this order.
 fn in_order(context: &mut Context<'_, '_>, kind: Kind, rows: &[Row]) -> Result<Vec<Record>> {
-    let ids = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<Vec<Uuid>>>()?;
+    let ids = rows
+        .iter()
+        .map(|row| Ok(row.get(0)?))
+        .collect::<Result<Vec<Uuid>>>()?;
     let mut found = HashMap::with_capacity(ids.len());
     for row in stored::find_rows(context, kind, ids.clone())? {
         found.insert(row.get::<Uuid>(0)?, Record::from_row(context, kind, &row)?);
     }
-    ids.iter().map(|id| found.remove(id).ok_or_else(|| Error::internal("an index names a record that is not there"))).collect()
+    ids.iter()
+        .map(|id| {
+            found
+                .remove(id)
+                .ok_or_else(|| Error::internal("an index names a record that does not exist"))
+        })
+        .collect()
 }

@@ -1,8 +1,13 @@
-//! What the platform around us pushes: properties, reservations, tasks and the other kinds of records, and their reads.
+//! Records that the platform synchronizes: properties, reservations, tasks and other kinds, with
+//! their reads.
 //!
-//! Chapters above say what becomes of theirs when a record goes ([`OnGone`], [`Linking`]).
+//! Higher modules register what happens to their data when a record is deleted ([`OnGone`],
+//! [`Linking`]).
 
 pub(crate) mod blocks;
+mod canonical;
+mod defaults;
+mod domains;
 mod erased;
 mod facets;
 mod files;
@@ -10,6 +15,8 @@ mod gone;
 mod kind;
 mod kinds;
 mod listing;
+mod named;
+mod origin;
 mod photos;
 mod reads;
 mod sets;
@@ -18,28 +25,41 @@ mod within;
 
 use engine::chapter::Chapter;
 
-pub use facets::fill;
-pub(crate) use facets::{facets, pattern};
-pub(crate) use gone::{Linking, OnGone, OnRelinked};
+pub(crate) use canonical::{canonical, is_set_by_the_service};
+pub(crate) use defaults::defaults;
+pub(crate) use domains::{
+    claimable as claimable_host, find_domain, follow as follow_domains, host_name, portal_host,
+    portal_hosts, release_all as release_domains,
+};
+pub(crate) use facets::{facets, patterns};
+pub(crate) use gone::{Linking, OnChanged, OnGone, OnRelinked};
 pub use kind::Kind;
 pub use kinds::{
-    Device, Guest, Property, Reservation, ReservationStatus, Task, TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
+    Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, Task,
+    TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
 };
+pub(crate) use kinds::{Oddity, oddity, settle_language};
+pub(crate) use listing::referred;
+pub use origin::Origin;
 pub(crate) use photos::Signer;
 pub use photos::{FilesUrl, PhotoAddress, Photos};
 pub(crate) use reads::{basis, list_of};
-pub(crate) use sets::{all_exist, note_named, record_names};
+pub(crate) use sets::{first_missing, note_named, record_names};
 pub use stored::{Record, find_record, find_records, get_record};
-pub(crate) use stored::{all_records, exists, linked_from, list_all, remove_record, replace_record, save_record, typed, typed_among};
+pub(crate) use stored::{
+    add_record, all_records, exists, linked_from, list_all, remove_record, replace_record,
+    save_record, typed, typed_among,
+};
 
-/// The records.
+/// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {
     operations: reads::operations,
     statements: || {
         [
             blocks::STATEMENTS,
-            facets::STATEMENTS,
+            domains::STATEMENTS,
             listing::STATEMENTS,
+            named::STATEMENTS,
             photos::STATEMENTS,
             sets::STATEMENTS,
             stored::STATEMENTS,
@@ -62,10 +82,16 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         ("lock-codes", "Codes of locks."),
         ("upsells", "What guests can book besides."),
         ("payment-accounts", "Where money goes."),
-        ("custom-fields", "Fields of the organization's own, whose values stand in texts."),
+        (
+            "custom-fields",
+            "Fields of the organization's own, whose values stand in texts.",
+        ),
         ("fee-products", "Fees that a step may ask for."),
         ("custom-urls", "Addresses of the organization's own."),
-        ("background-check-accounts", "Accounts with providers of background checks."),
+        (
+            "background-check-accounts",
+            "Accounts with providers of background checks.",
+        ),
     ],
     ..Chapter::new("records")
 };

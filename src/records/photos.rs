@@ -1,8 +1,9 @@
-//! Photos of reviews: the platform has them, and whoever may read a review gets addresses of ours, signed and short-lived.
+//! Photos of reviews. The platform stores them; readers of a review get signed, short-lived
+//! addresses of this server.
 //!
-//! An address names the organization, the review and the photo's place in it. Its signature covers the photo's key besides, so
-//! that it opens what its receiver was shown and nothing that has taken its place; and the moment it expires. The key itself
-//! is not in it.
+//! An address names the organization, the review and the photo's position in it. Its signature also
+//! covers the photo's key and the time of expiry. An address therefore never opens another photo
+//! that has moved to that position. The address does not contain the key.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,64 +24,64 @@ use uuid::Uuid;
 
 use super::Kind;
 
-/// How long an address opens its photo.
+/// Time until an address expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// What the secret is stored as.
+/// The name under which the secret is stored.
 const SECRET_NAME: &str = "photo_addresses";
-/// As long as the signatures it makes.
+/// Length of the secret in bytes; the same as that of its signatures.
 const SECRET_LENGTH: usize = 32;
 
 store::statements! {
     /// A secret of this database.
     SECRET = "select value from secret where name = ?1";
-    /// Keeps a secret, unless another node has been first.
+    /// Stores a secret unless another node has already stored one.
     INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
-    /// A review, whoever asks.
+    /// A review, without an access check.
     REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
 
-/// Where photos are whose key is no address, without a slash at its end.
+/// Base URL of photos whose key is not a URL itself, without a trailing slash.
 #[derive(Debug, Clone)]
 pub struct FilesUrl(pub String);
 
-/// Makes and judges the addresses of photos. All nodes on a database share its secret, so each judges what any has made.
+/// Signs and verifies addresses of photos. All nodes on a database share its secret, so each node
+/// accepts addresses of any other.
 #[derive(Clone)]
 pub struct Photos(Hmac<Sha256>);
 
-/// The secret is for nobody's log.
+/// Keeps the secret out of logs.
 impl fmt::Debug for Photos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Photos(…)")
     }
 }
 
-/// What a signature is of.
+/// The data that a signature covers.
 #[derive(Debug, Clone, Copy)]
 struct Photo<'k> {
     organization: Uuid,
     review: Uuid,
     key: &'k str,
-    /// The first moment at which it is not opened any more, in Unix seconds.
+    /// Time from which the address is refused, in Unix seconds.
     expires: i64,
 }
 
-/// An address as it comes back to us.
+/// The parts of an address in a request.
 #[derive(Debug, Clone)]
 pub struct PhotoAddress {
-    /// Whose review it is.
+    /// The organization of the review.
     pub organization: Uuid,
-    /// The review.
     pub review: Uuid,
-    /// The photo's place among those of the review, counted from 0.
+    /// The photo's position among those of the review, counted from 0.
     pub position: usize,
-    /// When it expires, in Unix seconds.
+    /// Time of expiry, in Unix seconds.
     pub expires: i64,
-    /// What proves all of this.
+    /// The signature over the other parts and the photo's key.
     pub signature: String,
 }
 
-/// What is read of a review here.
+/// The fields of a review that this module reads.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review {
@@ -89,7 +90,7 @@ struct Review {
 }
 
 impl Photos {
-    /// By the secret of a database, which the first to ask makes.
+    /// Opens the signer with the database's secret. The first node creates the secret.
     pub async fn open(store: &Store, ids: &Ids) -> Result<Self> {
         let secret = if let Some(kept) = store.read(secret).await? {
             kept
@@ -101,20 +102,34 @@ impl Photos {
     }
 
     fn with(secret: &[u8]) -> Result<Self> {
-        Hmac::new_from_slice(secret).map(Self).map_err(Error::internal)
+        Hmac::new_from_slice(secret)
+            .map(Self)
+            .map_err(Error::internal)
     }
 
-    /// What signs addresses of another sort, by a secret that is made of this one.
-    pub(crate) fn signer(&self, sort: &'static str) -> Result<Signer> {
-        // Shorter than what is signed of a photo, so that no address of one gives it away.
-        let secret = self.0.clone().chain_update(sort).finalize().into_bytes();
-        Hmac::new_from_slice(&secret).map(Signer).map_err(Error::internal)
+    /// Returns a signer for addresses with another purpose, with a secret derived from this one.
+    pub(crate) fn signer(&self, purpose: &'static str) -> Result<Signer> {
+        // This message is shorter than that of any photo, so no photo's signature reveals the
+        // derived secret.
+        let secret = self.0.clone().chain_update(purpose).finalize().into_bytes();
+        Hmac::new_from_slice(&secret)
+            .map(Signer)
+            .map_err(Error::internal)
     }
 
     fn mac(&self, photo: Photo<'_>) -> Hmac<Sha256> {
-        // All but the key have a fixed length, so no two photos are the same message.
-        let Photo { organization, review, key, expires } = photo;
-        let mac = self.0.clone().chain_update(organization.as_bytes()).chain_update(review.as_bytes());
+        // All parts but the key have a fixed length, so two photos never have the same message.
+        let Photo {
+            organization,
+            review,
+            key,
+            expires,
+        } = photo;
+        let mac = self
+            .0
+            .clone()
+            .chain_update(organization.as_bytes())
+            .chain_update(review.as_bytes());
         mac.chain_update(expires.to_be_bytes()).chain_update(key)
     }
 
@@ -127,31 +142,62 @@ impl Photos {
         tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
     }
 
-    /// The key of the photo that an address opens; `None` where it is not one of ours, has expired, or the photo is gone.
-    pub fn find(&self, tx: &mut Transaction<'_>, address: &PhotoAddress, now: Timestamp) -> Result<Option<String>> {
-        let PhotoAddress { organization, review, position, expires, signature } = address;
+    /// Returns the key of the photo that an address opens. Returns `None` if the address has a
+    /// wrong signature or has expired, or if the photo no longer exists.
+    pub fn find(
+        &self,
+        tx: &mut Transaction<'_>,
+        address: &PhotoAddress,
+        now: Timestamp,
+    ) -> Result<Option<String>> {
+        let PhotoAddress {
+            organization,
+            review,
+            position,
+            expires,
+            signature,
+        } = address;
         if now.as_second() >= *expires {
             return Ok(None);
         }
-        let Some(row) = tx.row(&REVIEW, &values![organization, Kind::Review.as_ref(), review])? else { return Ok(None) };
+        let Some(row) = tx.row(
+            &REVIEW,
+            &values![organization, Kind::Review.as_ref(), review],
+        )?
+        else {
+            return Ok(None);
+        };
         let Json(Review { photo_keys }) = row.get(0)?;
         let key = photo_keys.unwrap_or_default().into_iter().nth(*position);
-        Ok(key.filter(|key| self.is_signed(Photo { organization: *organization, review: *review, key, expires: *expires }, signature)))
+        Ok(key.filter(|key| {
+            self.is_signed(
+                Photo {
+                    organization: *organization,
+                    review: *review,
+                    key,
+                    expires: *expires,
+                },
+                signature,
+            )
+        }))
     }
 }
 
-/// Signs and judges addresses of one sort.
+/// Signs and verifies addresses of one type.
 pub(crate) struct Signer(Hmac<Sha256>);
 
 impl Signer {
-    /// The signature of an address. What it consists of has the same length in every one of its sort.
+    /// Returns the signature of an address. Each part must have the same length in every address of
+    /// this type.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }
 
     /// Whether a signature is that of an address.
     pub(crate) fn is_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(signature).is_ok_and(|tag| self.mac(parts).verify_slice(&tag).is_ok())
+        URL_SAFE_NO_PAD
+            .decode(signature)
+            .is_ok_and(|tag| self.mac(parts).verify_slice(&tag).is_ok())
     }
 
     fn mac(&self, parts: &[&[u8]]) -> Hmac<Sha256> {
@@ -160,26 +206,53 @@ impl Signer {
 }
 
 fn secret(tx: &mut Transaction<'_>) -> Result<Option<Vec<u8>>> {
-    Ok(tx.row(&SECRET, &values![SECRET_NAME])?.map(|row| row.get(0)).transpose()?)
+    Ok(tx
+        .row(&SECRET, &values![SECRET_NAME])?
+        .map(|row| row.get(0))
+        .transpose()?)
 }
 
-/// Keeps a secret, or finds the one that was there first.
+/// Stores a secret, or returns the one that was stored first.
 fn keep(tx: &mut Transaction<'_>, fresh: Vec<u8>) -> Result<Vec<u8>> {
-    tx.execute(&INSERT_SECRET, &values![SECRET_NAME, store::Value::Bytes(fresh)])?;
-    secret(tx)?.ok_or_else(|| Error::internal("a secret was not kept"))
+    tx.execute(
+        &INSERT_SECRET,
+        &values![SECRET_NAME, store::Value::Bytes(fresh)],
+    )?;
+    secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
 
-/// The addresses of a review's photos, by their keys and in that order.
-pub(super) fn addresses(context: &Context<'_, '_>, review: Uuid, keys: Option<&Value>) -> Result<Vec<Value>> {
+/// Returns the addresses of a review's photos, in the order of their keys.
+pub(super) fn addresses(
+    context: &Context<'_, '_>,
+    review: Uuid,
+    keys: Option<&Value>,
+) -> Result<Vec<Value>> {
     let photos = context.part::<Photos>()?;
     let organization = context.organization.id;
-    let expires = context.now().checked_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
+    let expires = context
+        .now()
+        .checked_add(LIFETIME)
+        .unwrap_or(Timestamp::MAX)
+        .as_second();
     let address = |(position, key): (usize, &Value)| {
-        let signature = photos.sign(Photo { organization, review, key: key.as_str()?, expires });
+        let signature = photos.sign(Photo {
+            organization,
+            review,
+            key: key.as_str()?,
+            expires,
+        });
         let base = context.public_url();
-        Some(Value::from(format!("{base}/files/{organization}/{review}/{position}?expires={expires}&signature={signature}")))
+        Some(Value::from(format!(
+            "{base}/files/{organization}/{review}/{position}?expires={expires}&signature={signature}"
+        )))
     };
-    Ok(keys.and_then(Value::as_array).into_iter().flatten().enumerate().filter_map(address).collect())
+    Ok(keys
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(address)
+        .collect())
 }
 
 #[cfg(test)]
@@ -188,32 +261,52 @@ mod tests {
 
     use super::*;
 
-    const PHOTO: Photo<'static> =
-        Photo { organization: Uuid::from_u128(1), review: Uuid::from_u128(2), key: "a/b.jpg", expires: 1_795_253_400 };
+    const PHOTO: Photo<'static> = Photo {
+        organization: Uuid::from_u128(1),
+        review: Uuid::from_u128(2),
+        key: "a/b.jpg",
+        expires: 1_795_253_400,
+    };
 
     fn photos(secret: u8) -> Photos {
         Photos::with(&[secret; SECRET_LENGTH]).unwrap()
     }
 
     #[test]
-    fn a_signature_opens_its_photo_and_no_other() {
+    fn a_signature_is_valid_only_for_its_photo() {
         let photos = photos(1);
         let signature = photos.sign(PHOTO);
         assert!(photos.is_signed(PHOTO, &signature));
         for other in [
-            Photo { organization: Uuid::from_u128(3), ..PHOTO },
-            Photo { review: Uuid::from_u128(3), ..PHOTO },
-            Photo { organization: PHOTO.review, review: PHOTO.organization, ..PHOTO },
-            Photo { key: "a/b.jp", ..PHOTO },
+            Photo {
+                organization: Uuid::from_u128(3),
+                ..PHOTO
+            },
+            Photo {
+                review: Uuid::from_u128(3),
+                ..PHOTO
+            },
+            Photo {
+                organization: PHOTO.review,
+                review: PHOTO.organization,
+                ..PHOTO
+            },
+            Photo {
+                key: "a/b.jp",
+                ..PHOTO
+            },
             Photo { key: "", ..PHOTO },
-            Photo { expires: PHOTO.expires + 1, ..PHOTO },
+            Photo {
+                expires: PHOTO.expires + 1,
+                ..PHOTO
+            },
         ] {
             assert!(!photos.is_signed(other, &signature), "{other:?}");
         }
     }
 
     #[test]
-    fn a_signature_is_of_the_secret_of_its_database() {
+    fn signatures_depend_on_the_secret_of_the_database() {
         let signature = photos(1).sign(PHOTO);
         assert!(!photos(2).is_signed(PHOTO, &signature));
         assert_eq!(photos(1).sign(PHOTO), signature, "on every node");
@@ -221,27 +314,46 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_another_sort_are_signed_by_another_secret() {
-        let (one, other) = (photos(1).signer("one").unwrap(), photos(1).signer("other").unwrap());
+    fn each_purpose_signs_with_its_own_secret() {
+        let (one, other) = (
+            photos(1).signer("one").unwrap(),
+            photos(1).signer("other").unwrap(),
+        );
         let signature = one.sign(&[b"a", b"b"]);
-        assert!(one.is_signed(&[b"a", b"b"], &signature) && !one.is_signed(&[b"a", b"c"], &signature));
-        assert!(!other.is_signed(&[b"a", b"b"], &signature) && !photos(2).signer("one").unwrap().is_signed(&[b"a", b"b"], &signature));
+        assert!(
+            one.is_signed(&[b"a", b"b"], &signature) && !one.is_signed(&[b"a", b"c"], &signature)
+        );
+        assert!(
+            !other.is_signed(&[b"a", b"b"], &signature)
+                && !photos(2)
+                    .signer("one")
+                    .unwrap()
+                    .is_signed(&[b"a", b"b"], &signature)
+        );
         assert!(!photos(1).is_signed(PHOTO, &one.sign(&[b"one"])));
     }
 
     #[test]
-    fn what_is_no_signature_opens_nothing() {
+    fn invalid_signatures_are_refused() {
         let signature = photos(1).sign(PHOTO);
         let cut = &signature[..signature.len() - 1];
         let padded = format!("{signature}=");
-        for text in ["", "AA", cut, &padded, "not base64!", &signature.to_uppercase(), &"A".repeat(43)] {
+        for text in [
+            "",
+            "AA",
+            cut,
+            &padded,
+            "not base64!",
+            &signature.to_uppercase(),
+            &"A".repeat(43),
+        ] {
             assert!(!photos(1).is_signed(PHOTO, text), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_change_of_a_signature_is_overlooked(position in 0_usize..43, letter in "[A-Za-z0-9_-]") {
+        fn a_changed_signature_is_refused(position in 0_usize..43, letter in "[A-Za-z0-9_-]") {
             let signature = photos(1).sign(PHOTO);
             let mut changed = signature.clone();
             changed.replace_range(position..=position, &letter);

@@ -1,9 +1,12 @@
-//! The public read side of the records (spec: Pagination; permissions as each kind's).
+//! The public read operations on records (rules: records#reads; limits#pages).
 
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::Result;
-use engine::operation::{Basis, ById, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::moment::Moment;
+use engine::operation::{
+    Basis, ById, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits,
+};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -11,19 +14,20 @@ use serde_json::json;
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::facets::{day, pattern};
+use super::facets::{day, patterns};
 use super::listing::{self, Filter, PropertyFilter};
 use super::stored::{self, Record};
-use super::{Kind, ReservationStatus};
+use super::{Kind, ReservationStatus, named};
 
 pub(super) fn operations() -> Vec<Operation> {
     let mut operations = of_stays();
     operations.extend(of_staff_and_devices());
     operations.extend(of_settings());
+    operations.extend(of_any_kind());
     operations
 }
 
-/// Properties, what they are grouped by, and who stays there.
+/// Declares the reads of properties, their groups and tags, and their stays.
 fn of_stays() -> Vec<Operation> {
     use Permission::{ViewProperties, ViewReservations};
     vec![
@@ -32,10 +36,10 @@ fn of_stays() -> Vec<Operation> {
             .tool(
                 "records",
                 "List properties",
-                "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. Filter by part of the \
-                    name, group or tag. `search` finds one across all sorts of things.",
+                "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. Filter by words of the \
+                    name, external reference, group or tag. `search` finds one across all sorts of things.",
             )
-            .not_for_tools(&["ids"])
+            .not_for_tools(&["ids", "updatedSince"])
             .kept(basis(Kind::Property))
             .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
@@ -66,10 +70,10 @@ fn of_stays() -> Vec<Operation> {
             .tool(
                 "reservations",
                 "List reservations",
-                "Stays of guests: guest, property, dates, status, channel, verification. Filter by guest name, property, status, \
+                "Stays of guests: guest, property, dates, status, channel, verification. Filter by guest name, booking code, e-mail, phone, property, status, \
                     day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
             )
-            .not_for_tools(&["ids"])
+            .not_for_tools(&["ids", "updatedSince"])
             .kept(basis(Kind::Reservation))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
@@ -93,7 +97,7 @@ fn of_stays() -> Vec<Operation> {
     ]
 }
 
-/// Who works in them, and what they are equipped with.
+/// Declares the reads of staff, tasks and devices.
 fn of_staff_and_devices() -> Vec<Operation> {
     use Permission::{ViewDevices, ViewTasks};
     vec![
@@ -101,7 +105,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
             declare("listTasks", "/tasks", ViewTasks).tool(
                 "records",
                 "List tasks",
-                "Tasks for staff (cleaning, repairs): title, status, property, assignee, due time.",
+                "Tasks for staff (cleaning, repairs, issues of guests: `source` `guest_portal`): title, status, property, assignee.",
             ),
             Kind::Task,
             20,
@@ -178,7 +182,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
     ]
 }
 
-/// What steps, manuals and brandings refer to.
+/// Declares the reads of records that steps, manuals and brandings refer to.
 fn of_settings() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![
@@ -244,11 +248,83 @@ fn of_settings() -> Vec<Operation> {
     ]
 }
 
-/// Which properties are wanted; of several filters all hold.
+/// Declares the reads of any kind, for pages that show all kinds in the same way.
+fn of_any_kind() -> Vec<Operation> {
+    use Permission::ViewProperties;
+    vec![
+        declare("listRecords", "/records/{kind}", ViewProperties)
+            .summary(
+                "List records of a kind within the caller's reach, by name as people order them",
+            )
+            .rest_only()
+            .may_lag()
+            .pages(
+                PageLimits {
+                    default: 50,
+                    max: 500,
+                },
+                |context, input: FindRecords, page| {
+                    require(context, input.kind)?;
+                    named::list(context, input.kind, input.query.as_deref(), page)
+                },
+            ),
+        declare("getRecord", "/records/{kind}/{id}", ViewProperties)
+            .summary("Read a record of any kind")
+            .rest_only()
+            .may_lag()
+            .run(|context, input: OneRecord| {
+                require(context, input.kind)?;
+                named::one(context, input.kind, input.id)
+            }),
+    ]
+}
+
+/// Returns 403 if the caller may not read records of a kind.
+fn require(context: &Context<'_, '_>, kind: Kind) -> Result<()> {
+    context.require(match kind {
+        Kind::Reservation | Kind::Review => Permission::ViewReservations,
+        Kind::Task | Kind::TaskTemplate | Kind::Department | Kind::Shift | Kind::ClockedShift => {
+            Permission::ViewTasks
+        }
+        Kind::Device | Kind::LockCode => Permission::ViewDevices,
+        Kind::Workflow | Kind::WorkflowStepRun => Permission::ViewWorkflows,
+        _ => Permission::ViewProperties,
+    })
+}
+
+/// A kind, and a part of the name of its records.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FindRecords {
+    /// Kind of the records.
+    #[schemars(schema_with = "kinds")]
+    kind: Kind,
+    /// Part of the name, in either case, with or without accents.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    query: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneRecord {
+    /// Kind of the record.
+    #[schemars(schema_with = "kinds")]
+    kind: Kind,
+    /// Id of the record.
+    id: Uuid,
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    schema(json!({ "type": "string", "enum": Kind::VARIANTS }))
+}
+
+/// Filters of a property list; all of them must hold.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListProperties {
-    /// Part of the property's name, in either case, with or without accents. With other filters, all must hold.
+    /// Words of the property's name in any order, in either case, with or without accents; or its
+    /// id or external reference. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -262,13 +338,19 @@ struct ListProperties {
     #[serde(default)]
     #[schemars(length(min = 1, max = 500))]
     ids: Option<Vec<Uuid>>,
+    /// Only properties that were written at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
 }
 
-/// Which reservations are wanted; of several filters all hold.
+/// Filters of a reservation list; all of them must hold.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListReservations {
-    /// Part of the guest's name, in either case, with or without accents. With other filters, all must hold.
+    /// Words of the guest's name in any order, with or without comma, in either case, with or
+    /// without accents; or the booking code, the guest's e-mail address or phone number, or the
+    /// id of the stay. With other filters, all must hold.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -291,6 +373,20 @@ struct ListReservations {
     #[serde(default)]
     #[schemars(length(min = 1, max = 100))]
     ids: Option<Vec<Uuid>>,
+    /// Only reservations that were written at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
+}
+
+/// The filter of every list of records.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListRecords {
+    /// Only records that were written at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
 }
 
 fn status(_: &mut SchemaGenerator) -> Schema {
@@ -301,35 +397,85 @@ fn date(_: &mut SchemaGenerator) -> Schema {
     schema(json!({ "type": "string", "format": "date" }))
 }
 
-fn properties(context: &mut Context<'_, '_>, input: ListProperties, page: Page) -> Result<Listing<Record>> {
-    let name = input.query.as_deref().map(pattern);
-    let filter = PropertyFilter { name, group: input.property_group_id, tag: input.tag_id };
-    listing::properties(context, &filter, input.ids, page)
+fn properties(
+    context: &mut Context<'_, '_>,
+    input: ListProperties,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let (among, name) = sought(context, Kind::Property, input.query.as_deref(), input.ids)?;
+    let filter = PropertyFilter {
+        name,
+        group: input.property_group_id,
+        tag: input.tag_id,
+        since: input.updated_since.map(|moment| moment.0),
+    };
+    listing::properties(context, &filter, among, page)
 }
 
-fn reservations(context: &mut Context<'_, '_>, input: ListReservations, page: Page) -> Result<Listing<Record>> {
+fn reservations(
+    context: &mut Context<'_, '_>,
+    input: ListReservations,
+    page: Page,
+) -> Result<Listing<Record>> {
     let day = |text: Option<String>| text.as_deref().and_then(day);
+    let (among, name) = sought(
+        context,
+        Kind::Reservation,
+        input.query.as_deref(),
+        input.ids,
+    )?;
     let filter = Filter {
-        among: input.ids,
-        name: input.query.as_deref().map(pattern),
+        among,
+        name,
         property: input.property_id,
         status: input.status.map(|status| status.as_ref().to_owned()),
         from: day(input.check_in_from),
         to: day(input.check_in_to),
+        since: input.updated_since.map(|moment| moment.0),
     };
     listing::list(context, Kind::Reservation, &filter, page)
 }
 
-/// A read of records.
+/// Patterns of names.
+type Names = Option<[String; 3]>;
+
+/// Returns the ids that a list is restricted to, and the patterns of names. A query that finds
+/// records by reference restricts the ids; any other is a name.
+fn sought(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    query: Option<&str>,
+    ids: Option<Vec<Uuid>>,
+) -> Result<(Option<Vec<Uuid>>, Names)> {
+    let Some(query) = query else {
+        return Ok((ids, None));
+    };
+    Ok(match listing::referred(context, kind, query)? {
+        Some(found) => (Some(listing::narrowed(ids, found)), None),
+        None => (ids, Some(patterns(query))),
+    })
+}
+
+/// Declares a read of records.
 fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declaration {
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
 }
 
 fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operation {
     declaration
+        .not_for_tools(&["updatedSince"])
         .kept(basis(kind))
         .may_lag()
-        .pages(PageLimits { default, max }, move |context, _: Nothing, page| listing::list(context, kind, &Filter::default(), page))
+        .pages(
+            PageLimits { default, max },
+            move |context, input: ListRecords, page| {
+                let filter = Filter {
+                    since: input.updated_since.map(|moment| moment.0),
+                    ..Filter::default()
+                };
+                listing::list(context, kind, &filter, page)
+            },
+        )
         .answering(move || list_of(kind))
 }
 
@@ -348,9 +494,13 @@ fn one(declaration: Declaration, kind: Kind) -> Operation {
         .answering(move || schema(kind.view_schema()))
 }
 
-/// A list is made of nothing but its records.
+/// Returns the revisions that a list of a kind depends on. A list contains nothing but its records.
 pub(crate) fn basis(kind: Kind) -> Basis {
-    if kind.is_stream() { Basis::Everything } else { Basis::Configuration }
+    if kind.is_stream() {
+        Basis::Everything
+    } else {
+        Basis::Configuration
+    }
 }
 
 pub(crate) fn list_of(kind: Kind) -> Schema {

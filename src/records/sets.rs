@@ -1,6 +1,6 @@
-//! Records by the set: a statement each, however many are asked about.
+//! Operations on sets of records. Each takes one statement per kind for any number of records.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::context::Context;
 use engine::error::Result;
@@ -11,32 +11,50 @@ use super::Kind;
 use super::stored::unlink_all;
 
 store::statements! {
-    /// Which of some records of a kind there are.
+    /// Those of the ids that are records of a kind.
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// The names of some records of a kind that goes by its name.
+    /// The names of some records of a kind.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Notes that something names some records of a kind.
+    /// Stores links from something to some records of a kind.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
 }
 
-/// Whether the organization has all of these records.
-pub(crate) fn all_exist(context: &mut Context<'_, '_>, kind: Kind, ids: &HashSet<Uuid>) -> Result<bool> {
+/// Returns the least of these ids that is no record of the kind; none if the organization has them all.
+pub(crate) fn first_missing(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: &BTreeSet<Uuid>,
+) -> Result<Option<Uuid>> {
     if ids.is_empty() {
-        return Ok(true);
+        return Ok(None);
     }
     let wanted: Vec<Uuid> = ids.iter().copied().collect();
-    Ok(context.rows(&AMONG, values![kind.as_ref(), wanted])?.len() == ids.len())
+    let rows = context.rows(&AMONG, values![kind.as_ref(), wanted])?;
+    if rows.len() == ids.len() {
+        return Ok(None);
+    }
+    let found = rows
+        .iter()
+        .map(|row| Ok(row.get(0)?))
+        .collect::<Result<BTreeSet<Uuid>>>()?;
+    Ok(ids.difference(&found).next().copied())
 }
 
-/// The names of the properties, groups or tags among these.
-pub(crate) fn record_names(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<(Uuid, Option<String>)>> {
+/// Returns the names of the properties, groups or tags with these ids.
+pub(crate) fn record_names(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<Vec<(Uuid, Option<String>)>> {
     let rows = context.rows(&NAMES, values![kind.as_ref(), ids])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
 }
 
-/// Notes which records something names now, where it named others before; what is new named none. When one of them is deleted, what
-/// names it is told.
+/// Updates the links from something to records, given the links before and now. A new thing had no
+/// links before. When a linked record is deleted, the source of the link is notified.
 pub(crate) fn note_named(
     context: &mut Context<'_, '_>,
     from_kind: &str,

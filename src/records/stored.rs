@@ -1,4 +1,5 @@
-//! Records as they are stored and read: one table for every kind, since the platform owns their shapes.
+//! Records as they are stored and read. One table holds every kind, because the platform owns their
+//! shapes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -9,6 +10,7 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::Object;
 use engine::values;
+use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,57 +21,69 @@ use uuid::Uuid;
 
 use super::blocks::{self, Position};
 use super::facets::{Facets, facets};
-use super::{Kind, photos};
+use super::{Kind, Origin, photos};
 
 store::statements! {
     /// A record.
-    RECORD = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = ?3";
-    /// Records of a kind.
-    RECORDS = "select id, property_id, doc, created_at, updated_at from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Every record of a kind within reach, by creation.
-    ALL_WITHIN_REACH = "select id, property_id, doc, created_at, updated_at from record
+    RECORD = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    /// Records of a kind, by id.
+    RECORDS = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
+    /// Every record of a kind that the caller can access, by creation.
+    ALL_WITHIN_REACH = "select id, property_id, doc, created_at, updated_at, origin from record
         where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
         order by created_at, id";
     /// Every record of a kind.
-    ALL = "select id, doc from record where organization_id = ?1 and kind = ?2";
+    ALL = "select id, doc from record where organization_id = ?1 and kind = ?2 order by created_at, id";
     /// Inserts or replaces a record.
-    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, origin, status, check_in, name_key,
+        guest_email, lookup_key)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at,
-        doc = excluded.doc, status = excluded.status, check_in = excluded.check_in, name_key = excluded.name_key";
-    /// Removes records of a kind.
+        doc = excluded.doc, origin = excluded.origin, status = excluded.status, check_in = excluded.check_in, name_key = excluded.name_key,
+        guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
+    /// Begins a change of records: returns its time, which is not before that of an earlier change.
+    BEGIN_CHANGE = "update organization set records_at = case when records_at is null or records_at < ?2 then ?2 else records_at end
+        where id = ?1 and erased_at is null returning records_at";
+    /// Notes the time of the last change of records.
+    END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2 and erased_at is null";
+    /// Makes the people of the organization the writers of reservations that a calendar feed wrote.
+    GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
+        where organization_id = ?1 and kind = 'reservation' and id = any(?2) and origin = 'calendar'";
+    /// Deletes records of a kind.
     DELETE_RECORDS = "delete from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// What names these records of a kind.
+    /// The sources of links to these records of a kind.
     LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
-    /// Notes that something names a record.
+    /// Stores a link from something to a record.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
-    /// Forgets what these things of a kind name.
+    /// Deletes the links from these things of a kind.
     DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = any(?3)";
-    /// Forgets that anything names these records of a kind.
+    /// Deletes the links to these records of a kind.
     DELETE_LINKS_TO = "delete from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
 }
 
 /// A record as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredRecord {
-    /// Which one, within its kind.
+    /// The record's id, unique within its kind.
     pub id: Uuid,
-    /// The property it is of; for a property, itself.
+    /// The record's property; for a property, its own id.
     pub property_id: Option<Uuid>,
-    /// Its data, as JSON text.
+    /// The record's data, as JSON text.
     pub doc: String,
-    /// What lists of its kind are filtered by.
+    /// The writer of the record.
+    pub origin: Origin,
+    /// The columns that lists of the kind are filtered by.
     pub facets: Facets,
-    /// When it first came.
+    /// Time of creation.
     pub created_at: Moment,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Moment,
 }
 
-/// The fields of a record, each the JSON text that it is stored as: numbers are not read on the way.
+/// The fields of a record, each as its stored JSON text, so that numbers pass through unparsed.
 type Fields = BTreeMap<String, Box<RawValue>>;
 
-/// A record as its reads return it: `{id, …data, createdAt, updatedAt}`.
+/// A record as its reads return it: `{id, …data, createdAt, updatedAt, origin}`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct Record(Fields);
@@ -82,20 +96,22 @@ impl JsonSchema for Record {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "required": ["id", "createdAt", "updatedAt"],
+            "required": ["id", "createdAt", "updatedAt", "origin"],
             "properties": {
                 "id": { "type": "string", "format": "uuid" },
                 "createdAt": { "type": "string", "format": "date-time" },
                 "updatedAt": { "type": "string", "format": "date-time" },
+                "origin": Origin::view_schema(),
             },
         })
     }
 }
 
 impl Record {
-    /// From the columns `id, property_id, doc, created_at, updated_at`.
+    /// Reads a record from the columns `id, property_id, doc, created_at, updated_at, origin`.
     pub(super) fn from_row(context: &Context<'_, '_>, kind: Kind, row: &Row) -> Result<Self> {
-        let (id, created_at, updated_at): (Uuid, _, _) = (row.get(0)?, Moment(row.get(3)?), Moment(row.get(4)?));
+        let (id, created_at, updated_at): (Uuid, _, _) =
+            (row.get(0)?, Moment(row.get(3)?), Moment(row.get(4)?));
         let Json(mut fields): Json<Fields> = row.get(2)?;
         if kind == Kind::Review {
             complete_review(context, id, &mut fields)?;
@@ -106,15 +122,16 @@ impl Record {
         fields.insert("id".into(), raw(&id)?);
         fields.insert("createdAt".into(), raw(&created_at)?);
         fields.insert("updatedAt".into(), raw(&updated_at)?);
+        fields.insert("origin".into(), raw(&Origin::from_row(row)?)?);
         Ok(Self(fields))
     }
 
-    /// One of its fields as a type, where it is there and is of that.
+    /// Returns a field as the given type; `None` if it is missing or of another type.
     pub(crate) fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_str(self.0.get(name)?.get()).ok()
     }
 
-    /// The record as the type that somebody reads of it.
+    /// Deserializes the record into a type of the caller's choice.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
         let text = serde_json::to_string(self).map_err(Error::internal)?;
         serde_json::from_str(&text).map_err(Error::internal)
@@ -125,10 +142,16 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
     to_raw_value(value).map_err(Error::internal)
 }
 
-/// A review shows its private part to those who may see analytics, and the addresses of its photos rather than their keys.
+/// Prepares a review for reading. Only callers with the permission to view analytics get the
+/// private part. Photo keys are replaced by addresses.
 fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> Result<()> {
-    let keys = review.get("photoKeys").and_then(|keys| serde_json::from_str::<Value>(keys.get()).ok());
-    review.insert("photoUrls".into(), raw(&photos::addresses(context, id, keys.as_ref())?)?);
+    let keys = review
+        .get("photoKeys")
+        .and_then(|keys| serde_json::from_str::<Value>(keys.get()).ok());
+    review.insert(
+        "photoUrls".into(),
+        raw(&photos::addresses(context, id, keys.as_ref())?)?,
+    );
     for rating in ["overallRating", "categoryRatings"] {
         if !review.contains_key(rating) {
             review.insert(rating.into(), raw(&Value::Null)?);
@@ -140,14 +163,25 @@ fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> 
     Ok(())
 }
 
-/// A record that the caller reaches.
+/// Returns a record if the caller can access it.
 pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Record>> {
-    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(None) };
-    if context.reach().covers_record(row.get(1)?) { Record::from_row(context, kind, &row).map(Some) } else { Ok(None) }
+    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else {
+        return Ok(None);
+    };
+    if context.reach().covers_record(row.get(1)?) {
+        Record::from_row(context, kind, &row).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
-/// Records of a kind that the caller reaches, by their ids. One that does not read is in nobody's way.
-pub fn find_records(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Result<Record>>> {
+/// Returns the records of a kind that the caller can access, by id. A record that cannot be decoded
+/// does not fail the others.
+pub fn find_records(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, Result<Record>>> {
     let mut found = HashMap::new();
     for row in find_rows(context, kind, ids)? {
         if context.reach().covers_record(row.get(1)?) {
@@ -157,33 +191,93 @@ pub fn find_records(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -
     Ok(found)
 }
 
-/// A record that the caller reaches, or 404.
+/// Returns a record that the caller can access, or 404.
 pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
     find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
 }
 
-/// A record of the organization, whoever asks, as the type its rules read.
-pub(crate) fn typed<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<T>> {
+/// Returns a record of the organization as the type that rules read, without an access check.
+pub(crate) fn typed<T: DeserializeOwned>(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    id: Uuid,
+) -> Result<Option<T>> {
     let row = context.row(&RECORD, values![kind.as_ref(), id])?;
-    Ok(row.map(|row| row.get(2).map(|Json(data)| data)).transpose()?)
+    Ok(row
+        .map(|row| row.get(2).map(|Json(data)| data))
+        .transpose()?)
 }
 
-/// Records of the organization, whoever asks, as the type their rules read.
-pub(crate) fn typed_among<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<HashMap<Uuid, T>> {
+/// Returns records of the organization as the type that rules read, without an access check.
+pub(crate) fn typed_among<T: DeserializeOwned>(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, T>> {
     let rows = find_rows(context, kind, ids)?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(2).map(|Json(data)| data)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(2).map(|Json(data)| data)?)))
+        .collect()
 }
 
-/// Writes records, none of them twice. Those that are new have been noted in the blocks.
-pub(crate) fn save_all(context: &mut Context<'_, '_>, records: Vec<(Kind, StoredRecord)>) -> Result<()> {
+/// Writes records; each may occur only once. The caller has already counted new records in the
+/// blocks.
+pub(crate) fn save_all(
+    context: &mut Context<'_, '_>,
+    records: Vec<(Kind, StoredRecord)>,
+) -> Result<()> {
     for (kind, _) in &records {
         note_change(context, *kind);
     }
     let row = |(kind, record): (Kind, StoredRecord)| {
-        let StoredRecord { id, property_id, doc, facets: Facets { status, check_in, name_key }, created_at, updated_at } = record;
-        values![kind.as_ref(), id, property_id, created_at, updated_at, store::Value::Json(doc), status, check_in, name_key]
+        let StoredRecord {
+            id,
+            property_id,
+            doc,
+            origin,
+            facets:
+                Facets {
+                    status,
+                    check_in,
+                    name_key,
+                    guest_email,
+                    lookup_key,
+                },
+            created_at,
+            updated_at,
+        } = record;
+        values![
+            kind.as_ref(),
+            id,
+            property_id,
+            created_at,
+            updated_at,
+            store::Value::Json(doc),
+            origin.as_ref(),
+            status,
+            check_in,
+            name_key,
+            guest_email,
+            lookup_key
+        ]
     };
-    context.execute_many(&PUT_RECORD, records.into_iter().map(row).collect()).map(drop)
+    context
+        .execute_many(&PUT_RECORD, records.into_iter().map(row).collect())
+        .map(drop)
+}
+
+/// Returns the time of a change of records. Within an organization it is never before the time of an
+/// earlier change, even if a request waited for the lock, or the clocks of the nodes differ. So a
+/// reader who asks for everything since the last time that it has seen misses nothing.
+pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
+    let now = context.now();
+    let row = context.row(&BEGIN_CHANGE, values![now])?;
+    row.map_or(Ok(now), |row| Ok(row.get(0)?))
+}
+
+/// Notes that a record has this time of change, which is after the one of [`begin_change`].
+pub(crate) fn end_change(context: &mut Context<'_, '_>, at: Timestamp) -> Result<()> {
+    context.execute_along(&END_CHANGE, values![at])
 }
 
 fn note_change(context: &mut Context<'_, '_>, kind: Kind) {
@@ -192,25 +286,98 @@ fn note_change(context: &mut Context<'_, '_>, kind: Kind) {
     }
 }
 
-/// Makes a record of our own among the platform's.
-pub(crate) fn save_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, data: Object) -> Result<()> {
+/// Inserts a record of the service itself that names no other record.
+pub(crate) fn save_record(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    id: Uuid,
+    data: Object,
+) -> Result<()> {
+    add_record(context, kind, id, data, &[])
+}
+
+/// Inserts a record of the service itself. `named` has the records that its data names; they exist.
+pub(crate) fn add_record(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    id: Uuid,
+    data: Object,
+    named: &[(Kind, Uuid)],
+) -> Result<()> {
     let now = context.now();
+    let property_id = named
+        .iter()
+        .find(|(kind, _)| *kind == Kind::Property)
+        .map(|(_, id)| *id);
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
-    let (created_at, updated_at) = (Moment(now), Moment(now));
+    let (created_at, updated_at) = (Moment(now), Moment(begin_change(context)?));
     blocks::note(context, kind, vec![(now, id)], &[])?;
-    save_all(context, vec![(kind, StoredRecord { id, property_id: None, doc, facets: facets(kind, &data), created_at, updated_at })])
+    save_all(
+        context,
+        vec![(
+            kind,
+            StoredRecord {
+                id,
+                property_id,
+                doc,
+                origin: Origin::Manual,
+                facets: facets(kind, &data),
+                created_at,
+                updated_at,
+            },
+        )],
+    )?;
+    link_all(
+        context,
+        named
+            .iter()
+            .map(|(to, target)| (kind.into(), id, *to, *target)),
+    )
 }
 
-/// Changes the data of a record that names no other.
-pub(crate) fn replace_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid, data: Object) -> Result<()> {
-    let row = context.row(&RECORD, values![kind.as_ref(), id])?.ok_or_else(|| Error::not_found(&kind.label()))?;
-    let (property_id, created_at, updated_at) = (row.get(1)?, Moment(row.get(3)?), Moment(row.get(4)?));
-    let updated_at = updated_at.advanced_to(context.now());
+/// Replaces the data of a record that has no links to other records.
+pub(crate) fn replace_record(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    id: Uuid,
+    data: Object,
+) -> Result<()> {
+    let row = context
+        .row(&RECORD, values![kind.as_ref(), id])?
+        .ok_or_else(|| Error::not_found(&kind.label()))?;
+    let (property_id, created_at, updated_at) =
+        (row.get(1)?, Moment(row.get(3)?), Moment(row.get(4)?));
+    let origin = Origin::from_row(&row)?;
+    let begun = begin_change(context)?;
+    let updated_at = updated_at.advanced_to(begun);
+    if updated_at.0 > begun {
+        end_change(context, updated_at.0)?;
+    }
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
-    save_all(context, vec![(kind, StoredRecord { id, property_id, doc, facets: facets(kind, &data), created_at, updated_at })])
+    save_all(
+        context,
+        vec![(
+            kind,
+            StoredRecord {
+                id,
+                property_id,
+                doc,
+                origin,
+                facets: facets(kind, &data),
+                created_at,
+                updated_at,
+            },
+        )],
+    )
 }
 
-/// Removes records of a kind, what they name and who names them. The blocks are told by the caller.
+/// Notes that no calendar feed writes these reservations any more.
+pub(crate) fn give_to_people(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
+    let at = begin_change(context)?;
+    context.execute_along(&GIVE_TO_PEOPLE, values![ids, at])
+}
+
+/// Deletes records of a kind and all links from and to them. The caller updates the blocks.
 pub(crate) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
     note_change(context, kind);
@@ -218,9 +385,11 @@ pub(crate) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]
     context.execute_along(&DELETE_LINKS_TO, values![kind.as_ref(), ids])
 }
 
-/// Removes a record and what it names; whether it was there.
+/// Deletes a record and its links to other records. Returns whether the record existed.
 pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
-    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else { return Ok(false) };
+    let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else {
+        return Ok(false);
+    };
     let place: Position = (row.get(3)?, id);
     context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
@@ -229,31 +398,60 @@ pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid)
     Ok(true)
 }
 
-/// What names a record: the kind of thing it is, and which one.
-pub(crate) fn linked_from(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Vec<(String, Uuid)>> {
-    Ok(linked_from_among(context, kind, vec![id])?.into_iter().map(|(kind, from, _)| (kind, from)).collect())
+/// Returns what links to a record, as kind and id.
+pub(crate) fn linked_from(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    id: Uuid,
+) -> Result<Vec<(String, Uuid)>> {
+    Ok(linked_from_among(context, kind, vec![id])?
+        .into_iter()
+        .map(|(kind, from, _)| (kind, from))
+        .collect())
 }
 
-/// What names some records of a kind: the kind of thing it is, which one, and which of them it names.
-pub(crate) fn linked_from_among(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<(String, Uuid, Uuid)>> {
+/// Returns what links to some records of a kind: the kind and id of the source, and the id of the
+/// linked record.
+pub(crate) fn linked_from_among(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<Vec<(String, Uuid, Uuid)>> {
     let rows = context.rows(&LINKED_FROM, values![kind.as_ref(), ids])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .collect()
 }
 
-/// Every record of a kind of the organization, whoever asks, as the type its rules read.
-pub(crate) fn all_records<T: DeserializeOwned>(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<(Uuid, T)>> {
+/// Returns every record of a kind in the organization as the type that rules read, without an
+/// access check.
+pub(crate) fn all_records<T: DeserializeOwned>(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+) -> Result<Vec<(Uuid, T)>> {
     let rows = context.rows(&ALL, values![kind.as_ref()])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?)))
+        .collect()
 }
 
-/// Notes which records things name: when one of them is deleted, what names it is told.
-pub(crate) fn link_all<'k>(context: &mut Context<'_, '_>, links: impl Iterator<Item = (&'k str, Uuid, Kind, Uuid)>) -> Result<()> {
-    let rows = links.map(|(from_kind, from, to, target)| values![from_kind, from, to.as_ref(), target]).collect();
+/// Stores links from things to records. When a linked record is deleted, its sources are notified.
+pub(crate) fn link_all<'k>(
+    context: &mut Context<'_, '_>,
+    links: impl Iterator<Item = (&'k str, Uuid, Kind, Uuid)>,
+) -> Result<()> {
+    let rows = links
+        .map(|(from_kind, from, to, target)| values![from_kind, from, to.as_ref(), target])
+        .collect();
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
-/// Forgets which records things name.
-pub(crate) fn unlink_all(context: &mut Context<'_, '_>, from_kind: &str, from: Vec<Uuid>) -> Result<()> {
+/// Deletes the links from these things.
+pub(crate) fn unlink_all(
+    context: &mut Context<'_, '_>,
+    from_kind: &str,
+    from: Vec<Uuid>,
+) -> Result<()> {
     context.execute_along(&DELETE_LINKS, values![from_kind, from])
 }
 
@@ -262,14 +460,20 @@ pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Res
     context.exists(&RECORD, values![kind.as_ref(), id])
 }
 
-/// The rows of records of a kind: `id, property_id, doc, created_at, updated_at`.
-pub(crate) fn find_rows(context: &mut Context<'_, '_>, kind: Kind, ids: Vec<Uuid>) -> Result<Vec<Row>> {
+/// Returns rows of a kind's records: `id, property_id, doc, created_at, updated_at, origin`.
+pub(crate) fn find_rows(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<Vec<Row>> {
     context.rows(&RECORDS, values![kind.as_ref(), ids])
 }
 
-/// Every record of a kind that the caller reaches, by creation.
+/// Returns every record of a kind that the caller can access, by creation.
 pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
     let [all, ids] = context.reach().parameters();
     let rows = context.rows(&ALL_WITHIN_REACH, values![kind.as_ref(), all, ids])?;
-    rows.iter().map(|row| Record::from_row(context, kind, row)).collect()
+    rows.iter()
+        .map(|row| Record::from_row(context, kind, row))
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Entity scopes: what steps, manuals and portals are assigned to (spec: Entity scopes).
+//! Entity scopes: the assignments of steps, manuals and portals (rules: assignments#entity-scopes).
 
 mod audited;
 mod erased;
@@ -24,18 +24,18 @@ use uuid::Uuid;
 use crate::records::{Kind, OnGone, record_names};
 pub(crate) use reached::first_served;
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
-pub(crate) use serving::{Coverage, effective_portal};
+pub(crate) use serving::{Coverage, effective_portal, portals_of};
 
 store::statements! {
-    /// What an entity is assigned to.
+    /// The assignments of an entity.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
-    /// What some entities of a type are assigned to.
+    /// The assignments of some entities of a type.
     SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
-    /// What every entity of a type is assigned to.
+    /// The assignments of every entity of a type.
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
-    /// How many targets of each kind every entity of a type is assigned to.
+    /// The number of targets of each kind, for every entity of a type.
     COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
-    /// What is assigned to any of some targets.
+    /// The entities that are assigned to any of some targets.
     REACHING = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
@@ -47,73 +47,96 @@ store::statements! {
     ADD_PORTALS = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
         select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal where organization_id = ?1 and id = any(?4)
         on conflict do nothing";
-    /// Takes assignments back.
+    /// Deletes assignments.
     REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
-    /// Takes properties from whichever portals they are assigned to. Left to itself, SQLite looks through the assignments of
-    /// all portals.
+    /// Deletes the direct assignments of properties to portals. Without the index hint, SQLite
+    /// reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
-    /// Takes back every assignment to a target.
+    /// Deletes every assignment to some targets.
     FORGET = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
-/// Entity scopes.
+/// The chapter of the entity scopes.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: || operations::operations().into_iter().chain(reached::operations()).collect(),
+    operations: || {
+        operations::operations()
+            .into_iter()
+            .chain(reached::operations())
+            .collect()
+    },
     statements: || [STATEMENTS, audited::STATEMENTS, serving::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| lists.add(OnGone(forget_targets)),
-    subjects: &[("entity-scopes", "What a step, manual or portal is assigned to: properties, groups, tags, portals.")],
+    subjects: &[(
+        "entity-scopes",
+        "What a step, manual or portal is assigned to: properties, groups, tags, portals.",
+    )],
     ..Chapter::new("scopes")
 };
 
-/// What can be assigned, as the chapter that has it says.
+/// A type of entity that can be assigned. The chapter that owns the type registers it.
 pub(crate) struct Assignable {
-    /// Which it is.
     pub entity_type: EntityType,
-    /// 404 for one that is not there, or whose assignments are nothing to the caller.
+    /// Fails with 404 for an entity that does not exist, or whose assignments the caller may not
+    /// see or change.
     pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
-    /// What one is called, whoever asks.
+    /// Returns the name of an entity, without a check of the caller.
     pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
-    /// What changing its assignments needs besides.
+    /// An additional permission that changing its assignments needs.
     pub needs: Option<Permission>,
 }
 
-/// What things are called; none for what has no name.
+/// Names by id. `None` for an object without a name.
 pub(crate) type Names = Vec<(Uuid, Option<String>)>;
 
-/// What things can be assigned to besides records, as the chapter that has it says.
+/// A kind of target that is no record. The chapter that owns the kind registers it.
 pub(crate) struct TargetSource {
-    /// Which it is.
     pub kind: TargetKind,
-    /// The names of some of these.
+    /// Returns the names of some targets.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Names>,
-    /// Whether all of these are there.
-    pub all_exist: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<bool>,
+    /// The first of these ids that the organization does not have.
+    pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
 
 impl TargetSource {
     fn of(context: &Context<'_, '_>, kind: TargetKind) -> Result<&'static Self> {
-        let found = context.listed::<Self>().iter().find(|source| source.kind == kind);
-        found.ok_or_else(|| Error::internal("a kind of target that no chapter has"))
+        let found = context
+            .listed::<Self>()
+            .iter()
+            .find(|source| source.kind == kind);
+        found.ok_or_else(|| Error::internal("no module has this kind of target"))
     }
 }
 
-/// What can be assigned.
+/// Type of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum EntityType {
     PrecheckStep,
     Manual,
+    // A portal. The interface calls it `portal_settings`.
     PortalSettings,
 }
 
-/// What something can be assigned to.
+/// Kind of a target of assignments.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -131,7 +154,7 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// The kind of record it is; `None` for a portal, which is no record of the platform's.
+    /// Returns the kind of record. Returns `None` for a portal, which is no record of the platform.
     #[must_use]
     pub const fn record(self) -> Option<Kind> {
         match self {
@@ -143,7 +166,7 @@ impl TargetKind {
     }
 }
 
-/// Something that something else is assigned to.
+/// A target of an assignment.
 pub type Target = (TargetKind, Uuid);
 
 /// The assignments of an entity, each list sorted.
@@ -162,13 +185,18 @@ pub struct Scopes {
     pub tag_ids: Vec<Uuid>,
     /// Portals; steps only.
     pub portal_settings_ids: Vec<Uuid>,
-    /// What each of these is called; null for what has no name.
+    /// Name of each of these; null for those without a name.
     pub names: BTreeMap<Uuid, Option<String>>,
 }
 
 impl Scopes {
-    /// What an entity is assigned to, as far as the caller may see it.
-    fn visible(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, coverage: &Coverage) -> Result<Self> {
+    /// Returns the assignments of an entity that the caller may see.
+    fn visible(
+        context: &mut Context<'_, '_>,
+        entity_type: EntityType,
+        id: Uuid,
+        coverage: &Coverage,
+    ) -> Result<Self> {
         let mut scopes = Self::default();
         for (kind, target) in targets(context, entity_type, id)? {
             if coverage.is_visible(kind, target) {
@@ -194,7 +222,7 @@ impl Scopes {
     }
 }
 
-/// The names of targets of a kind.
+/// Returns the names of targets of a kind.
 fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Names> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),
@@ -202,18 +230,33 @@ fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Res
     }
 }
 
-/// What an entity is assigned to, by id.
-pub(crate) fn targets(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid) -> Result<Vec<Target>> {
-    context.rows(&SCOPES, values![entity_type.as_ref(), id])?.iter().map(target).collect()
+/// Returns the assignments of an entity, by id.
+pub(crate) fn targets(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    id: Uuid,
+) -> Result<Vec<Target>> {
+    context
+        .rows(&SCOPES, values![entity_type.as_ref(), id])?
+        .iter()
+        .map(target)
+        .collect()
 }
 
-/// What each entity of a type is assigned to; those that are assigned to nothing are left out.
-pub(crate) fn all_targets(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<HashMap<Uuid, Vec<Target>>> {
+/// Returns the assignments of each entity of a type. Entities without assignments are left out.
+pub(crate) fn all_targets(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+) -> Result<HashMap<Uuid, Vec<Target>>> {
     by_entity(&context.rows(&ALL_SCOPES, values![entity_type.as_ref()])?)
 }
 
-/// The same of some entities.
-pub(crate) fn targets_of(context: &mut Context<'_, '_>, entity_type: EntityType, ids: &[Uuid]) -> Result<HashMap<Uuid, Vec<Target>>> {
+/// Returns the assignments of some entities of a type. Entities without assignments are left out.
+pub(crate) fn targets_of(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, Vec<Target>>> {
     by_entity(&context.rows(&SCOPES_OF, values![entity_type.as_ref(), ids])?)
 }
 
@@ -225,64 +268,119 @@ fn by_entity(rows: &[Row]) -> Result<HashMap<Uuid, Vec<Target>>> {
     Ok(all)
 }
 
-/// How many targets of each kind each entity of a type is assigned to.
-pub(crate) fn counts(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<Vec<(Uuid, TargetKind, i64)>> {
+/// Returns the number of targets of each kind, for each entity of a type.
+pub(crate) fn counts(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+) -> Result<Vec<(Uuid, TargetKind, i64)>> {
     let rows = context.rows(&COUNTS, values![entity_type.as_ref()])?;
-    rows.iter().map(|row| Ok((row.get(2)?, target_kind(row)?, row.get(1)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(2)?, target_kind(row)?, row.get(1)?)))
+        .collect()
 }
 
-/// The entities of a type that are assigned to any of these targets, each with the target.
-pub(crate) fn reaching(context: &mut Context<'_, '_>, entity_type: EntityType, targets: &[Target]) -> Result<Vec<(Uuid, Target)>> {
+/// Returns the entities of a type that are assigned to any of these targets, each with the target.
+pub(crate) fn reaching(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    targets: &[Target],
+) -> Result<Vec<(Uuid, Target)>> {
     if targets.is_empty() {
         return Ok(Vec::new());
     }
     let wanted: HashSet<Target> = targets.iter().copied().collect();
     let ids: Vec<Uuid> = targets.iter().map(|(_, id)| *id).collect();
     let rows = context.rows(&REACHING, values![entity_type.as_ref(), ids])?;
-    let found = rows.iter().map(|row| Ok((row.get(2)?, target(row)?))).collect::<Result<Vec<_>>>()?;
-    // Ids are unique within a kind only.
-    Ok(found.into_iter().filter(|(_, target)| wanted.contains(target)).collect())
+    let found = rows
+        .iter()
+        .map(|row| Ok((row.get(2)?, target(row)?)))
+        .collect::<Result<Vec<_>>>()?;
+    // An id is unique only within a kind.
+    Ok(found
+        .into_iter()
+        .filter(|(_, target)| wanted.contains(target))
+        .collect())
 }
 
-/// The entities of a type that are assigned to any of these targets, each once.
-pub(crate) fn reaching_ids(context: &mut Context<'_, '_>, entity_type: EntityType, targets: &[Target]) -> Result<Vec<Uuid>> {
-    let mut ids: Vec<Uuid> = reaching(context, entity_type, targets)?.into_iter().map(|(entity, _)| entity).collect();
+/// Returns the entities of a type that are assigned to any of these targets, each once.
+pub(crate) fn reaching_ids(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    targets: &[Target],
+) -> Result<Vec<Uuid>> {
+    let mut ids: Vec<Uuid> = reaching(context, entity_type, targets)?
+        .into_iter()
+        .map(|(entity, _)| entity)
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     Ok(ids)
 }
 
-/// From the columns `target_kind, target_id`.
+/// Reads a target from the columns `target_kind, target_id`.
 fn target(row: &Row) -> Result<Target> {
     Ok((target_kind(row)?, row.get(1)?))
 }
 
 fn target_kind(row: &Row) -> Result<TargetKind> {
-    row.get::<String>(0)?.parse().map_err(|_| Error::internal("an assignment to an unknown kind"))
+    row.get::<String>(0)?
+        .parse()
+        .map_err(|_| Error::internal("an assignment has an unknown kind of target"))
 }
 
-/// Assigns a portal to properties themselves, taking them from the portals that had them.
-pub(crate) fn assign_portal(context: &mut Context<'_, '_>, portal: Uuid, properties: &[Uuid]) -> Result<()> {
+/// Assigns a portal directly to properties, and removes their previous direct assignments.
+pub(crate) fn assign_portal(
+    context: &mut Context<'_, '_>,
+    portal: Uuid,
+    properties: &[Uuid],
+) -> Result<()> {
     context.execute_along(&CLEAR_PORTAL, values![properties])?;
-    add(context, EntityType::PortalSettings, portal, TargetKind::Property, properties)
+    add(
+        context,
+        EntityType::PortalSettings,
+        portal,
+        TargetKind::Property,
+        properties,
+    )
 }
 
-/// Assigns an entity to targets of a kind, which are there.
-pub(crate) fn add(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
+/// Assigns an entity to existing targets of a kind.
+pub(crate) fn add(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    id: Uuid,
+    kind: TargetKind,
+    targets: &[Uuid],
+) -> Result<()> {
     let now = context.now();
     match kind.record() {
-        Some(record) => context.execute(&ADD, values![entity_type.as_ref(), id, record.as_ref(), targets, now]),
-        None => context.execute(&ADD_PORTALS, values![entity_type.as_ref(), id, targets, now]),
+        Some(record) => context.execute(
+            &ADD,
+            values![entity_type.as_ref(), id, record.as_ref(), targets, now],
+        ),
+        None => context.execute(
+            &ADD_PORTALS,
+            values![entity_type.as_ref(), id, targets, now],
+        ),
     }
     .map(drop)
 }
 
-/// Takes an entity back from targets of a kind.
-pub(crate) fn remove(context: &mut Context<'_, '_>, entity_type: EntityType, id: Uuid, kind: TargetKind, targets: &[Uuid]) -> Result<()> {
-    context.execute_along(&REMOVE, values![entity_type.as_ref(), id, kind.as_ref(), targets])
+/// Removes assignments of an entity to targets of a kind.
+pub(crate) fn remove(
+    context: &mut Context<'_, '_>,
+    entity_type: EntityType,
+    id: Uuid,
+    kind: TargetKind,
+    targets: &[Uuid],
+) -> Result<()> {
+    context.execute_along(
+        &REMOVE,
+        values![entity_type.as_ref(), id, kind.as_ref(), targets],
+    )
 }
 
-/// Takes back every assignment to records that are gone.
+/// Deletes every assignment to deleted records.
 fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
     if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
         context.execute_along(&FORGET, values![kind.as_ref(), ids])?;

@@ -15,15 +15,19 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::audited;
-use super::{Assignable, Coverage, EntityType, Scopes, Target, TargetKind, TargetSource, add, assign_portal, remove, targets};
-use crate::records::{Kind, all_exist};
+use super::{
+    Assignable, Coverage, EntityType, Scopes, Target, TargetKind, TargetSource, add, assign_portal,
+    remove, targets,
+};
+use crate::records::{Kind, first_missing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfEntity {
-    /// What `entityId` is the id of: a step, a manual or a portal.
+    /// Type of the entity: a step, a manual or a portal.
     entity_type: EntityType,
-    /// Id of the step, manual or portal whose assignments are read. An unknown one, or one of another type, has four empty lists.
+    /// Id of the step, manual or portal whose assignments are read. An unknown one, or one of
+    /// another type, has four empty lists.
     entity_id: Uuid,
 }
 
@@ -35,33 +39,36 @@ struct OfEntity {
     "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"]
 }))]
 pub(super) struct WriteScopes {
-    /// What `entityId` is the id of: a step, a manual or a portal. Writing those of a manual also needs `modify_guides`.
+    /// Type of the entity: a step, a manual or a portal. Writing those of a manual also needs
+    /// `modify_guides`.
     entity_type: EntityType,
     /// Id of the step, manual or portal; an unknown one is a 404.
     entity_id: Uuid,
-    /// Ids of properties to assign directly, or to take away; a property that is assigned to a portal leaves the one it had.
-    /// `updateEntityScopes` takes a list that is left out as empty; adding and removing leave it alone.
+    /// Ids of properties to assign directly, or to take away; a property assigned to a portal
+    /// leaves its previous portal. `updateEntityScopes` takes a list that is left out as empty;
+    /// adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
-    /// Ids of property groups, whose properties are all reached. `updateEntityScopes` takes a list that is left out as empty; adding and
-    /// removing leave it alone.
+    /// Ids of property groups, each with all of its properties. `updateEntityScopes` takes a list
+    /// that is left out as empty; adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
-    /// Ids of tags: every property that has one is reached. `updateEntityScopes` takes a list that is left out as empty; adding and
-    /// removing leave it alone.
+    /// Ids of tags, each with all properties that have it. `updateEntityScopes` takes a list that
+    /// is left out as empty; adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
-    /// Ids of portals: every property that one serves is reached. For steps only; refused for manuals and portals unless empty.
-    /// `updateEntityScopes` takes a list that is left out as empty; adding and removing leave it alone.
+    /// Ids of portals, each with all properties that it serves. For steps only; refused for manuals
+    /// and portals unless empty. `updateEntityScopes` takes a list that is left out as empty;
+    /// adding and removing leave it alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,
 }
 
-/// What of a write tells whether it may name portals.
+/// The fields of a write that decide whether it may name portals.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WhatTo {
@@ -71,14 +78,21 @@ struct WhatTo {
 }
 
 impl WhatTo {
-    /// Steps alone are assigned to portals (spec: Entity scopes, 1 to 3).
+    /// Returns an issue if an entity other than a step is assigned to portals (rules:
+    /// assignments#entity-scopes, 2 to 5).
     fn issue(&self) -> Option<Issue> {
-        let is_fine = self.entity_type == EntityType::PrecheckStep || self.portal_settings_ids.is_empty();
-        (!is_fine).then(|| Issue::new(&["portalSettingsIds"], Reason::rule("not_for_portals", "cannot be assigned to portals")))
+        let is_fine =
+            self.entity_type == EntityType::PrecheckStep || self.portal_settings_ids.is_empty();
+        (!is_fine).then(|| {
+            Issue::new(
+                &["portalSettingsIds"],
+                Reason::rule("not_for_portals", "cannot be assigned to portals"),
+            )
+        })
     }
 }
 
-/// What a write does with the assignments sent.
+/// The effect of a write on the sent assignments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteMode {
     Replace,
@@ -87,9 +101,15 @@ enum WriteMode {
 }
 
 impl WriteScopes {
-    /// What it names.
+    /// Returns the targets in the request.
     pub(super) fn targets(&self) -> BTreeSet<Target> {
-        let of = |kind, ids: &Field<Vec<Uuid>>| ids.sent().into_iter().flatten().map(|id| (kind, *id)).collect::<Vec<_>>();
+        let of = |kind, ids: &Field<Vec<Uuid>>| {
+            ids.sent()
+                .into_iter()
+                .flatten()
+                .map(|id| (kind, *id))
+                .collect::<Vec<_>>()
+        };
         let sent = [
             of(TargetKind::Property, &self.property_ids),
             of(TargetKind::PropertyGroup, &self.property_group_ids),
@@ -102,9 +122,15 @@ impl WriteScopes {
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
-    let declare = |id, path| Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties)).idempotent();
+    let declare = |id, path| {
+        Operation::public(id, Method::POST, path, Needs::Permission(ModifyProperties)).idempotent()
+    };
     let write = |declaration: Declaration, mode| {
-        let reader = if mode == WriteMode::Replace { audited::all } else { audited::sent };
+        let reader = if mode == WriteMode::Replace {
+            audited::all
+        } else {
+            audited::sent
+        };
         declaration
             .audited(Audits::changes(reader))
             .rules(|input: WhatTo, _| Findings::sent(input.issue()))
@@ -172,9 +198,15 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, mode: WriteMode) ->
     if let Some(permission) = entity.needs {
         context.require(permission)?;
     }
-    let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?.into_iter().collect();
+    let stored: BTreeSet<Target> = targets(context, input.entity_type, input.entity_id)?
+        .into_iter()
+        .collect();
     let leaves: Vec<Target> = match mode {
-        WriteMode::Replace => stored.difference(&sent).filter(|(kind, id)| coverage.is_writable(*kind, *id)).copied().collect(),
+        WriteMode::Replace => stored
+            .difference(&sent)
+            .filter(|(kind, id)| coverage.is_writable(*kind, *id))
+            .copied()
+            .collect(),
         WriteMode::Remove => stored.intersection(&sent).copied().collect(),
         WriteMode::Add => Vec::new(),
     };
@@ -201,29 +233,50 @@ fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Ve
     by_kind
 }
 
-/// What the chapter that has such entities says of them.
-pub(super) fn assignable(context: &Context<'_, '_>, entity_type: EntityType) -> Result<&'static Assignable> {
-    let found = context.listed::<Assignable>().iter().find(|assignable| assignable.entity_type == entity_type);
-    found.ok_or_else(|| Error::internal("an entity type that no chapter has"))
+/// Returns the registration of an entity type.
+pub(super) fn assignable(
+    context: &Context<'_, '_>,
+    entity_type: EntityType,
+) -> Result<&'static Assignable> {
+    let found = context
+        .listed::<Assignable>()
+        .iter()
+        .find(|assignable| assignable.entity_type == entity_type);
+    found.ok_or_else(|| Error::internal("no module has this entity type"))
 }
 
-/// 404 for a target that is not there or not writable. Removing what is not there changes nothing, but for a limited
-/// caller an id must not tell whether it exists.
-fn check_targets(context: &mut Context<'_, '_>, sent: &BTreeSet<Target>, mode: WriteMode, coverage: &Coverage) -> Result<()> {
+/// Fails with 404 for a target that does not exist or is not writable. Removing an unknown target
+/// changes nothing and succeeds. For a limited caller it fails too, so that the answer does not
+/// reveal whether an id exists.
+fn check_targets(
+    context: &mut Context<'_, '_>,
+    sent: &BTreeSet<Target>,
+    mode: WriteMode,
+    coverage: &Coverage,
+) -> Result<()> {
     let may_be_missing = mode == WriteMode::Remove && !context.reach().is_limited();
     for (kind, ids) in by_kind(sent.iter().copied()) {
-        let is_fine = ids.iter().all(|id| coverage.is_writable(kind, *id)) && (may_be_missing || are_there(context, kind, ids)?);
-        if !is_fine {
-            return Err(not_found(kind));
+        let closed = ids.iter().find(|id| !coverage.is_writable(kind, **id));
+        let missing = match closed {
+            Some(id) => Some(*id),
+            None if may_be_missing => None,
+            None => first_not_there(context, kind, ids)?,
+        };
+        if let Some(id) = missing {
+            return Err(not_found(kind).of(id));
         }
     }
     Ok(())
 }
 
-fn are_there(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<bool> {
+fn first_not_there(
+    context: &mut Context<'_, '_>,
+    kind: TargetKind,
+    ids: Vec<Uuid>,
+) -> Result<Option<Uuid>> {
     match kind.record() {
-        Some(record) => all_exist(context, record, &ids.into_iter().collect()),
-        None => (TargetSource::of(context, kind)?.all_exist)(context, ids),
+        Some(record) => first_missing(context, record, &ids.into_iter().collect()),
+        None => (TargetSource::of(context, kind)?.first_missing)(context, ids),
     }
 }
 

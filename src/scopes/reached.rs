@@ -1,4 +1,5 @@
-//! countReachedProperties: how many properties steps, manuals and portals reach, each property once, however many ways lead to it.
+//! countReachedProperties: counts the properties covered by steps, manuals and portals. A property
+//! counts once, even if several assignments cover it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,36 +20,42 @@ use super::{EntityType, Target, TargetKind, serving, targets_of};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfEntities {
-    /// What `entityIds` are the ids of: steps, manuals or portals.
+    /// Type of the entities: steps, manuals or portals.
     entity_type: EntityType,
-    /// Ids of steps, manuals or portals; what is unknown, or of another type, reaches nothing.
+    /// Ids of steps, manuals or portals; unknown ones, and those of another type, count 0.
     #[schemars(length(max = 100))]
     entity_ids: Vec<Uuid>,
 }
 
-/// How far one reaches.
+/// Reach of an entity.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
 struct Reached {
     /// The step, manual or portal.
     entity_id: Uuid,
-    /// Properties that it is assigned to, themselves or by their group, a tag or the portal that serves them; for a portal those that it
-    /// serves. A limited caller's are counted alone.
+    /// Properties that it is assigned to, directly or by their group, a tag or their portal; for a
+    /// portal those that it serves. For a limited caller, only accessible ones count.
     property_count: usize,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("countReachedProperties", Method::GET, "/entity-scopes/reach", Needs::Permission(Permission::ViewProperties))
-            .summary("Count the properties that steps, manuals or portals reach")
-            .rest_only()
-            .kept(Basis::Configuration)
-            .run(count),
+        Operation::public(
+            "countReachedProperties",
+            Method::GET,
+            "/entity-scopes/reach",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("Count the properties that steps, manuals or portals reach")
+        .rest_only()
+        .kept(Basis::Configuration)
+        .run(count),
     ]
 }
 
-/// Some of the properties of an organization, by their places: a bit each, because a page of steps may reach all of them many times.
+/// A set of the organization's properties, as a bit set of their indexes. A page of steps may cover
+/// all properties many times, so a set must be small.
 struct Places(Vec<u64>);
 
 impl Places {
@@ -65,14 +72,22 @@ impl Places {
     }
 
     fn count_within(&self, own: Option<&Self>) -> usize {
-        let word = |(number, word): (usize, &u64)| word & own.map_or(u64::MAX, |own| own.0.get(number).copied().unwrap_or_default());
-        self.0.iter().enumerate().map(|word_of| word(word_of).count_ones() as usize).sum()
+        let word = |(number, word): (usize, &u64)| {
+            word & own.map_or(u64::MAX, |own| {
+                own.0.get(number).copied().unwrap_or_default()
+            })
+        };
+        self.0
+            .iter()
+            .enumerate()
+            .map(|word_of| word(word_of).count_ones() as usize)
+            .sum()
     }
 }
 
-/// The properties of an organization, and which of them stand behind what things are assigned to.
+/// The properties of an organization, and the properties behind each target.
 struct Behind {
-    /// By creation.
+    /// The ids, by creation.
     properties: Vec<Uuid>,
     places: HashMap<Uuid, u32>,
     behind: HashMap<Target, Vec<u32>>,
@@ -81,26 +96,38 @@ struct Behind {
 impl Behind {
     fn load(context: &mut Context<'_, '_>) -> Result<Self> {
         let served = serving::served(context)?;
-        let (mut properties, mut places) = (Vec::with_capacity(served.len()), HashMap::with_capacity(served.len()));
+        let (mut properties, mut places) = (
+            Vec::with_capacity(served.len()),
+            HashMap::with_capacity(served.len()),
+        );
         let mut behind = HashMap::<Target, Vec<u32>>::new();
         for (place, (placement, portal)) in (0..).zip(served) {
             properties.push(placement.property);
             places.insert(placement.property, place);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
-            let group = placement.group.map(|group| (TargetKind::PropertyGroup, group));
-            for target in tags.chain(group).chain(portal.map(|portal| (TargetKind::Portal, portal))) {
+            let group = placement
+                .group
+                .map(|group| (TargetKind::PropertyGroup, group));
+            for target in tags
+                .chain(group)
+                .chain(portal.map(|portal| (TargetKind::Portal, portal)))
+            {
                 behind.entry(target).or_default().push(place);
             }
         }
-        Ok(Self { properties, places, behind })
+        Ok(Self {
+            properties,
+            places,
+            behind,
+        })
     }
 
-    /// As long as nothing of that changes.
+    /// Returns the cached value, which is valid until the configuration changes.
     fn kept(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }
 
-    /// How many properties stand behind some targets, of those that count.
+    /// Counts the properties behind some targets, limited to `own` if given.
     fn count(&self, targets: &[Target], own: Option<&Places>) -> usize {
         let mut reached = Places::none_of(self.places.len());
         for target in targets {
@@ -124,12 +151,20 @@ impl Weighed for Behind {
     }
 }
 
-/// Of the properties that the caller reaches, the first that a portal serves; where it serves none of them, the first of all.
+/// Returns the first property that the caller can access and the portal serves. If there is none,
+/// returns the first accessible property.
 pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
     let (behind, reach) = (Behind::kept(context)?, context.reach());
-    let served = behind.behind.get(&(TargetKind::Portal, portal)).into_iter().flatten();
+    let served = behind
+        .behind
+        .get(&(TargetKind::Portal, portal))
+        .into_iter()
+        .flatten();
     let served = served.filter_map(|place| behind.properties.get(*place as usize));
-    Ok(served.chain(&behind.properties).copied().find(|property| reach.covers(*property)))
+    Ok(served
+        .chain(&behind.properties)
+        .copied()
+        .find(|property| reach.covers(*property)))
 }
 
 fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached>> {
@@ -139,16 +174,28 @@ fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached
     let behind = Behind::kept(context)?;
     let own = context.reach().is_limited().then(|| {
         let (reach, mut own) = (context.reach(), Places::none_of(behind.places.len()));
-        own.extend(behind.places.iter().filter(|(property, _)| reach.covers(**property)).map(|(_, place)| place));
+        own.extend(
+            behind
+                .places
+                .iter()
+                .filter(|(property, _)| reach.covers(**property))
+                .map(|(_, place)| place),
+        );
         own
     });
     let assigned = match input.entity_type {
-        EntityType::PortalSettings => ids.iter().map(|id| (*id, vec![(TargetKind::Portal, *id)])).collect(),
+        EntityType::PortalSettings => ids
+            .iter()
+            .map(|id| (*id, vec![(TargetKind::Portal, *id)]))
+            .collect(),
         other => targets_of(context, other, &ids)?,
     };
     let reached = |id: Uuid| {
         let targets = assigned.get(&id).map(Vec::as_slice).unwrap_or_default();
-        Reached { entity_id: id, property_count: behind.count(targets, own.as_ref()) }
+        Reached {
+            entity_id: id,
+            property_count: behind.count(targets, own.as_ref()),
+        }
     };
     Ok(ids.into_iter().map(reached).collect())
 }
@@ -158,18 +205,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_property_is_counted_once() {
+    fn a_property_with_several_assignments_is_counted_once() {
         let id = Uuid::from_u128;
-        let (group, tag) = ((TargetKind::PropertyGroup, id(10)), (TargetKind::Tag, id(10)));
+        let (group, tag) = (
+            (TargetKind::PropertyGroup, id(10)),
+            (TargetKind::Tag, id(10)),
+        );
         let behind = Behind {
             properties: (0..=4).map(id).collect(),
-            places: (0..=4).map(|number| (id(number), u32::try_from(number).unwrap())).collect(),
+            places: (0..=4)
+                .map(|number| (id(number), u32::try_from(number).unwrap()))
+                .collect(),
             behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
         };
-        assert_eq!(behind.count(&[group, tag, (TargetKind::Property, id(1)), (TargetKind::Property, id(9))], None), 3);
+        assert_eq!(
+            behind.count(
+                &[
+                    group,
+                    tag,
+                    (TargetKind::Property, id(1)),
+                    (TargetKind::Property, id(9))
+                ],
+                None
+            ),
+            3
+        );
         let mut own = Places::none_of(5);
         own.extend(&[2, 4]);
-        assert_eq!(behind.count(&[group, (TargetKind::Property, id(4))], Some(&own)), 2);
+        assert_eq!(
+            behind.count(&[group, (TargetKind::Property, id(4))], Some(&own)),
+            2
+        );
         assert_eq!(behind.count(&[], None), 0);
     }
 }

@@ -1,22 +1,20 @@
-//! Which portal a property gets (spec: Portal resolution): one assigned directly; else one scoped to its group; else one
-//! scoped to one of its tags; else the organization's default. Where several compete, the portal created first wins.
+//! Decides which portal a property gets (rules: portals#portal-of-a-property): one assigned
+//! directly; else one assigned to its group; else one assigned to one of its tags; else the
+//! organization's default. If several compete, the portal created first wins.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
-/// Where a property stands.
+/// The facts about a property that decide its portal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// The property.
     pub property: Uuid,
-    /// Its group.
     pub group: Option<Uuid>,
-    /// Its tags.
     pub tags: Vec<Uuid>,
 }
 
-/// What portals are assigned to.
+/// The assignments of portals.
 #[derive(Debug, Clone, Default)]
 pub struct Assignments {
     direct: HashMap<Uuid, Uuid>,
@@ -26,66 +24,94 @@ pub struct Assignments {
     added: usize,
 }
 
-/// How an assignment reaches a property.
+/// The way by which a portal is assigned to a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// Assigned to the property itself.
     Direct,
-    /// Scoped to its group.
+    /// Assigned to its group.
     Group(Uuid),
-    /// Scoped to one of its tags.
+    /// Assigned to one of its tags.
     Tag(Uuid),
     /// The organization's default.
     Default,
 }
 
-/// A portal and how it came to be the one.
+/// A portal, and the way by which the property gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolved {
-    /// The portal.
     pub portal: Uuid,
-    /// How it reached the property.
+    /// The way by which the property gets it.
     pub route: Route,
 }
 
 impl Assignments {
-    /// Without any assignment but the default portal.
+    /// Makes assignments that contain only the default portal.
     #[must_use]
     pub fn new(default: Option<Uuid>) -> Self {
-        Self { default, ..Self::default() }
+        Self {
+            default,
+            ..Self::default()
+        }
     }
 
-    /// Adds an assignment to a property. To be called in the order in which the portals were created, like the two below.
+    /// Adds an assignment to a property. Call this and the two methods below in the order in which
+    /// the portals were created.
     pub fn add_direct(&mut self, property: Uuid, portal: Uuid) {
         self.direct.entry(property).or_insert(portal);
     }
 
-    /// Adds a scope on a group.
+    /// Adds an assignment to a group.
     pub fn add_group(&mut self, group: Uuid, portal: Uuid) {
         self.added += 1;
         self.groups.entry(group).or_insert((self.added, portal));
     }
 
-    /// Adds a scope on a tag.
+    /// Adds an assignment to a tag.
     pub fn add_tag(&mut self, tag: Uuid, portal: Uuid) {
         self.added += 1;
         self.tags.entry(tag).or_insert((self.added, portal));
     }
 }
 
-/// The portal a property gets; `None` where nothing is assigned and there is no default.
+/// Returns the portal that a property gets. Returns `None` if nothing is assigned and there is no
+/// default.
 #[must_use]
 pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<Resolved> {
-    let direct = || assignments.direct.get(&placement.property).map(|portal| Resolved { portal: *portal, route: Route::Direct });
+    let direct = || {
+        assignments
+            .direct
+            .get(&placement.property)
+            .map(|portal| Resolved {
+                portal: *portal,
+                route: Route::Direct,
+            })
+    };
     let group = || {
         let group = placement.group?;
-        assignments.groups.get(&group).map(|(_, portal)| Resolved { portal: *portal, route: Route::Group(group) })
+        assignments.groups.get(&group).map(|(_, portal)| Resolved {
+            portal: *portal,
+            route: Route::Group(group),
+        })
     };
     let tag = || {
-        let scoped = placement.tags.iter().filter_map(|tag| assignments.tags.get(tag).map(|(order, portal)| (order, *portal, *tag)));
-        scoped.min().map(|(_, portal, tag)| Resolved { portal, route: Route::Tag(tag) })
+        let scoped = placement.tags.iter().filter_map(|tag| {
+            assignments
+                .tags
+                .get(tag)
+                .map(|(order, portal)| (order, *portal, *tag))
+        });
+        scoped.min().map(|(_, portal, tag)| Resolved {
+            portal,
+            route: Route::Tag(tag),
+        })
     };
-    let default = || assignments.default.map(|portal| Resolved { portal, route: Route::Default });
+    let default = || {
+        assignments.default.map(|portal| Resolved {
+            portal,
+            route: Route::Default,
+        })
+    };
     direct().or_else(group).or_else(tag).or_else(default)
 }
 
@@ -107,14 +133,19 @@ mod tests {
     }
 
     fn target() -> impl Strategy<Value = Target> {
-        prop_oneof![(0..4_u8).prop_map(Target::Property), (0..4_u8).prop_map(Target::Group), (0..4_u8).prop_map(Target::Tag)]
+        prop_oneof![
+            (0..4_u8).prop_map(Target::Property),
+            (0..4_u8).prop_map(Target::Group),
+            (0..4_u8).prop_map(Target::Tag)
+        ]
     }
 
     proptest! {
-        /// Against the sentence of the spec, read literally over the list of assignments.
+        /// Compares with the rule (rules: portals#portal-of-a-property), applied literally to the
+        /// list of assignments.
         #[test]
-        fn agrees_with_the_sentence(
-            // The portal's number is the order of its creation.
+        fn portal_resolution_agrees_with_the_spec(
+            // The number of a portal is its order of creation.
             mut scopes in prop::collection::vec((0..6_u8, target()), 0..12),
             property in 0..4_u8, group in prop::option::of(0..4_u8), tags in prop::collection::vec(0..4_u8, 0..4), default in prop::option::of(0..6_u8),
         ) {

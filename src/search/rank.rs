@@ -1,10 +1,11 @@
-//! Which names a query finds, and which of them come first (contract: Search).
+//! Decides which names a query finds, and in which order (rules: records#search).
 //!
-//! A query and a name are compared [folded](fold), hyphens left out where either has some, and how they fit is the first of these
-//! that holds: see [`Fit`]. A word of the query that only says what sort of thing is meant ([`FoundType::is_called`]) is a hint: of
-//! that sort the other words are looked for. What is not of a sort that is hinted at, and fits those other words alone, comes last.
-//! The better fit comes first, then the shorter name, then the order of [`FoundType`], then the name, then the id, so that the same
-//! names come in the same order wherever they were read from.
+//! A query and a name are compared [folded](fold). If either has hyphens, they are also compared
+//! without them. The first rule of [`Fit`] that holds is the fit. A word of the query may name a
+//! type of result ([`FoundType::is_called`]). For results of that type, the other words are
+//! searched alone. Results of other types that match only those other words come last. The order
+//! is: better fit, shorter name, order of [`FoundType`], name, id. So the order does not depend on
+//! where the names were read.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
@@ -15,8 +16,10 @@ use serde::Serialize;
 use strum::VariantArray;
 use uuid::Uuid;
 
-/// What something found is; among equals, the first of these comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, VariantArray)]
+/// Type of a result. Among equal matches, the first of these comes first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FoundType {
     PrecheckStep,
@@ -31,7 +34,7 @@ pub enum FoundType {
 }
 
 impl FoundType {
-    /// Whether a folded word is what such things are called, rather than what one of them is.
+    /// Returns whether a folded word is a common word for this type, such as `flat` for a property.
     fn is_called(self, word: &str) -> bool {
         let words: &[&str] = match self {
             Self::PrecheckStep => &["step", "precheck", "pre-check-in", "precheckin"],
@@ -39,7 +42,14 @@ impl FoundType {
             Self::ManualCategory => &["category", "categorie", "heading", "manual"],
             Self::Portal => &["portal"],
             Self::PortalBranding => &["branding", "portal"],
-            Self::Property => &["property", "propertie", "flat", "apartment", "house", "listing"],
+            Self::Property => &[
+                "property",
+                "propertie",
+                "flat",
+                "apartment",
+                "house",
+                "listing",
+            ],
             Self::PropertyGroup => &["group", "property"],
             Self::Tag => &["tag"],
             Self::Reservation => &["reservation", "booking", "stay", "guest"],
@@ -48,32 +58,35 @@ impl FoundType {
     }
 }
 
-/// How a name fits a query, best first.
+/// How a name matches a query, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// It is the query.
+    /// The name equals the query.
     Exact,
-    /// It begins with the query.
+    /// The name begins with the query.
     Prefix,
-    /// A word of it begins with the query: what stands before is no letter and no digit.
+    /// A word of the name begins with the query. A word begins after any character that is no
+    /// letter and no digit.
     WordPrefix,
-    /// The query stands somewhere in it.
+    /// The name contains the query.
     Substring,
-    /// Every word of the query stands somewhere in it.
+    /// The name contains every word of the query.
     Words,
-    /// A word of it begins with the query once nothing but letters and digits is left of both: `lamorada` and "La Morada".
+    /// A word of the name begins with the query after everything but letters and digits is removed
+    /// from both: `lamorada` and "La Morada".
     RunTogether,
 }
 
-/// Words that are searched for.
+/// A search query, prepared for matching.
 #[derive(Debug)]
 pub struct Query {
     plain: Terms,
-    /// Without its hyphens, for names that have some; the same where it has none. Nothing where it is hyphens alone.
+    /// The query without its hyphens, for names that have some. `None` if the query is only
+    /// hyphens.
     joined: Option<Terms>,
 }
 
-/// A text that is looked for, in the ways in which it is.
+/// A text to search for, in the forms that the rules need.
 #[derive(Debug)]
 struct Terms {
     whole: String,
@@ -82,7 +95,7 @@ struct Terms {
 }
 
 impl Query {
-    /// `None` where folding leaves nothing, which every name would contain.
+    /// Prepares a query. Returns `None` if folding leaves nothing, because every name would match.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::of_folded(fold(text))
@@ -93,39 +106,68 @@ impl Query {
         Terms::of(whole).map(|plain| Self { plain, joined })
     }
 
-    /// The same without the words that say what sort of thing is meant; `None` where there are none, or nothing else.
+    /// Returns the query without the words that are hints. Returns `None` if it has no hints, or
+    /// nothing else.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
-        let rest: Vec<&str> = self.plain.words.iter().map(String::as_str).filter(|word| !is_hint(word)).collect();
-        if rest.len() == self.plain.words.len() { None } else { Self::of_folded(rest.join(" ")) }
+        let rest: Vec<&str> = self
+            .plain
+            .words
+            .iter()
+            .map(String::as_str)
+            .filter(|word| !is_hint(word))
+            .collect();
+        if rest.len() == self.plain.words.len() {
+            None
+        } else {
+            Self::of_folded(rest.join(" "))
+        }
     }
 
-    /// What is searched for, folded.
+    /// Returns the folded query.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.plain.whole
     }
 
-    /// How a folded name fits.
+    /// Returns how a folded name matches.
     fn fit(&self, name: &str) -> Option<Fit> {
         let plain = self.plain.fit(name);
         if !name.contains(is_hyphen) && !self.plain.whole.contains(is_hyphen) {
             return plain;
         }
-        let joined = self.joined.as_ref().and_then(|terms| terms.fit(&without_hyphens(name)));
+        let joined = self
+            .joined
+            .as_ref()
+            .and_then(|terms| terms.fit(&without_hyphens(name)));
         [plain, joined].into_iter().flatten().min()
     }
 }
 
 impl Terms {
-    /// `None` where there is nothing to look for.
+    /// Prepares a text. Returns `None` if the text is empty.
     fn of(whole: String) -> Option<Self> {
-        let words = whole.split(' ').map(str::to_owned).collect();
-        let letters = whole.chars().filter(|letter| letter.is_alphanumeric()).collect();
-        (!whole.is_empty()).then_some(Self { whole, words, letters })
+        let words = whole
+            .split([' ', ','])
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let letters = whole
+            .chars()
+            .filter(|letter| letter.is_alphanumeric())
+            .collect();
+        (!whole.is_empty()).then_some(Self {
+            whole,
+            words,
+            letters,
+        })
     }
 
     fn fit(&self, name: &str) -> Option<Fit> {
-        let Self { whole, words, letters } = self;
+        let Self {
+            whole,
+            words,
+            letters,
+        } = self;
         if name.contains(whole.as_str()) {
             return Some(if name.len() == whole.len() {
                 Fit::Exact
@@ -137,28 +179,42 @@ impl Terms {
                 Fit::Substring
             });
         }
-        if words.len() > 1 && words.iter().all(|word| name.contains(word.as_str())) {
+        let is_of_words = words.len() > 1 || !words.is_empty() && whole.contains(',');
+        if is_of_words && words.iter().all(|word| name.contains(word.as_str())) {
             return Some(Fit::Words);
         }
-        words_like(name, letters).any(|rest| runs_into(rest, letters)).then_some(Fit::RunTogether)
+        words_like(name, letters)
+            .any(|rest| runs_into(rest, letters))
+            .then_some(Fit::RunTogether)
     }
 }
 
-/// What joins the parts of a word, as it is typed or set.
+/// Returns whether a character is a hyphen or a dash inside a word.
 const fn is_hyphen(letter: char) -> bool {
     matches!(letter, '-' | '\u{ad}' | '\u{2010}'..='\u{2013}')
 }
 
 fn without_hyphens(text: &str) -> Cow<'_, str> {
-    if text.contains(is_hyphen) { Cow::Owned(text.replace(is_hyphen, "")) } else { Cow::Borrowed(text) }
+    if text.contains(is_hyphen) {
+        Cow::Owned(text.replace(is_hyphen, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
-/// The rest of a name from each word on that begins with the same letter as `wanted`; a word begins behind whatever is no
-/// letter and no digit. The letter is looked for first: what it is that stands before takes a table to tell.
+/// Returns the rest of a name from each word that begins with the first letter of `wanted`. A word
+/// begins after any character that is no letter and no digit. The letter is compared first, because
+/// testing the character before it needs a Unicode table.
 fn words_like<'n>(name: &'n str, wanted: &str) -> impl Iterator<Item = &'n str> {
-    let places = wanted.chars().next().into_iter().flat_map(|first| name.match_indices(first));
+    let places = wanted
+        .chars()
+        .next()
+        .into_iter()
+        .flat_map(|first| name.match_indices(first));
     let begins_word = |at: usize| !name[..at].ends_with(char::is_alphanumeric);
-    places.filter(move |(at, _)| begins_word(*at)).map(|(at, _)| &name[at..])
+    places
+        .filter(move |(at, _)| begins_word(*at))
+        .map(|(at, _)| &name[at..])
 }
 
 fn runs_into(rest: &str, letters: &str) -> bool {
@@ -166,43 +222,45 @@ fn runs_into(rest: &str, letters: &str) -> bool {
     letters.chars().all(|letter| there.next() == Some(letter))
 }
 
-/// Something that was found. What decides the order stands first.
+/// A result. The fields are in the order of sorting.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// Whether it is of another sort than the query hints at.
+    /// Whether the query hints at another type.
     pub is_aside: bool,
-    /// How it fits.
+    /// How the name matches.
     pub fit: Fit,
-    /// Characters of its name.
+    /// Number of characters of the name.
     pub length: usize,
-    /// What it is.
     pub found_type: FoundType,
-    /// Its name as it is written.
+    /// The name as it is written.
     pub name: String,
-    /// Which one.
     pub id: Uuid,
 }
 
-/// The best of whatever is offered, as many as are asked for.
+/// Collects the best results, up to a limit.
 #[derive(Debug)]
 pub struct Best {
     query: Query,
-    /// What is left of the query for a sort of thing that it hints at.
+    /// The query without its hints, for each type that it hints at.
     hinted: Vec<(FoundType, Query)>,
-    /// What is left of it for all other sorts.
+    /// The query without all hints, for the other types.
     rest: Option<Query>,
     limit: usize,
-    /// The worst on top.
+    /// The results, with the worst on top.
     hits: BinaryHeap<Hit>,
-    /// Where names are folded, one after another.
+    /// Buffer for folded names.
     folded: String,
 }
 
 impl Best {
-    /// Nothing yet.
+    /// Makes an empty collection.
     #[must_use]
     pub fn new(query: Query, limit: usize) -> Self {
-        let of = |sort: &FoundType| query.without(|word| sort.is_called(word)).map(|rest| (*sort, rest));
+        let of = |sort: &FoundType| {
+            query
+                .without(|word| sort.is_called(word))
+                .map(|rest| (*sort, rest))
+        };
         Self {
             hinted: FoundType::VARIANTS.iter().filter_map(of).collect(),
             rest: query.without(|word| FoundType::VARIANTS.iter().any(|sort| sort.is_called(word))),
@@ -213,43 +271,93 @@ impl Best {
         }
     }
 
-    /// What is searched for among things of a sort.
+    /// Returns the query for results of a type.
     #[must_use]
     pub fn wanted(&self, found_type: FoundType) -> &Query {
-        self.hinted.iter().find(|(sort, _)| *sort == found_type).map_or(&self.query, |(_, rest)| rest)
+        self.hinted
+            .iter()
+            .find(|(sort, _)| *sort == found_type)
+            .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// How a name fits, and whether only by what is left of a query that hints at things of another sort.
+    /// Returns how a name matches, and whether it matches only without hints at other types.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
-        let hinted = self.hinted.iter().find(|(sort, _)| *sort == found_type).map(|(_, rest)| rest);
+        let hinted = self
+            .hinted
+            .iter()
+            .find(|(sort, _)| *sort == found_type)
+            .map(|(_, rest)| rest);
         let wanted = [Some(&self.query), hinted].into_iter().flatten();
-        let fit = wanted.filter_map(|query| query.fit(&self.folded)).min().map(|fit| (false, fit));
+        let fit = wanted
+            .filter_map(|query| query.fit(&self.folded))
+            .min()
+            .map(|fit| (false, fit));
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Offers something under its name and whatever else it is known as: the best fit counts, and the order is by its name.
-    /// Whether the caller `may_see` it is asked only of what would be among the best.
-    pub fn offer(&mut self, found_type: FoundType, id: Uuid, name: &str, also: Option<&str>, may_see: impl FnOnce() -> bool) {
-        let fits = [Some(name), also].into_iter().flatten().filter_map(|text| self.fit(found_type, text));
-        let Some((is_aside, fit)) = fits.min() else { return };
+    /// Offers a result by its name and another name. The better fit counts, and the order uses the
+    /// name. `may_see` is called only for a result that is among the best.
+    pub fn offer(
+        &mut self,
+        found_type: FoundType,
+        id: Uuid,
+        name: &str,
+        also: Option<&str>,
+        may_see: impl FnOnce() -> bool,
+    ) {
+        let fits = [Some(name), also]
+            .into_iter()
+            .flatten()
+            .filter_map(|text| self.fit(found_type, text));
+        let Some((is_aside, fit)) = fits.min() else {
+            return;
+        };
         let length = name.chars().count();
         if self.hits.len() >= self.limit
             && let Some(worst) = self.hits.peek()
-            && (worst.is_aside, worst.fit, worst.length, worst.found_type, worst.name.as_str(), worst.id)
-                <= (is_aside, fit, length, found_type, name, id)
+            && (
+                worst.is_aside,
+                worst.fit,
+                worst.length,
+                worst.found_type,
+                worst.name.as_str(),
+                worst.id,
+            ) <= (is_aside, fit, length, found_type, name, id)
         {
             return;
         }
         if may_see() {
-            self.hits.push(Hit { is_aside, fit, length, found_type, name: name.to_owned(), id });
+            self.hits.push(Hit {
+                is_aside,
+                fit,
+                length,
+                found_type,
+                name: name.to_owned(),
+                id,
+            });
             if self.hits.len() > self.limit {
                 self.hits.pop();
             }
         }
     }
 
-    /// What was found, the best first.
+    /// Adds a result that the query names by a reference. It fits exactly.
+    pub fn add_referred(&mut self, found_type: FoundType, id: Uuid, name: &str) {
+        self.hits.push(Hit {
+            is_aside: false,
+            fit: Fit::Exact,
+            length: name.chars().count(),
+            found_type,
+            name: name.to_owned(),
+            id,
+        });
+        if self.hits.len() > self.limit {
+            self.hits.pop();
+        }
+    }
+
+    /// Returns the results, the best first.
     #[must_use]
     pub fn into_sorted(self) -> Vec<Hit> {
         self.hits.into_sorted_vec()
@@ -267,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_holds_says_how_a_name_fits() {
+    fn a_name_gets_the_best_fit_for_its_query() {
         for (query, name, expected) in [
             ("azul", "AZUL", Some(Fit::Exact)),
             ("azul", " Azúl ", Some(Fit::Exact)),
@@ -275,11 +383,17 @@ mod tests {
             ("azul", "Casa Azul", Some(Fit::WordPrefix)),
             ("azul", "Casa (azulada)", Some(Fit::WordPrefix)),
             ("azul", "Casa-Azul", Some(Fit::WordPrefix)),
-            // The second place overlaps the first, which is not where a word begins.
+            // The second occurrence overlaps the first. Only the second is at the beginning of a
+            // word.
             ("a a", "ba a a", Some(Fit::WordPrefix)),
             ("azul", "Grazul", Some(Fit::Substring)),
             ("azul casa", "La casa azul", Some(Fit::Words)),
             ("zul asa", "La casa azul", Some(Fit::Words)),
+            ("azul, casa", "La casa azul", Some(Fit::Words)),
+            ("azul,casa,", "La casa azul", Some(Fit::Words)),
+            ("casa,", "La casa azul", Some(Fit::Words)),
+            (",", "La casa azul", None),
+            ("王小明", "王 小明", Some(Fit::RunTogether)),
             ("casa  azul", "La casa azul", Some(Fit::WordPrefix)),
             ("wifi", "Wi-Fi", Some(Fit::Exact)),
             ("wi\u{2011}fi", "Wi-Fi", Some(Fit::Exact)),
@@ -297,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_come_by_length_then_type_then_name_then_id() {
+    fn equal_fits_are_ordered_by_length_type_name_and_id() {
         let mut best = Best::new(Query::new("azul").unwrap(), 9);
         for (found_type, name, id) in [
             (FoundType::Tag, "Azul b", 1),
@@ -311,22 +425,54 @@ mod tests {
         ] {
             best.offer(found_type, Uuid::from_u128(id), name, None, || true);
         }
-        let ids: Vec<_> = best.into_sorted().iter().map(|hit| hit.id.as_u128()).collect();
+        let ids: Vec<_> = best
+            .into_sorted()
+            .iter()
+            .map(|hit| hit.id.as_u128())
+            .collect();
         assert_eq!(ids, [8, 5, 9, 2, 3, 1, 4]);
     }
 
     #[test]
-    fn the_better_of_two_names_counts_and_the_own_one_is_told() {
+    fn the_better_name_ranks_and_the_own_name_is_shown() {
         let mut best = Best::new(Query::new("deposit").unwrap(), 2);
-        best.offer(FoundType::PrecheckStep, Uuid::from_u128(1), "Kaution", Some("Deposit"), || true);
-        best.offer(FoundType::PrecheckStep, Uuid::from_u128(2), "Deposits", Some("Money"), || true);
-        best.offer(FoundType::PrecheckStep, Uuid::from_u128(3), "Kaution", Some("Money"), || true);
-        let found: Vec<_> = best.into_sorted().into_iter().map(|hit| (hit.fit, hit.name)).collect();
-        assert_eq!(found, [(Fit::Exact, "Kaution".to_owned()), (Fit::Prefix, "Deposits".to_owned())]);
+        best.offer(
+            FoundType::PrecheckStep,
+            Uuid::from_u128(1),
+            "Kaution",
+            Some("Deposit"),
+            || true,
+        );
+        best.offer(
+            FoundType::PrecheckStep,
+            Uuid::from_u128(2),
+            "Deposits",
+            Some("Money"),
+            || true,
+        );
+        best.offer(
+            FoundType::PrecheckStep,
+            Uuid::from_u128(3),
+            "Kaution",
+            Some("Money"),
+            || true,
+        );
+        let found: Vec<_> = best
+            .into_sorted()
+            .into_iter()
+            .map(|hit| (hit.fit, hit.name))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Fit::Exact, "Kaution".to_owned()),
+                (Fit::Prefix, "Deposits".to_owned())
+            ]
+        );
     }
 
     #[test]
-    fn a_word_for_the_sort_of_thing_is_a_hint() {
+    fn a_query_word_for_the_type_is_a_hint() {
         let mut best = Best::new(Query::new("Eixample group").unwrap(), 9);
         for (found_type, name, id) in [
             (FoundType::Property, "Eixample flat", 1),
@@ -336,36 +482,80 @@ mod tests {
         ] {
             best.offer(found_type, Uuid::from_u128(id), name, None, || true);
         }
-        let found: Vec<_> = best.into_sorted().iter().map(|hit| (hit.id.as_u128(), hit.fit, hit.is_aside)).collect();
-        assert_eq!(found, [(3, Fit::Exact, false), (4, Fit::Words, false), (1, Fit::Prefix, true)]);
+        let found: Vec<_> = best
+            .into_sorted()
+            .iter()
+            .map(|hit| (hit.id.as_u128(), hit.fit, hit.is_aside))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (3, Fit::Exact, false),
+                (4, Fit::Words, false),
+                (1, Fit::Prefix, true)
+            ]
+        );
     }
 
-    /// A fit read literally, with the hyphens and without.
+    /// Computes a fit by the literal rules, with the hyphens and without.
     fn literal_fit(query: &str, name: &str) -> Option<Fit> {
         let (query, name) = (fold(query), fold(name));
         let without = |text: &str| text.replace(is_hyphen, "");
-        [literal_plain(&query, &name), literal_plain(&without(&query), &without(&name))].into_iter().flatten().min()
+        [
+            literal_plain(&query, &name),
+            literal_plain(&without(&query), &without(&name)),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
-    /// The six fits read literally, on lists of letters.
+    /// Computes the six fits literally, on lists of letters.
     fn literal_plain(query: &str, name: &str) -> Option<Fit> {
-        let (query, name): (Vec<char>, Vec<char>) = (query.chars().collect(), name.chars().collect());
-        let places = |part: &[char]| (0..=name.len()).filter(|at| name[*at..].starts_with(part)).collect::<Vec<_>>();
+        let (query, name): (Vec<char>, Vec<char>) =
+            (query.chars().collect(), name.chars().collect());
+        let places = |part: &[char]| {
+            (0..=name.len())
+                .filter(|at| name[*at..].starts_with(part))
+                .collect::<Vec<_>>()
+        };
         let begins_word = |at: &usize| *at == 0 || !name[at - 1].is_alphanumeric();
-        let run_together = |text: &[char]| text.iter().copied().filter(|letter| letter.is_alphanumeric()).collect::<Vec<_>>();
+        let run_together = |text: &[char]| {
+            text.iter()
+                .copied()
+                .filter(|letter| letter.is_alphanumeric())
+                .collect::<Vec<_>>()
+        };
+        let words: Vec<&[char]> = query
+            .split(|letter| matches!(letter, ' ' | ','))
+            .filter(|word| !word.is_empty())
+            .collect();
         let holds = [
             (Fit::Exact, name == query),
             (Fit::Prefix, places(&query).contains(&0)),
             (Fit::WordPrefix, places(&query).iter().any(begins_word)),
             (Fit::Substring, !places(&query).is_empty()),
-            (Fit::Words, query.split(|letter| *letter == ' ').all(|word| !places(word).is_empty())),
+            (
+                Fit::Words,
+                (words.len() > 1 || !words.is_empty() && query.contains(&','))
+                    && words.iter().all(|word| !places(word).is_empty()),
+            ),
             (
                 Fit::RunTogether,
                 !run_together(&query).is_empty()
-                    && (0..name.len()).filter(begins_word).any(|at| run_together(&name[at..]).starts_with(&run_together(&query))),
+                    && (0..name.len())
+                        .filter(begins_word)
+                        .any(|at| run_together(&name[at..]).starts_with(&run_together(&query))),
             ),
         ];
-        if query.is_empty() { None } else { holds.into_iter().find(|(_, holds)| *holds).map(|(fit, _)| fit) }
+        if query.is_empty() {
+            None
+        } else {
+            holds
+                .into_iter()
+                .find(|(_, holds)| *holds)
+                .map(|(fit, _)| fit)
+        }
     }
 
     fn names() -> impl Strategy<Value = String> {
@@ -373,18 +563,30 @@ mod tests {
     }
 
     fn types() -> impl Strategy<Value = FoundType> {
-        use FoundType::{Manual, ManualCategory, Portal, PortalBranding, PrecheckStep, Property, PropertyGroup, Tag};
-        prop::sample::select(vec![PrecheckStep, Manual, ManualCategory, Portal, PortalBranding, Property, PropertyGroup, Tag])
+        use FoundType::{
+            Manual, ManualCategory, Portal, PortalBranding, PrecheckStep, Property, PropertyGroup,
+            Tag,
+        };
+        prop::sample::select(vec![
+            PrecheckStep,
+            Manual,
+            ManualCategory,
+            Portal,
+            PortalBranding,
+            Property,
+            PropertyGroup,
+            Tag,
+        ])
     }
 
     proptest! {
         #[test]
-        fn a_name_fits_as_the_list_reads(query in names(), name in names()) {
+        fn fits_agree_with_the_contract(query in names(), name in names()) {
             prop_assert_eq!(fit(&query, &name), literal_fit(&query, &name));
         }
 
         #[test]
-        fn the_best_are_the_first_of_all_in_order(
+        fn the_best_hits_are_the_first_of_all_sorted_hits(
             query in "[abß1 -]{0,2}[abß1]",
             offered in prop::collection::vec((types(), names(), prop::option::of(names()), 0..4_u128, any::<bool>()), 0..40),
             limit in 1..8_usize,

@@ -1,4 +1,4 @@
-//! What the audit log tells of texts.
+//! Describes texts for the audit log.
 
 use engine::audit::{Fields, Thing, id};
 use engine::context::Context;
@@ -7,14 +7,24 @@ use serde_json::Value;
 
 use super::{ENGLISH, versions};
 
-/// A text: each language is a field of it, and it is called what it says in English.
+/// Describes a text: each language is a field, and the name is the English text.
 pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let Some(id) = id(input, "id") else { return Ok(None) };
+    let Some(id) = id(input, "id") else {
+        return Ok(None);
+    };
     let texts = versions(context, id)?;
     if texts.is_empty() {
         return Ok(None);
     }
-    let name = texts.iter().find(|(language, _)| language == ENGLISH).map(|(_, text)| text.clone());
-    let texts: Fields = texts.into_iter().map(|(language, text)| (language, Value::from(text))).collect();
-    Thing::new("translation", Some(id), name).showing(&texts).map(Some)
+    let name = texts
+        .iter()
+        .find(|(language, _)| language == ENGLISH)
+        .map(|(_, text)| text.clone());
+    let texts: Fields = texts
+        .into_iter()
+        .map(|(language, text)| (language, Value::from(text)))
+        .collect();
+    Thing::new("translation", Some(id), name)
+        .showing(&texts)
+        .map(Some)
 }

@@ -1,11 +1,11 @@
-//! How the rows of this chapter go with their organization.
+//! Statements that erase the rows of this chapter with their organization.
 
 use engine::some_of;
 
 store::statements! {
-    /// What was to be translated.
+    /// Translation jobs.
     TRANSLATION_JOBS = some_of!("translation_job", "organization_id, translation_id, language");
-    /// What shows texts.
+    /// Uses of texts.
     TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
     /// Versions of texts.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");

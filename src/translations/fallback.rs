@@ -1,26 +1,76 @@
-//! Which version of a text a reader gets: `pt-BR`, else `pt`, else English, else whatever there is.
+//! Chooses the version of a text for a reader, and names the language of each text that is not in the
+//! language that was asked for.
 
-use super::ENGLISH;
+use std::collections::{BTreeMap, HashMap};
 
-/// The text to show to a reader of `language`, with the language that it is in, from pairs of the two.
+use engine::language::{Fit, Reader};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Returns the text for a reader of `language`, and its language. The entries are pairs of language
+/// and text.
 #[must_use]
 pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)> {
-    let rank = |entry: &str| {
-        let mut candidate = language;
-        let mut steps = 0;
-        loop {
-            if entry.eq_ignore_ascii_case(candidate) {
-                return (steps, String::new());
-            }
-            match candidate.rsplit_once('-') {
-                Some((parent, _)) => candidate = parent,
-                None => break,
-            }
-            steps += 1;
+    Picker::of(language).pick(entries)
+}
+
+/// Chooses versions for one reader. Each language is compared once.
+pub(super) struct Picker {
+    reader: Reader,
+    known: HashMap<String, Fit>,
+}
+
+impl Picker {
+    pub(super) fn of(language: &str) -> Self {
+        Self {
+            reader: Reader::of(language),
+            known: HashMap::new(),
         }
-        if entry == ENGLISH { (usize::MAX - 1, String::new()) } else { (usize::MAX, entry.to_owned()) }
-    };
-    entries.into_iter().min_by_key(|(entry, _)| rank(entry))
+    }
+
+    /// Returns the version that fits best (rules: translations#languages).
+    pub(super) fn pick<T>(&mut self, entries: Vec<(String, T)>) -> Option<(String, T)> {
+        let Self { reader, known } = self;
+        let mut fit = |tag: &str| match known.get(tag) {
+            Some(fit) => *fit,
+            None => *known.entry(tag.to_owned()).or_insert(reader.fit(tag)),
+        };
+        let fits: Vec<Fit> = entries.iter().map(|(tag, _)| fit(tag)).collect();
+        let best = entries
+            .into_iter()
+            .zip(fits)
+            .min_by(|((one, _), fit), ((other, _), its)| fit.cmp(its).then_with(|| one.cmp(other)));
+        best.map(|(entry, _)| entry)
+    }
+}
+
+/// The language of each text that is not in the language that was asked for, by the field of the
+/// text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct TextLanguages(pub(super) BTreeMap<String, String>);
+
+impl TextLanguages {
+    /// Returns whether every text is in the language that was asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the language of a field's text; `None` for the language that was asked for.
+    #[must_use]
+    pub fn of(&self, field: &str) -> Option<&str> {
+        self.0.get(field).map(String::as_str)
+    }
+
+    /// Notes the language of a built-in text.
+    #[must_use]
+    pub fn and(mut self, field: &str, language: &str, asked: &str) -> Self {
+        if language != asked {
+            self.0.insert(field.to_owned(), language.to_owned());
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -30,23 +80,39 @@ mod tests {
     use super::*;
 
     fn picked(language: &str, languages: &[&str]) -> Option<String> {
-        let (tag, text) = pick(language, languages.iter().map(|tag| ((*tag).to_owned(), (*tag).to_owned())).collect())?;
+        let (tag, text) = pick(
+            language,
+            languages
+                .iter()
+                .map(|tag| ((*tag).to_owned(), (*tag).to_owned()))
+                .collect(),
+        )?;
         assert_eq!(tag, text);
         Some(text)
     }
 
     #[test]
-    fn the_nearest_language_wins() {
-        assert_eq!(picked("pt-BR", &["en", "pt", "pt-BR"]).as_deref(), Some("pt-BR"));
-        assert_eq!(picked("pt-BR", &["en", "pt", "pt-PT"]).as_deref(), Some("pt"));
-        assert_eq!(picked("pt-BR", &["de", "en", "pt-PT"]).as_deref(), Some("en"));
-        assert_eq!(picked("pt-BR", &["fr", "de"]).as_deref(), Some("de"));
-        assert_eq!(picked("pt-BR", &[]), None);
+    fn the_nearest_language_is_chosen() {
+        for (language, languages, expected) in [
+            ("pt-BR", &["en", "pt", "pt-BR"][..], Some("pt-BR")),
+            ("pt-BR", &["en", "pt", "pt-PT"], Some("pt")),
+            ("pt-BR", &["de", "en", "pt-PT"], Some("pt-PT")),
+            ("pt-BR", &["fr", "de"], Some("de")),
+            ("iw", &["en", "he"], Some("he")),
+            ("zh-CN", &["en", "zh-Hant"], Some("en")),
+            ("pt-BR", &[], None),
+        ] {
+            assert_eq!(
+                picked(language, languages).as_deref(),
+                expected,
+                "{language}"
+            );
+        }
     }
 
     proptest! {
         #[test]
-        fn something_is_shown_whenever_there_is_something(language in "[a-z]{2}(-[A-Z]{2})?", languages in prop::collection::vec("[a-z]{2}", 1..5)) {
+        fn a_text_is_chosen_whenever_any_exists(language in "[a-z]{2}(-[A-Z]{2})?", languages in prop::collection::vec("[a-z]{2}", 1..5)) {
             let tags: Vec<&str> = languages.iter().map(String::as_str).collect();
             prop_assert!(picked(&language, &tags).is_some());
         }

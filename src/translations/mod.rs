@@ -1,13 +1,15 @@
-//! Guest-facing texts: one translation record each, one entry a language.
+//! Guest-facing texts. Each text is one translation record with one entry for each language.
 //!
-//! A text is written in English and translated by machine into the organization's other languages. A write leaves jobs in
-//! the queue, in its own transaction; the translator claims them once that is committed, asks the provider, and writes what
-//! came back, unless the text has changed in between.
+//! A text is written in English and translated by machine into the organization's other languages.
+//! A write of an English text queues a job for each other language in its own transaction. After
+//! the commit the translator claims the jobs, calls the provider outside of any transaction, and
+//! writes the translation. It never overwrites a newer or hand-written text.
 
 mod audited;
 mod erased;
 mod fallback;
 mod operations;
+mod placeholders;
 mod provider;
 mod queue;
 mod retry;
@@ -15,11 +17,12 @@ mod shown;
 mod uses;
 mod worker;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engine::chapter::Chapter;
 use engine::context::Context;
 use engine::error::Result;
+use engine::field::TextsByLanguage;
 use engine::kit::Bell;
 use engine::moment::Moment;
 use engine::values;
@@ -29,25 +32,31 @@ use store::Row;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-pub use fallback::pick;
-pub(crate) use queue::follow_languages;
-pub(crate) use uses::{Form, LONGEST, Link, News, Shows, Writer, Writing, note_links, wrong_links};
+pub use fallback::{TextLanguages, pick};
+pub(crate) use placeholders::{
+    Piece, Placeholder, StayValue, check_placeholders, custom_fields, has_placeholders, pieces,
+    unknown_placeholder,
+};
+pub(crate) use queue::{bring_forward, follow_languages};
+pub(crate) use uses::{
+    Form, LONGEST, Link, News, Shows, Writer, Writing, check_readable, note_links, wrong_links,
+};
 pub use worker::Translator;
 
-/// Rings when there is something to translate.
+/// Wakes the translator when there is something to translate.
 pub const TO_TRANSLATE: Bell = Bell("translations");
 
 store::statements! {
-    /// A new translation.
+    /// Inserts a translation.
     INSERT = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?2, ?3, ?4, ?4)";
     /// Writes a text in one language.
     PUT_ENTRY = "insert into translation_entry (organization_id, translation_id, language, text, is_machine_translated, updated_at)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, translation_id, language) do update set text = excluded.text,
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
-    /// Takes back a text in one language.
+    /// Deletes a text in one language.
     DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2 and language = ?3";
-    /// Removes a translation with its texts and whatever is queued for them.
+    /// Deletes a translation with its texts and its queued jobs.
     DELETE = "delete from translation where organization_id = ?1 and id = ?2";
     /// Notes that a translation changed.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
@@ -57,33 +66,67 @@ store::statements! {
     IN_LANGUAGE = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
     /// The texts of several translations.
-    TEXTS = "select translation_id, language, text, is_machine_translated from translation_entry
+    TEXTS = "select translation_id, language, text, is_machine_translated, updated_at from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
+    /// The languages in which some texts are older than their English text.
+    OUTDATED = "select e.translation_id, e.language from translation_entry e join translation_entry s
+        on s.organization_id = e.organization_id and s.translation_id = e.translation_id and s.language = 'en'
+        where e.organization_id = ?1 and s.organization_id = ?1 and e.translation_id = any(?2) and e.updated_at < s.updated_at
+        order by e.language";
 }
 
-/// Texts.
+/// The chapter of the texts.
 pub(crate) static CHAPTER: Chapter = Chapter {
-    operations: || [operations::operations(), shown::operations()].into_iter().flatten().collect(),
-    statements: || [STATEMENTS, queue::STATEMENTS, shown::STATEMENTS, uses::STATEMENTS].concat(),
+    operations: || {
+        [operations::operations(), shown::operations()]
+            .into_iter()
+            .flatten()
+            .collect()
+    },
+    statements: || {
+        [
+            STATEMENTS,
+            queue::STATEMENTS,
+            shown::STATEMENTS,
+            uses::STATEMENTS,
+        ]
+        .concat()
+    },
     erased: erased::STATEMENTS,
-    subjects: &[("translations", "Texts in every language that guests are addressed in.")],
+    subjects: &[(
+        "translations",
+        "Texts in every language that guests are addressed in.",
+    )],
     ..Chapter::new("translations")
 };
 
-/// The language a text is written in before it is translated.
+/// The language that texts are translated from.
 pub use engine::format::ENGLISH;
 
-/// Whether a language is English, of whatever region (contract: Steps).
+/// Returns whether a language is English, of any region (rules: steps#titles).
 #[must_use]
 pub fn is_english(language: &str) -> bool {
     language.split('-').next() == Some(ENGLISH)
 }
 
-/// What a translation is of: a resource may only link texts of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
+/// Kind of resource that a text belongs to; others cannot link it.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum SourceTable {
     PrecheckStepDetail,
     PrecheckQuestion,
@@ -100,28 +143,60 @@ struct Entry {
     language: String,
     text: String,
     is_machine_translated: bool,
+    /// Whether the English text has changed since this one was written.
+    is_outdated: bool,
     updated_at: Moment,
 }
 
 impl Entry {
     fn from_row(row: &Row) -> Result<Self> {
-        Ok(Self { language: row.get(0)?, text: row.get(1)?, is_machine_translated: row.get(2)?, updated_at: Moment(row.get(3)?) })
+        Ok(Self {
+            language: row.get(0)?,
+            text: row.get(1)?,
+            is_machine_translated: row.get(2)?,
+            is_outdated: false,
+            updated_at: Moment(row.get(3)?),
+        })
     }
 }
 
-/// What a change of a text's English means for its other languages.
+impl Entry {
+    /// Returns whether this text was written by hand, for the present English text.
+    fn is_written(&self, text: &str) -> bool {
+        self.text == text && !self.is_machine_translated && !self.is_outdated
+    }
+}
+
+/// Marks the versions of a text that are older than its English version.
+fn mark_outdated(entries: &mut [Entry]) {
+    let english = entries
+        .iter()
+        .find(|entry| entry.language == ENGLISH)
+        .map(|entry| entry.updated_at);
+    for entry in entries {
+        entry.is_outdated = english.is_some_and(|english| entry.updated_at < english);
+    }
+}
+
+/// The effect of a new English text on the other languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// All are translated anew, those written by hand too (spec: portals, Copy rules).
+    /// All are translated again, even those written by hand (rules: portals#copy).
     Replace,
-    /// Those that are missing or a machine's are translated anew.
+    /// Missing and machine-translated versions are translated again.
     Renew,
-    /// None is.
+    /// None is translated.
     Keep,
 }
 
-/// Makes a translation with its first text. An English one is queued for the organization's other languages.
-pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, language: &str, text: &str) -> Result<Uuid> {
+/// Creates a translation with its first text. An English text is queued for the organization's
+/// other languages.
+pub(crate) fn create(
+    context: &mut Context<'_, '_>,
+    source: SourceTable,
+    language: &str,
+    text: &str,
+) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
     context.execute_along(&INSERT, values![id, source.as_ref(), now])?;
     context.execute_along(&PUT_ENTRY, values![id, language, text, false, now])?;
@@ -132,21 +207,59 @@ pub(crate) fn create(context: &mut Context<'_, '_>, source: SourceTable, languag
     Ok(id)
 }
 
-/// Writes a text by hand in one language; the text that is there already, written by hand, changes nothing. For who knows
-/// that nothing else shows the text; [`Writing`] is for the others.
+/// Creates a text in several languages, each named by one tag. The English text is translated into
+/// the organization's languages that are not among them.
+pub(crate) fn create_in(
+    context: &mut Context<'_, '_>,
+    source: SourceTable,
+    texts: &TextsByLanguage,
+) -> Result<Uuid> {
+    let (id, now) = (context.new_id(), context.now());
+    context.execute_along(&INSERT, values![id, source.as_ref(), now])?;
+    let texts: BTreeMap<String, &str> = texts
+        .0
+        .iter()
+        .filter_map(|(tag, text)| Some((engine::format::language(tag)?, text.as_str())))
+        .collect();
+    for (language, text) in &texts {
+        context.execute_along(
+            &PUT_ENTRY,
+            values![id, language.as_str(), *text, false, now],
+        )?;
+    }
+    if texts.contains_key(ENGLISH) {
+        let missing: BTreeSet<String> =
+            to_translate(&context.organization.settings.languages, &[], Others::Renew)
+                .into_iter()
+                .filter(|language| !texts.contains_key(language))
+                .collect();
+        queue::enqueue(context, id, &missing, false)?;
+    }
+    Ok(id)
+}
+
+/// Writes a text by hand in one language. Nothing changes if the same text, written by hand, is
+/// stored already and the English text has not changed since. Call this only if no other resource shows the text. Otherwise use [`Writing`].
 ///
-/// A new English text is queued for the languages that `others` says. In any other language, what is queued for it or under
-/// way is dropped: a translation of an older text never replaces what is written now.
-pub(crate) fn put(context: &mut Context<'_, '_>, id: Uuid, language: &str, text: &str, others: Others) -> Result<()> {
+/// A new English text is queued for the languages that `others` chooses. For any other language, a
+/// queued or running translation is dropped: a translation of an older text never replaces the new
+/// text.
+pub(crate) fn put(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    language: &str,
+    text: &str,
+    others: Others,
+) -> Result<()> {
     let entries = entries(context, id)?;
     let stored = entries.iter().find(|entry| entry.language == language);
     if language != ENGLISH {
         queue::cancel(context, id, language)?;
     }
-    if stored.is_some_and(|stored| stored.text == text && !stored.is_machine_translated) {
+    if stored.is_some_and(|stored| stored.is_written(text)) {
         return Ok(());
     }
-    write(context, id, language, text, false, stored)?;
+    write(context, id, language, text, false, &entries)?;
     if language == ENGLISH {
         let languages = to_translate(&context.organization.settings.languages, &entries, others);
         queue::enqueue(context, id, &languages, others == Others::Replace)?;
@@ -154,119 +267,272 @@ pub(crate) fn put(context: &mut Context<'_, '_>, id: Uuid, language: &str, text:
     Ok(())
 }
 
-/// Writes a text in one language, in the place of what is stored in it.
+/// Writes a text in one language, in place of the stored version. An English text is newer than all
+/// stored versions. Another text is not older than the English one, for which it is written.
 fn write(
     context: &mut Context<'_, '_>,
     id: Uuid,
     language: &str,
     text: &str,
     is_machine_translated: bool,
-    stored: Option<&Entry>,
+    entries: &[Entry],
 ) -> Result<()> {
     let now = context.now();
-    let updated_at = stored.map_or(Moment(now), |stored| stored.updated_at.advanced_to(now));
-    context.execute_along(&PUT_ENTRY, values![id, language, text, is_machine_translated, updated_at])?;
+    let since = |language: &str| {
+        let entry = entries.iter().find(|entry| entry.language == language)?;
+        Some(entry.updated_at)
+    };
+    let before = if language == ENGLISH {
+        entries.iter().map(|entry| entry.updated_at).max()
+    } else {
+        since(language)
+    };
+    let updated_at = before.map_or(Moment(now), |before| before.advanced_to(now));
+    let updated_at = since(ENGLISH).map_or(updated_at, |english| updated_at.max(english));
+    context.execute_along(
+        &PUT_ENTRY,
+        values![id, language, text, is_machine_translated, updated_at],
+    )?;
     context.execute_along(&TOUCH, values![id, now])
 }
 
-/// Takes back a text in one language.
+/// Deletes a text in one language.
 fn take_back(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let now = context.now();
     context.execute_along(&DELETE_ENTRY, values![id, language])?;
     context.execute_along(&TOUCH, values![id, now])
 }
 
-/// The languages that an English text is translated into: the organization's and those it is in already, as far as `others`
-/// lets them change.
+/// Returns the languages that an English text is translated into: the organization's languages and
+/// those of existing versions, as far as `others` allows.
 fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTreeSet<String> {
     let is_kept = |language: &str| match others {
         Others::Replace => false,
-        Others::Renew => entries.iter().any(|entry| entry.language == language && !entry.is_machine_translated),
+        Others::Renew => entries
+            .iter()
+            .any(|entry| entry.language == language && !entry.is_machine_translated),
         Others::Keep => true,
     };
-    let all = languages.iter().chain(entries.iter().map(|entry| &entry.language));
-    all.filter(|language| language.as_str() != ENGLISH && !is_kept(language)).cloned().collect()
+    let all = languages
+        .iter()
+        .chain(entries.iter().map(|entry| &entry.language));
+    all.filter(|language| language.as_str() != ENGLISH && !is_kept(language))
+        .cloned()
+        .collect()
 }
 
-/// A text in every language it has.
+/// Returns all versions of a text.
 fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Entry>> {
-    context.rows(&ENTRIES, values![id])?.iter().map(Entry::from_row).collect()
+    let rows = context.rows(&ENTRIES, values![id])?;
+    let mut entries = rows
+        .iter()
+        .map(Entry::from_row)
+        .collect::<Result<Vec<_>>>()?;
+    mark_outdated(&mut entries);
+    Ok(entries)
 }
 
-/// A text in every language it has: language and text.
+/// Returns the languages in which some texts are older than their English text, by text.
+pub(crate) fn outdated(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, Vec<String>>> {
+    let mut outdated = HashMap::<Uuid, Vec<String>>::new();
+    if !ids.is_empty() {
+        for row in context.rows(&OUTDATED, values![ids])? {
+            outdated.entry(row.get(0)?).or_default().push(row.get(1)?);
+        }
+    }
+    Ok(outdated)
+}
+
+/// Returns all versions of a text, as pairs of language and text.
 pub(crate) fn versions(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<(String, String)>> {
-    Ok(entries(context, id)?.into_iter().map(|entry| (entry.language, entry.text)).collect())
+    Ok(entries(context, id)?
+        .into_iter()
+        .map(|entry| (entry.language, entry.text))
+        .collect())
 }
 
-/// The text of a translation in this very language.
-pub(crate) fn written(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<Option<String>> {
-    let entry = entries(context, id)?.into_iter().find(|entry| entry.language == language);
+/// Returns a text in exactly this language.
+pub(crate) fn written(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    language: &str,
+) -> Result<Option<String>> {
+    let entry = entries(context, id)?
+        .into_iter()
+        .find(|entry| entry.language == language);
     Ok(entry.map(|entry| entry.text))
 }
 
-/// The texts of several translations in this very language.
-pub(crate) fn all_written(context: &mut Context<'_, '_>, ids: Vec<Uuid>, language: &str) -> Result<HashMap<Uuid, String>> {
+/// Returns several texts in exactly this language.
+pub(crate) fn all_written(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+    language: &str,
+) -> Result<HashMap<Uuid, String>> {
     let rows = context.rows(&IN_LANGUAGE, values![ids, language])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
 }
 
-/// Whether no language but English was written by hand.
+/// Returns whether no language but English was written by hand.
 pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
-    Ok(entries(context, id)?.iter().all(|entry| entry.language == ENGLISH || entry.is_machine_translated))
+    Ok(entries(context, id)?
+        .iter()
+        .all(|entry| entry.language == ENGLISH || entry.is_machine_translated))
 }
 
-/// Removes a translation with all of its texts.
+/// Deletes a translation with all of its texts.
 pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute_along(&DELETE, values![id])
 }
 
-/// The texts of several translations, each in the language asked for or the nearest there is.
-pub(crate) fn texts(context: &mut Context<'_, '_>, ids: impl IntoIterator<Item = Uuid>, language: &str) -> Result<Texts> {
+/// Returns several texts, each in the requested language or the nearest available one.
+pub(crate) fn texts(
+    context: &mut Context<'_, '_>,
+    ids: impl IntoIterator<Item = Uuid>,
+    language: &str,
+) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    let mut entries = HashMap::<Uuid, Vec<(String, Version)>>::new();
-    if !ids.is_empty() {
-        for row in context.rows(&TEXTS, values![ids])? {
-            entries.entry(row.get(0)?).or_default().push((row.get(1)?, Version { text: row.get(2)?, is_machine_translated: row.get(3)? }));
-        }
-    }
-    let picked = entries.into_iter().filter_map(|(id, entries)| Some((id, pick(language, entries)?)));
-    Ok(Texts(picked.collect()))
+    let mut picker = fallback::Picker::of(language);
+    let found = all_entries(context, ids)?
+        .into_iter()
+        .filter_map(|(id, entries)| {
+            let version = |entry: Entry| {
+                let version = Version {
+                    text: entry.text,
+                    is_machine_translated: entry.is_machine_translated,
+                    is_outdated: entry.is_outdated,
+                };
+                (entry.language, version)
+            };
+            let versions = entries.into_iter().map(version).collect();
+            Some((id, picker.pick(versions)?))
+        });
+    Ok(Texts(found.collect()))
 }
 
-/// A text, and whether a machine made it.
+/// Returns all versions of several texts, by text.
+fn all_entries(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<Entry>>> {
+    let mut all = HashMap::<Uuid, Vec<Entry>>::new();
+    if ids.is_empty() {
+        return Ok(all);
+    }
+    for row in context.rows(&TEXTS, values![ids])? {
+        all.entry(row.get(0)?).or_default().push(Entry {
+            language: row.get(1)?,
+            text: row.get(2)?,
+            is_machine_translated: row.get(3)?,
+            is_outdated: false,
+            updated_at: Moment(row.get(4)?),
+        });
+    }
+    for entries in all.values_mut() {
+        mark_outdated(entries);
+    }
+    Ok(all)
+}
+
+/// A text, whether it was translated by machine, and whether its English text has changed since.
 #[derive(Serialize)]
 struct Version {
     text: String,
     is_machine_translated: bool,
+    is_outdated: bool,
 }
 
-/// Texts in a guest's language, or in the nearest there is, each with the language that it is in, by translation.
+/// Texts by translation, each in the guest's language or the nearest available one, with that
+/// language.
 #[derive(Serialize)]
 pub(crate) struct Texts(HashMap<Uuid, (String, Version)>);
 
 impl Texts {
-    /// The text of a translation, where it has any.
+    /// Returns the text of a translation, if it has any.
     pub(crate) fn of(&self, id: Option<Uuid>) -> Option<String> {
         self.0.get(&id?).map(|(_, version)| version.text.clone())
     }
 
-    /// The language that the text of a translation is in, where it has any.
+    /// Returns the language of a translation's text, if it has any.
     pub(crate) fn language_of(&self, id: Uuid) -> Option<&str> {
         self.0.get(&id).map(|(language, _)| language.as_str())
     }
 
-    /// Whether a machine made the text of a translation.
+    /// Returns the language of each of these fields' texts that is not in the language that was
+    /// asked for.
+    pub(crate) fn languages<'f>(
+        &self,
+        asked: &str,
+        fields: impl IntoIterator<Item = (&'f str, Option<Uuid>)>,
+    ) -> TextLanguages {
+        let other = |(field, id): (&str, Option<Uuid>)| {
+            let language = self.language_of(id?)?;
+            (language != asked).then(|| (field.to_owned(), language.to_owned()))
+        };
+        TextLanguages(fields.into_iter().filter_map(other).collect())
+    }
+
+    /// Returns whether the text of a translation was translated by machine.
     fn is_machine_translated(&self, id: Uuid) -> bool {
-        self.0.get(&id).is_some_and(|(_, version)| version.is_machine_translated)
+        self.0
+            .get(&id)
+            .is_some_and(|(_, version)| version.is_machine_translated)
     }
 
-    /// With texts of a language that nobody has saved.
-    pub(crate) fn extend(&mut self, texts: impl IntoIterator<Item = (Uuid, String)>, language: &str) {
-        let version = |text| (language.to_owned(), Version { text, is_machine_translated: false });
-        self.0.extend(texts.into_iter().map(|(id, text)| (id, version(text))));
+    /// Returns whether the English text of a translation has changed since this text was written.
+    fn is_outdated(&self, id: Uuid) -> bool {
+        self.0
+            .get(&id)
+            .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Keeps these texts only.
+    /// Adds unsaved texts of a language.
+    pub(crate) fn extend(
+        &mut self,
+        texts: impl IntoIterator<Item = (Uuid, String)>,
+        language: &str,
+    ) {
+        let version = |text| {
+            (
+                language.to_owned(),
+                Version {
+                    text,
+                    is_machine_translated: false,
+                    is_outdated: false,
+                },
+            )
+        };
+        self.0
+            .extend(texts.into_iter().map(|(id, text)| (id, version(text))));
+    }
+
+    /// Returns the texts with filled placeholders. A text for which `fill` returns `None` is left
+    /// out.
+    pub(crate) fn filled(&self, fill: impl Fn(&str) -> Option<String>) -> Self {
+        let filled = |(id, (language, version)): (&Uuid, &(String, Version))| {
+            let version = Version {
+                text: fill(&version.text)?,
+                is_machine_translated: version.is_machine_translated,
+                is_outdated: version.is_outdated,
+            };
+            Some((*id, (language.clone(), version)))
+        };
+        Self(self.0.iter().filter_map(filled).collect())
+    }
+
+    /// Returns all texts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|(_, version)| version.text.as_str())
+    }
+
+    /// Returns the text of a translation unchanged, with its placeholders.
+    pub(crate) fn written(&self, id: Option<Uuid>) -> Option<&str> {
+        self.0.get(&id?).map(|(_, version)| version.text.as_str())
+    }
+
+    /// Keeps only these texts.
     pub(crate) fn retain(&mut self, ids: &HashSet<Uuid>) {
         self.0.retain(|id, _| ids.contains(id));
     }
@@ -277,19 +543,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_new_english_text_is_translated_into() {
+    fn a_new_english_text_is_translated_into_the_right_languages() {
         let entry = |language: &str, is_machine_translated| Entry {
             language: language.into(),
             text: "text".into(),
             is_machine_translated,
+            is_outdated: false,
             updated_at: Moment("2026-11-21T09:30:00Z".parse().unwrap()),
         };
-        let entries = [entry("en", false), entry("es", true), entry("fr", false), entry("pt-BR", false), entry("it", true)];
+        let entries = [
+            entry("en", false),
+            entry("es", true),
+            entry("fr", false),
+            entry("pt-BR", false),
+            entry("it", true),
+        ];
         let languages = ["en", "es", "fr", "de"].map(String::from);
-        let wanted = |others| to_translate(&languages, &entries, others).into_iter().collect::<Vec<_>>();
+        let wanted = |others| {
+            to_translate(&languages, &entries, others)
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
         assert_eq!(wanted(Others::Replace), ["de", "es", "fr", "it", "pt-BR"]);
         assert_eq!(wanted(Others::Renew), ["de", "es", "it"]);
         assert!(wanted(Others::Keep).is_empty());
         assert_eq!(to_translate(&languages, &[], Others::Renew).len(), 3);
+    }
+
+    #[test]
+    fn versions_older_than_the_english_one_are_outdated() {
+        let entry = |language: &str, second: i64| Entry {
+            language: language.into(),
+            text: "text".into(),
+            is_machine_translated: false,
+            is_outdated: false,
+            updated_at: Moment(jiff::Timestamp::from_second(second).unwrap()),
+        };
+        let outdated = |mut entries: Vec<Entry>| -> Vec<String> {
+            mark_outdated(&mut entries);
+            let outdated = entries.into_iter().filter(|entry| entry.is_outdated);
+            outdated.map(|entry| entry.language).collect()
+        };
+        let all = vec![
+            entry("en", 5),
+            entry("es", 5),
+            entry("fr", 4),
+            entry("de", 6),
+        ];
+        assert_eq!(outdated(all), ["fr"]);
+        assert_eq!(outdated(vec![entry("es", 5), entry("fr", 4)]), [""; 0]);
     }
 }

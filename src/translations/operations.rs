@@ -1,16 +1,15 @@
-//! The operations on translations (contract: Translations).
+//! The operations on translations (rules: translations).
 
 use std::collections::HashSet;
 
 use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
-use engine::error::{Error, Result};
-use engine::field::{Language, Text6000};
+use engine::error::{Error, Reason, Result};
+use engine::field::{Language, Text6000, TextsByLanguage};
 use engine::format;
 use engine::moment::Moment;
 use engine::operation::{Basis, Needs, Operation};
-use engine::values;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,21 +18,27 @@ use uuid::Uuid;
 
 use super::audited;
 use super::uses::{self, Writer, Writing, check_readable};
-use super::{ENGLISH, Entry, Others, SourceTable, TEXTS, create, entries, texts};
+use super::{ENGLISH, Entry, Others, SourceTable, all_entries, create, create_in, entries, texts};
+use crate::markdown;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "sourceTable": "portal_branding", "text": "Welcome to Barcelona" }))]
 struct CreateTranslation {
-    /// What sort of thing is going to link the text, such as `precheck_step_detail` for a step's texts; nothing of another sort can link
-    /// it.
+    /// Kind of resource that will link the text, such as `precheck_step_detail` for a step's texts;
+    /// other kinds cannot link it.
     source_table: SourceTable,
-    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. What links it may allow less.
-    text: Text6000,
-    /// Language that the text is in, as a BCP 47 tag. Null or left out: English, which is translated into the organization's other
-    /// languages in the background.
+    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. Links
+    /// to it may allow less.
+    #[serde(default)]
+    text: Option<Text6000>,
+    /// Language of the text, as a BCP 47 tag. Null or left out: English, which is translated into
+    /// the organization's other languages in the background.
     #[serde(default)]
     language: Option<Language>,
+    /// The text by language tag, in place of `text` and `language`.
+    #[serde(default)]
+    texts: Option<TextsByLanguage>,
 }
 
 /// A translation, without its texts.
@@ -76,34 +81,38 @@ struct ListVersions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true, "isOutdated": false,
 }))]
 struct VersionView {
     /// The translation.
     id: Uuid,
-    /// The language that the text is in.
+    /// Language of the text.
     language: String,
     /// The text.
     text: String,
-    /// Whether a machine wrote it.
+    /// Whether it is machine-made.
     is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    is_outdated: bool,
 }
 
-/// A text as it would be shown.
+/// A text as guests see it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false,
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
 }))]
 struct TextView {
     /// The translation.
     id: Uuid,
-    /// The language that the text is in.
+    /// Language of the text.
     language: String,
     /// The text.
     text: String,
-    /// Whether a machine made it.
+    /// Whether it is machine-made.
     is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    is_outdated: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -112,10 +121,28 @@ struct TextView {
 struct SetEntry {
     /// Id of the translation whose text is written.
     id: Uuid,
-    /// Language to write, as a BCP 47 tag such as `fr` or `pt-BR`. A new English text has the machine-translated languages translated anew.
+    /// Language to write, as a BCP 47 tag such as `fr` or `pt-BR`. A new English text renews the
+    /// machine translations.
     language: String,
-    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent. What shows it may allow less.
+    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent.
+    /// Fields may allow less.
     text: Text6000,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DeleteEntry {
+    /// Id of the translation whose text is removed.
+    id: Uuid,
+    /// Language to remove, as a BCP 47 tag such as `fr` or `pt-BR`; not `en`.
+    language: String,
+}
+
+/// The result of a removal.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Removed {
+    /// Always true.
+    success: bool,
 }
 
 pub(crate) fn operations() -> Vec<Operation> {
@@ -125,12 +152,11 @@ pub(crate) fn operations() -> Vec<Operation> {
             .tool(
                 "translations",
                 "Create a text",
-                "Creates a guest-facing text and returns its `id`, to be linked where a field takes the id of a translation \
-                    (`textMlTextId`, `titleId` …). Example: {\"sourceTable\": \
-                    \"precheck_question\", \"text\": \"Do you bring a pet?\"}",
+                "Creates a guest-facing text and returns its `id`, for fields that take the id of a translation (`titleId` …). \
+                    Example: {\"sourceTable\": \"manual\", \"texts\": {\"en\": \"Pool\", \"es\": \"Piscina\"}}",
             )
             .creates()
-            .audited(Audits::makes("translation", "text").telling(&["text", "language"]))
+            .audited(Audits::makes("translation", "text").telling(&["text", "language", "texts"]))
             .run(create_translation),
         Operation::public(
             "listTranslationEntries",
@@ -142,8 +168,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Read a text",
-            "A linked text in every language it has: `language`, `text`, whether machine-translated. The id is what a field such \
-                as `titleId` holds.",
+            "A linked text in every language it has. The id is what a field such as `titleId` holds.",
         )
         .kept(Basis::Configuration)
         .run(list_entries),
@@ -167,57 +192,143 @@ pub(crate) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Write a text",
-            "Writes a linked text by hand in one language. Changing the English one has the others translated anew. Changes \
-                titles and bodies of manuals after their creation too. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \
-                \"Bienvenue\"}",
+            "Writes a linked text by hand in one language, also titles and bodies of manuals. A new English text renews the \
+                machine translations. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \"Bienvenue\"}",
         )
         .audited(Audits::changes(audited::text))
         .run(set_entry),
+        Operation::public(
+            "deleteTranslationEntry",
+            Method::DELETE,
+            "/translations/{id}/entries/{language}",
+            Needs::Permission(Permission::ModifyTasks),
+        )
+        .summary("Remove a text in one language, never in English")
+        .tool(
+            "translations",
+            "Remove a translation",
+            "Removes a linked text in one language that was written by mistake; guests then read the nearest other language. The \
+                English text cannot be removed. Example: {\"id\": \"…\", \"language\": \"fr\"}",
+        )
+        .audited(Audits::changes(audited::text))
+        .run(delete_entry),
     ]
 }
 
-fn create_translation(context: &mut Context<'_, '_>, input: CreateTranslation) -> Result<Translation> {
-    let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
-    let id = create(context, input.source_table, &language, &input.text)?;
+fn create_translation(
+    context: &mut Context<'_, '_>,
+    input: CreateTranslation,
+) -> Result<Translation> {
+    let source = input.source_table;
+    warn_of_dropped(context, &input);
+    let id = match (input.text, input.texts) {
+        (Some(text), None) => {
+            let language = input
+                .language
+                .and_then(|tag| format::language(&tag))
+                .unwrap_or_else(|| ENGLISH.into());
+            create(context, source, &language, &text)?
+        }
+        (None, Some(texts)) if input.language.is_none() => {
+            if let Some(tag) = texts.repeated() {
+                return Err(Error::invalid(&["texts", tag], Reason::Twice));
+            }
+            create_in(context, source, &texts)?
+        }
+        (None, None) => return Err(Error::invalid(&["text"], Reason::Required)),
+        (text, _) => {
+            let field = if text.is_some() { "texts" } else { "language" };
+            return Err(Error::invalid(
+                &[field],
+                Reason::rule(
+                    "text_or_texts",
+                    "is sent beside the other form; send either text and language, or texts",
+                ),
+            ));
+        }
+    };
     let now = Moment(context.now());
-    Ok(Translation { id, source_table: input.source_table, created_at: now, updated_at: now })
+    Ok(Translation {
+        id,
+        source_table: source,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// Warns of the parts that guests do not see, in a text that may become the body of a manual.
+fn warn_of_dropped(context: &mut Context<'_, '_>, input: &CreateTranslation) {
+    if input.source_table != SourceTable::Manual {
+        return;
+    }
+    if let Some(warning) = input.text.as_deref().and_then(markdown::warning) {
+        context.warn("text", warning);
+    }
+    let versions = input.texts.iter().flat_map(|texts| texts.0.values());
+    if let Some(warning) = versions
+        .into_iter()
+        .find_map(|text| markdown::warning(text))
+    {
+        context.warn("texts", warning);
+    }
 }
 
 fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<Vec<Entry>> {
     check_readable(context, input.id)?;
     let mut entries = entries(context, input.id)?;
-    entries.sort_by(|one, other| (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language)));
+    entries.sort_by(|one, other| {
+        (one.language != ENGLISH, &one.language).cmp(&(other.language != ENGLISH, &other.language))
+    });
     Ok(entries)
 }
 
-/// In the order in which they are asked for, each once.
+/// Returns the texts in the order of the request, each once.
 fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<TextView>> {
-    let language = input.language.and_then(|tag| format::language(&tag)).unwrap_or_else(|| ENGLISH.into());
+    let language = input
+        .language
+        .and_then(|tag| format::language(&tag))
+        .unwrap_or_else(|| ENGLISH.into());
     let ids = readable(context, input.ids)?;
     let found = texts(context, ids.iter().copied(), &language)?;
     let view = |id: Uuid| {
         let (language, text) = (found.language_of(id)?.to_owned(), found.of(Some(id))?);
-        Some(TextView { id, language, text, is_machine_translated: found.is_machine_translated(id) })
+        Some(TextView {
+            id,
+            language,
+            text,
+            is_machine_translated: found.is_machine_translated(id),
+            is_outdated: found.is_outdated(id),
+        })
     };
     Ok(ids.into_iter().filter_map(view).collect())
 }
 
-/// In the order in which they are asked for, each once: English first, then by language.
+/// Returns the versions in the order of the request, each text once: English first, then by
+/// language.
 fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
     let ids = readable(context, input.ids)?;
-    let mut versions: Vec<VersionView> = Vec::new();
-    for row in context.rows(&TEXTS, values![ids.clone()])? {
-        versions.push(VersionView { id: row.get(0)?, language: row.get(1)?, text: row.get(2)?, is_machine_translated: row.get(3)? });
-    }
+    let view = |id: Uuid, entry: Entry| VersionView {
+        id,
+        language: entry.language,
+        text: entry.text,
+        is_machine_translated: entry.is_machine_translated,
+        is_outdated: entry.is_outdated,
+    };
+    let mut versions: Vec<VersionView> = all_entries(context, ids.clone())?
+        .into_iter()
+        .flat_map(|(id, entries)| entries.into_iter().map(move |entry| view(id, entry)))
+        .collect();
     let place = |id: Uuid| ids.iter().position(|known| *known == id);
     versions.sort_by(|one, other| {
         let order = |version: &VersionView| (place(version.id), version.language != ENGLISH);
-        order(one).cmp(&order(other)).then_with(|| one.language.cmp(&other.language))
+        order(one)
+            .cmp(&order(other))
+            .then_with(|| one.language.cmp(&other.language))
     });
     Ok(versions)
 }
 
-/// Each once, and of those of a limited caller what they may read.
+/// Removes duplicate ids, and those that a limited caller may not read.
 fn readable(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
@@ -230,8 +341,25 @@ fn readable(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<Vec<Uui
 
 fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {
     let language = format::language(&input.language).ok_or_else(|| Error::not_found("Language"))?;
-    let writer = Writer { thing: None, path: &["text"] };
-    Writing::judged(context, input.id, &language, &input.text, writer)?.carry_out(context, Others::Renew)?;
-    let written = entries(context, input.id)?.into_iter().find(|entry| entry.language == language);
-    written.ok_or_else(|| Error::internal("a text that was written is not there"))
+    let writer = Writer {
+        thing: None,
+        path: &["text"],
+    };
+    Writing::judged(context, input.id, &language, &input.text, writer)?
+        .carry_out(context, Others::Renew)?;
+    if let Some(warning) = markdown::warning(&input.text)
+        && uses::is_markdown(context, input.id)?
+    {
+        context.warn("text", warning);
+    }
+    let written = entries(context, input.id)?
+        .into_iter()
+        .find(|entry| entry.language == language);
+    written.ok_or_else(|| Error::internal("the text that was written does not exist"))
+}
+
+fn delete_entry(context: &mut Context<'_, '_>, input: DeleteEntry) -> Result<Removed> {
+    let language = format::language(&input.language).ok_or_else(|| Error::not_found("Language"))?;
+    uses::remove(context, input.id, &language)?;
+    Ok(Removed { success: true })
 }

@@ -1,4 +1,5 @@
-//! The translator: a LibreTranslate-compatible `POST /translate` (contract: Commands, Translations).
+//! The translator: a LibreTranslate-compatible `POST /translate` (rules:
+//! translations#machine-translation).
 
 use std::time::Duration;
 
@@ -8,22 +9,23 @@ use reqwest::{Client, Response};
 use serde::{Deserialize, Serialize};
 
 use super::ENGLISH;
+use super::placeholders::{Guarded, Piece, pieces};
 
-/// How long a translation may take in all, from the connection to the last byte of the answer.
+/// Deadline of a translation, from the connection to the last byte of the answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
-/// 1 MiB: the greatest answer that is read.
+/// Maximum size of an answer, 1 MiB.
 const ANSWER_LIMIT: usize = 1 << 20;
-/// How the service introduces itself to the translator.
+/// The service's user agent in requests to the translator.
 const USER_AGENT: &str = "Vestibule-Translations/1";
 
-/// A translator out there.
+/// A client of the translation service.
 pub(super) struct Provider {
     client: Client,
     endpoint: String,
     key: Option<String>,
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Serialize)]
 struct Request<'r> {
     q: &'r str,
@@ -34,52 +36,113 @@ struct Request<'r> {
     api_key: Option<&'r str>,
 }
 
-/// What of the answer is read.
+/// The part of an answer that is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Translated {
     translated_text: String,
 }
 
-/// Why there is no translation, for the log: neither the text nor the key is in it.
+/// The reason that a translation failed, for the log. It contains neither the text nor the key.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// The status of the answer, where there was one.
+    /// The status of the answer. `None` if there was no answer.
     pub status: Option<u16>,
-    /// What was wrong.
     pub cause: String,
 }
 
 impl Provider {
-    /// The translator at a base address without a slash at its end.
+    /// Makes a client for the service at a base address without a slash at its end.
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Self, String> {
         let client = Client::builder()
             .user_agent(USER_AGENT)
             .timeout(DEADLINE)
             .redirect(Policy::none())
             .no_proxy()
-            // Attempts are counted; none is made behind the count.
+            // Attempts are counted by the queue, so the client must not retry by itself.
             .retry(reqwest::retry::never())
             .build()
-            .map_err(|error| format!("texts cannot be translated: {}", innermost(&error)))?;
-        Ok(Self { client, endpoint: format!("{url}/translate"), key: key.filter(|key| !key.is_empty()) })
+            .map_err(|error| {
+                format!(
+                    "cannot create the client of --translator-url: {}",
+                    innermost(&error)
+                )
+            })?;
+        Ok(Self {
+            client,
+            endpoint: format!("{url}/translate"),
+            key: key.filter(|key| !key.is_empty()),
+        })
     }
 
-    /// An English text in another language.
+    /// Translates an English text into another language. Placeholders stay as they are (rules:
+    /// translations#placeholders).
     pub(super) async fn translate(&self, text: &str, language: &str) -> Result<String, Failure> {
-        let request = Request { q: text, source: ENGLISH, target: language, format: "text", api_key: self.key.as_deref() };
-        let response = self.client.post(&self.endpoint).json(&request).send().await.map_err(|error| Failure::of(None, error))?;
+        let Some(guarded) = Guarded::of(text) else {
+            return self.request(text, language).await;
+        };
+        let kept = async {
+            let translated = self.request(&guarded.text, language).await?;
+            match guarded.restored(&translated) {
+                Some(restored) => Ok(restored),
+                None => self.translate_pieces(text, language).await,
+            }
+        };
+        tokio::time::timeout(DEADLINE, kept)
+            .await
+            .unwrap_or_else(|_| Err(Failure::timed_out()))
+    }
+
+    /// Translates the parts of a text between its placeholders, one by one. This serves translators
+    /// that do not keep numbers in braces; their sentences fit less well.
+    async fn translate_pieces(&self, text: &str, language: &str) -> Result<String, Failure> {
+        let mut translated = String::new();
+        for piece in pieces(text) {
+            match piece {
+                Piece::Named { whole, .. } => translated.push_str(whole),
+                Piece::Text(part) if part.chars().any(char::is_alphabetic) => {
+                    let words = part.trim();
+                    let start = part.len() - part.trim_start().len();
+                    translated.push_str(&part[..start]);
+                    translated.push_str(self.request(words, language).await?.trim());
+                    translated.push_str(&part[start + words.len()..]);
+                }
+                Piece::Text(part) => translated.push_str(part),
+            }
+        }
+        Ok(translated)
+    }
+
+    /// Sends a text to the translator.
+    async fn request(&self, text: &str, language: &str) -> Result<String, Failure> {
+        let request = Request {
+            q: text,
+            source: ENGLISH,
+            target: language,
+            format: "text",
+            api_key: self.key.as_deref(),
+        };
+        let response = self
+            .client
+            .post(&self.endpoint)
+            .json(&request)
+            .send()
+            .await
+            .map_err(|error| Failure::of(None, error))?;
         let status = response.status();
         if !status.is_success() {
             return Err(Failure::new(status.as_u16(), "refused"));
         }
         let body = read(response).await?;
         let Ok(Translated { translated_text }) = serde_json::from_slice(&body) else {
-            return Err(Failure::new(status.as_u16(), "the answer does not read"));
+            return Err(Failure::new(status.as_u16(), "the answer cannot be parsed"));
         };
-        // PostgreSQL stores no U+0000, and guests are shown no blank.
-        if translated_text.trim().is_empty() || translated_text.contains('\0') {
-            return Err(Failure::new(status.as_u16(), "the answer is no text"));
+        // PostgreSQL cannot store U+0000, and guests must not see a blank text.
+        if engine::typed::is_blank(&translated_text) || translated_text.contains('\0') {
+            return Err(Failure::new(
+                status.as_u16(),
+                "the translation is blank or contains U+0000",
+            ));
         }
         Ok(translated_text)
     }
@@ -87,22 +150,40 @@ impl Provider {
 
 impl Failure {
     fn new(status: u16, cause: &str) -> Self {
-        Self { status: Some(status), cause: cause.to_owned() }
+        Self {
+            status: Some(status),
+            cause: cause.to_owned(),
+        }
+    }
+
+    fn timed_out() -> Self {
+        Self {
+            status: None,
+            cause: "timed out".to_owned(),
+        }
     }
 
     fn of(status: Option<u16>, error: reqwest::Error) -> Self {
-        // A URL may hold a password.
+        // The URL is removed, because it may contain a password.
         let error = error.without_url();
-        let cause = if error.is_timeout() { "timed out".to_owned() } else { innermost(&error).to_string() };
+        let cause = if error.is_timeout() {
+            "timed out".to_owned()
+        } else {
+            innermost(&error).to_string()
+        };
         Self { status, cause }
     }
 }
 
-/// The body of an answer, as far as it may go.
+/// Reads the body of an answer, up to the limit.
 async fn read(mut response: Response) -> Result<Vec<u8>, Failure> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| Failure::of(Some(status), error))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| Failure::of(Some(status), error))?
+    {
         if body.len() + chunk.len() > ANSWER_LIMIT {
             return Err(Failure::new(status, "the answer is too large"));
         }
@@ -118,9 +199,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_sent_where_there_is_one() {
-        let request =
-            |api_key| serde_json::to_value(Request { q: "Hello", source: ENGLISH, target: "es", format: "text", api_key }).unwrap();
+    fn an_api_key_is_sent_if_configured() {
+        let request = |api_key| {
+            serde_json::to_value(Request {
+                q: "Hello",
+                source: ENGLISH,
+                target: "es",
+                format: "text",
+                api_key,
+            })
+            .unwrap()
+        };
         let without = json!({ "q": "Hello", "source": "en", "target": "es", "format": "text" });
         assert_eq!(request(None), without);
         let mut with = without;

@@ -1,72 +1,97 @@
-//! Which things show which texts, and what that asks of a text (contract: Settled since).
+//! Notes which things show which texts, and checks texts against those things (rules:
+//! translations#writing; access#texts-of-limited-callers).
 //!
-//! A thing (a step, a manual, a category, a portal, a branding) notes the texts it links whenever it is written. Its chapter
-//! says, by [`Shows`], what form the texts of its fields have, who sees and who may change its things, and what else stands
-//! against a new text. Whatever writes or links a text that others may show asks here. The list of the chapters is in `lib.rs`.
+//! A thing (a step, a manual, a category, a portal, a branding) notes the texts it links whenever
+//! it is written. Its chapter implements [`Shows`]: the form of the texts in each field, who may
+//! see and change its things, and other checks of a new text. Every write or link of a text that
+//! other things may show is checked here. `src/app.rs` lists the chapters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
+use engine::typed;
 use engine::values;
 use uuid::Uuid;
 
-use super::{Others, SourceTable, entries, put};
+use super::placeholders::{check_placeholders, unknown_placeholder};
+use super::{ENGLISH, Others, SourceTable, entries, put, queue, take_back};
 
 store::statements! {
-    /// What some texts are of.
+    /// The source tables of some texts.
     SOURCES = "select id, source_table from translation where organization_id = ?1 and id = any(?2)";
     /// The length of the longest version of each of some texts, in characters.
     LENGTHS = "select translation_id, cast(max(length(text)) as bigint) from translation_entry
         where organization_id = ?1 and translation_id = any(?2) group by translation_id";
-    /// What shows some texts.
+    /// The versions of some texts that may have placeholders.
+    WITH_BRACES = "select translation_id, text from translation_entry
+        where organization_id = ?1 and translation_id = any(?2) and text like '%{{%'";
+    /// The uses of some texts.
     USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1 and translation_id = any(?2)";
     /// Notes that a field of a thing shows some texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
         select organization_id, id, ?2, ?3 from translation where organization_id = ?1 and id = any(?4)";
-    /// Forgets what a thing shows.
+    /// Deletes the uses of a thing.
     DELETE = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
 }
 
-/// The length of a text in a field that has none of its own, in characters.
+/// Maximum length of a text in a field without a limit of its own, in characters.
 pub(crate) const LONGEST: usize = 6_000;
 
-/// What the text of a field has to keep to, in every language.
+/// The form that the text of a field must have, in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
-    /// Characters at the most.
+    /// Maximum number of characters.
     pub longest: usize,
-    /// Whether the spaces around it go before anything else.
+    /// Whether surrounding spaces are removed first.
     pub is_trimmed: bool,
 }
 
 impl Form {
-    /// Of a text as it is.
+    /// Makes the form of a text that is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
-        Self { longest, is_trimmed: false }
+        Self {
+            longest,
+            is_trimmed: false,
+        }
     }
 
-    /// Of a text without spaces around it.
+    /// Makes the form of a text without surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
-        Self { longest, is_trimmed: true }
+        Self {
+            longest,
+            is_trimmed: true,
+        }
     }
 
-    /// What holds for a text that fills fields of both forms.
+    /// Returns the form of a text in fields of both forms.
     fn and(self, other: Self) -> Self {
-        Self { longest: self.longest.min(other.longest), is_trimmed: self.is_trimmed || other.is_trimmed }
+        Self {
+            longest: self.longest.min(other.longest),
+            is_trimmed: self.is_trimmed || other.is_trimmed,
+        }
     }
 
-    /// The text as it is stored.
+    /// Returns the text as it is stored.
     fn of(self, text: &str) -> &str {
-        if self.is_trimmed { text.trim() } else { text }
+        if self.is_trimmed {
+            typed::trimmed(text)
+        } else {
+            text
+        }
     }
 
-    /// What is wrong with a text that is to be stored.
+    /// Returns the fault of a text, if it does not have this form.
     fn fault(self, text: &str) -> Option<String> {
-        if text.trim().is_empty() {
+        if typed::is_blank(text) {
             return Some("must not be blank".into());
         }
-        self.is_exceeded_by(text.chars().count()).then(|| format!("must have at most {} characters where it is shown", self.longest))
+        self.is_exceeded_by(text.chars().count()).then(|| {
+            format!(
+                "must have at most {} characters for the fields that show it",
+                self.longest
+            )
+        })
     }
 
     const fn is_exceeded_by(self, length: usize) -> bool {
@@ -83,91 +108,123 @@ impl Default for Form {
 /// A field of a thing that shows a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// The thing.
     pub thing: Uuid,
     /// The name of the field that links the text.
     pub field: String,
 }
 
-/// A text that is about to be another.
+/// A text that is about to change.
 #[derive(Debug)]
 pub(crate) struct News<'n> {
-    /// What shows it.
+    /// The fields that show it.
     pub uses: &'n [Use],
-    /// The language it is written in.
+    /// The language of the new text.
     pub language: &'n str,
-    /// As it will be stored.
+    /// The new text, as it will be stored.
     pub text: &'n str,
 }
 
 impl News<'_> {
-    /// Whether it is written in English, of whatever region.
+    /// Returns whether the language is English, of any region.
     pub(crate) fn is_english(&self) -> bool {
         super::is_english(self.language)
     }
 
-    /// The things that show it in a field.
+    /// Returns the things that show the text in one of these fields.
     pub(crate) fn things(&self, in_field: impl Fn(&str) -> bool) -> Vec<Uuid> {
-        distinct(self.uses.iter().filter(|shown| in_field(&shown.field)).map(|shown| shown.thing))
+        distinct(
+            self.uses
+                .iter()
+                .filter(|shown| in_field(&shown.field))
+                .map(|shown| shown.thing),
+        )
     }
 }
 
-/// What a chapter says of the texts that its things show.
+/// A chapter's rules for the texts that its things show.
 pub(crate) trait Shows: Send + Sync {
-    /// What its texts are of. No two chapters have the same.
+    /// Returns the source tables of its texts. No two chapters share one.
     fn sources(&self) -> &'static [SourceTable];
 
-    /// What the text of a field has to keep to.
+    /// Returns the form that the text of a field must have.
     fn form(&self, field: &str) -> Form;
 
-    /// The things among these that a limited caller may know of.
+    /// Returns whether the text of a field is Markdown.
+    fn is_markdown(&self, _field: &str) -> bool {
+        false
+    }
+
+    /// Returns the things among these that a limited caller may see.
     fn visible(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// The things among these that a limited caller may change.
+    /// Returns the things among these that a limited caller may change.
     fn writable(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }
 
-    /// 403 or 409: what stands against a new text of some of its things, besides reach and form.
+    /// Checks a new text of some of its things for permissions (403) and conflicts (409). Access
+    /// and form are checked elsewhere.
     fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()>;
 
-    /// Notes a new text as a change of the things that it is a change of: those whose own operations write it as text.
+    /// Notes a new text as a change of those things whose own operations accept it as text.
     fn changed(&self, _: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// The things that show texts of a source table, those among them that a limited caller may know of.
-pub(super) fn visible(context: &mut Context<'_, '_>, source: SourceTable, things: Vec<Uuid>) -> Result<HashSet<Uuid>> {
+/// Returns the things among these that show texts of a source table and that a limited caller may
+/// see.
+pub(super) fn visible(
+    context: &mut Context<'_, '_>,
+    source: SourceTable,
+    things: Vec<Uuid>,
+) -> Result<HashSet<Uuid>> {
     chapter(context, source)?.visible(context, &things)
 }
 
-/// The chapter whose things show the texts of a source table.
+/// Returns the chapter whose things show the texts of a source table.
 fn chapter(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn Shows> {
-    let found = context.listed::<&'static dyn Shows>().iter().find(|chapter| chapter.sources().contains(&source));
-    found.copied().ok_or_else(|| Error::internal("a source table that no chapter has"))
+    let found = context
+        .listed::<&'static dyn Shows>()
+        .iter()
+        .find(|chapter| chapter.sources().contains(&source));
+    found
+        .copied()
+        .ok_or_else(|| Error::internal("no module has this source table"))
 }
 
-/// What a text is of; 404 where it is not there.
+/// Returns the source table of a text, or 404 if there is no such text.
 fn source(context: &mut Context<'_, '_>, id: Uuid) -> Result<SourceTable> {
-    sources(context, vec![id])?.remove(&id).ok_or_else(not_found)
+    sources(context, vec![id])?
+        .remove(&id)
+        .ok_or_else(not_found)
 }
 
 fn sources(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, SourceTable>> {
     let read = |row: &store::Row| -> Result<(Uuid, SourceTable)> {
-        let source = row.get::<String>(1)?.parse().map_err(|_| Error::internal("a text of an unknown source table"))?;
+        let source = row
+            .get::<String>(1)?
+            .parse()
+            .map_err(|_| Error::internal("a text has an unknown source table"))?;
         Ok((row.get(0)?, source))
     };
-    context.rows(&SOURCES, values![ids])?.iter().map(read).collect()
+    context
+        .rows(&SOURCES, values![ids])?
+        .iter()
+        .map(read)
+        .collect()
 }
 
-/// What shows each of some texts; those that nothing shows are left out.
+/// Returns the uses of some texts. Texts without a use are left out.
 fn uses(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<Use>>> {
     let mut uses = HashMap::<Uuid, Vec<Use>>::new();
     for row in context.rows(&USES, values![ids])? {
-        uses.entry(row.get(0)?).or_default().push(Use { thing: row.get(1)?, field: row.get(2)? });
+        uses.entry(row.get(0)?).or_default().push(Use {
+            thing: row.get(1)?,
+            field: row.get(2)?,
+        });
     }
     Ok(uses)
 }
@@ -176,9 +233,20 @@ fn uses_of(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Use>> {
     Ok(uses(context, vec![id])?.remove(&id).unwrap_or_default())
 }
 
-/// What all the fields that show a text ask of it; that of any text, where nothing shows it.
+/// Returns whether a field shows a text as Markdown.
+pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    let source = source(context, id)?;
+    let chapter = chapter(context, source)?;
+    let uses = uses_of(context, id)?;
+    Ok(uses.iter().any(|shown| chapter.is_markdown(&shown.field)))
+}
+
+/// Returns the form that all fields of a text require together. A text without a use gets the
+/// default form.
 fn form(chapter: &dyn Shows, uses: &[Use]) -> Form {
-    uses.iter().fold(Form::default(), |form, shown| form.and(chapter.form(&shown.field)))
+    uses.iter().fold(Form::default(), |form, shown| {
+        form.and(chapter.form(&shown.field))
+    })
 }
 
 fn not_found() -> Error {
@@ -189,19 +257,23 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
     ids.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// 404 for a text that is not there, or that is shown by nothing that the caller may know of. One that nothing shows yet is
-/// the organization's, and everybody's to read and write.
-pub(super) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+/// Fails with 404 if the text does not exist, or if the caller may see none of the things that show
+/// it. A text without a use belongs to the organization, so every caller may read and write it.
+pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let source = source(context, id)?;
     let chapter = chapter(context, source)?;
     if !context.reach().is_limited() {
         return Ok(());
     }
     let things = distinct(uses_of(context, id)?.into_iter().map(|shown| shown.thing));
-    if things.is_empty() || !chapter.visible(context, &things)?.is_empty() { Ok(()) } else { Err(not_found()) }
+    if things.is_empty() || !chapter.visible(context, &things)?.is_empty() {
+        Ok(())
+    } else {
+        Err(not_found())
+    }
 }
 
-/// The texts among these that a limited caller may read, as [`check_readable`] says it of one.
+/// Returns the texts among these that a limited caller may read, by the rule of [`check_readable`].
 pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     let sources = sources(context, ids.to_vec())?;
     let mut shown: HashMap<Uuid, Vec<Uuid>> = HashMap::new();
@@ -218,45 +290,80 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
     for (source, things) in by_chapter {
         visible.extend(chapter(context, source)?.visible(context, &distinct(things.into_iter()))?);
     }
-    let is_readable = |id: &Uuid| shown.get(id).is_none_or(|things| things.iter().any(|thing| visible.contains(thing)));
+    let is_readable = |id: &Uuid| {
+        shown
+            .get(id)
+            .is_none_or(|things| things.iter().any(|thing| visible.contains(thing)))
+    };
     Ok(sources.into_keys().filter(is_readable).collect())
 }
 
-/// A text that a thing links, or is to link.
+/// A link from a thing to a text, present or planned.
 #[derive(Debug, Clone)]
 pub(crate) struct Link<'l> {
-    /// Where it stands in the request.
+    /// The place of the link in the request.
     pub path: Vec<PathSegment>,
-    /// The text.
     pub id: Uuid,
-    /// What it has to be of.
+    /// The source table that the text must have.
     pub source: SourceTable,
     /// The field that links it.
     pub field: &'l str,
-    /// Whether the thing links it there already.
+    /// Whether the thing has this link already.
     pub is_kept: bool,
 }
 
-/// What is wrong with linking some texts: one of another source table, one that is too long for the field. 404 where one is
-/// not there, or is shown by nothing that the caller may know of. What is linked already is not judged anew.
+/// Returns the issues of linking some texts: another source table, a version too long for the
+/// field, or an unknown placeholder. Fails with 404 if a text does not exist, or if the caller may see none of the things that
+/// show it. Existing links are not checked again.
 pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> Result<Vec<Issue>> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
     let sources = sources(context, distinct(links.iter().map(|link| link.id)))?;
-    if links.iter().any(|link| !sources.contains_key(&link.id)) {
-        return Err(not_found());
+    if let Some(link) = links.iter().find(|link| !sources.contains_key(&link.id)) {
+        return Err(not_found().of(link.id));
     }
-    let new = distinct(links.iter().filter(|link| !link.is_kept).map(|link| link.id));
+    let new = distinct(
+        links
+            .iter()
+            .filter(|link| !link.is_kept)
+            .map(|link| link.id),
+    );
     check_known(context, &new, &sources)?;
+    let faults = placeholder_faults(context, &new)?;
     let lengths = lengths(context, new)?;
     let mut issues = Vec::new();
-    for Link { path, id, source, field, is_kept } in links {
+    for Link {
+        path,
+        id,
+        source,
+        field,
+        is_kept,
+    } in links
+    {
         let form = chapter(context, *source)?.form(field);
         let reason = if sources.get(id) != Some(source) {
-            Reason::rule("other_source", format!("is not a {} translation", source.as_ref()))
-        } else if !is_kept && lengths.get(id).is_some_and(|length| form.is_exceeded_by(*length)) {
-            Reason::rule("too_long_version", format!("has a version of more than {} characters", form.longest))
+            Reason::rule(
+                "other_source",
+                format!(
+                    "is not the id of a text with sourceTable {}",
+                    source.as_ref()
+                ),
+            )
+        } else if !is_kept
+            && lengths
+                .get(id)
+                .is_some_and(|length| form.is_exceeded_by(*length))
+        {
+            Reason::rule(
+                "too_long_version",
+                format!(
+                    "must not be a text with a version of more than {} characters",
+                    form.longest
+                ),
+            )
+        } else if !is_kept && let Some(fault) = faults.get(id) {
+            fault.clone()
         } else {
             continue;
         };
@@ -265,8 +372,12 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     Ok(issues)
 }
 
-/// 404 for a text that is shown by nothing that a limited caller may know of.
-fn check_known(context: &mut Context<'_, '_>, ids: &[Uuid], sources: &HashMap<Uuid, SourceTable>) -> Result<()> {
+/// Fails with 404 if a limited caller may see none of the things that show a text.
+fn check_known(
+    context: &mut Context<'_, '_>,
+    ids: &[Uuid],
+    sources: &HashMap<Uuid, SourceTable>,
+) -> Result<()> {
     if ids.is_empty() || !context.reach().is_limited() {
         return Ok(());
     }
@@ -278,9 +389,17 @@ fn check_known(context: &mut Context<'_, '_>, ids: &[Uuid], sources: &HashMap<Uu
         }
     }
     for (source, texts) in by_source {
-        let things = distinct(texts.iter().flat_map(|uses| uses.iter()).map(|shown| shown.thing));
+        let things = distinct(
+            texts
+                .iter()
+                .flat_map(|uses| uses.iter())
+                .map(|shown| shown.thing),
+        );
         let visible = chapter(context, source)?.visible(context, &things)?;
-        if texts.iter().any(|uses| uses.iter().all(|shown| !visible.contains(&shown.thing))) {
+        if texts
+            .iter()
+            .any(|uses| uses.iter().all(|shown| !visible.contains(&shown.thing)))
+        {
             return Err(not_found());
         }
     }
@@ -292,10 +411,36 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         return Ok(HashMap::new());
     }
     let rows = context.rows(&LENGTHS, values![ids])?;
-    rows.iter().map(|row| Ok((row.get(0)?, usize::try_from(row.get::<i64>(1)?).unwrap_or(usize::MAX)))).collect()
+    rows.iter()
+        .map(|row| {
+            Ok((
+                row.get(0)?,
+                usize::try_from(row.get::<i64>(1)?).unwrap_or(usize::MAX),
+            ))
+        })
+        .collect()
 }
 
-/// Notes which texts a thing links now, each with the name of its field, where it linked others before; what is new linked none.
+/// Returns the fault of the first unknown placeholder of each of some texts.
+fn placeholder_faults(
+    context: &mut Context<'_, '_>,
+    ids: &[Uuid],
+) -> Result<HashMap<Uuid, Reason>> {
+    let mut faults = HashMap::new();
+    if ids.is_empty() {
+        return Ok(faults);
+    }
+    for row in context.rows(&WITH_BRACES, values![ids])? {
+        let (id, text): (Uuid, String) = (row.get(0)?, row.get(1)?);
+        if let Some(fault) = unknown_placeholder(context, [text.as_str()])? {
+            faults.insert(id, fault);
+        }
+    }
+    Ok(faults)
+}
+
+/// Notes which texts a thing links now, each with the name of its field. `before` are its previous
+/// links, none for a new thing.
 pub(crate) fn note_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,
@@ -319,76 +464,186 @@ pub(crate) fn note_links<'l>(
     Ok(())
 }
 
-fn linked<'l>(links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>) -> BTreeSet<(&'l str, Uuid)> {
-    links.into_iter().filter_map(|(field, id)| Some((field, id?))).collect()
+fn linked<'l>(
+    links: impl IntoIterator<Item = (&'l str, Option<Uuid>)>,
+) -> BTreeSet<(&'l str, Uuid)> {
+    links
+        .into_iter()
+        .filter_map(|(field, id)| Some((field, id?)))
+        .collect()
 }
 
-/// A text that may be written: whatever stands against that has been looked at.
+/// A text that passed all checks and may be written.
 pub(crate) struct Writing {
     id: Uuid,
     language: String,
     text: String,
     chapter: &'static dyn Shows,
-    /// What shows it, but for the thing whose operation writes it.
+    /// Its uses, without the thing whose operation writes it.
     uses: Vec<Use>,
     is_news: bool,
 }
 
-/// Who writes a text, and where it stands in the request.
+/// The writer of a text, and the place of the text in the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer<'w> {
-    /// The thing whose operation writes a text of its own. That operation judges for it, and notes the change.
+    /// The thing whose operation writes a text of its own. That operation checks the text for the
+    /// thing, and notes the change.
     pub thing: Option<Uuid>,
-    /// Where the text stands in the request.
+    /// The place of the text in the request.
     pub path: &'w [&'w str],
 }
 
 impl Writing {
-    /// A text that is to be written by hand in a language. The version that stands there already, written by hand, is no news,
-    /// and nothing stands against that.
+    /// Checks a text that is to be written by hand in a language. If the same text, written by
+    /// hand, is stored already, and the English text has not changed since, nothing is checked.
     ///
-    /// 404 for a text that is not there, and for one that is shown only by things that a limited caller may not change; 403
-    /// where they may change some of these things and not all, and where a permission lacks; 409 as the things themselves
-    /// have it; 400 for a text that does not have the form of every field that shows it.
-    pub(crate) fn judged(context: &mut Context<'_, '_>, id: Uuid, language: &str, text: &str, writer: Writer<'_>) -> Result<Self> {
+    /// Fails with 404 if the text does not exist, or if a limited caller may change none of the
+    /// things that show it. Fails with 403 if the caller may change only some of these things, or
+    /// lacks a permission. Fails with 409 for conflicts of the things themselves, and with 400 if
+    /// the text does not have the form of every field that shows it.
+    pub(crate) fn judged(
+        context: &mut Context<'_, '_>,
+        id: Uuid,
+        language: &str,
+        text: &str,
+        writer: Writer<'_>,
+    ) -> Result<Self> {
         let source = source(context, id)?;
         let chapter = chapter(context, source)?;
         let mut uses = uses_of(context, id)?;
         let form = form(chapter, &uses);
+        let is_linked = !uses.is_empty() || writer.thing.is_some();
         uses.retain(|shown| Some(shown.thing) != writer.thing);
         let is_shared = lacks_some(context, chapter, &uses, writer)?;
         let text = form.of(text).to_owned();
-        let stored = entries(context, id)?.into_iter().find(|entry| entry.language == language);
-        let is_news = stored.is_none_or(|stored| stored.text != text || stored.is_machine_translated);
+        let stored = entries(context, id)?
+            .into_iter()
+            .find(|entry| entry.language == language);
+        let is_news = stored.is_none_or(|stored| !stored.is_written(&text));
         if is_news {
             if is_shared {
-                return Err(Error::forbidden(Reason::rule("text_shown_elsewhere", "The text is also shown by what you cannot change.")));
+                return Err(Error::forbidden(shown_elsewhere()));
             }
             if !uses.is_empty() {
-                chapter.admit(context, &News { uses: &uses, language, text: &text })?;
+                chapter.admit(
+                    context,
+                    &News {
+                        uses: &uses,
+                        language,
+                        text: &text,
+                    },
+                )?;
             }
             if let Some(fault) = form.fault(&text) {
                 return Err(Error::invalid(writer.path, fault));
             }
+            if is_linked {
+                check_placeholders(context, writer.path, &text)?;
+            }
         }
-        Ok(Self { id, language: language.to_owned(), text, chapter, uses, is_news })
+        Ok(Self {
+            id,
+            language: language.to_owned(),
+            text,
+            chapter,
+            uses,
+            is_news,
+        })
     }
 
-    /// Whether it differs from what is stored.
+    /// Returns whether the text differs from the stored one.
     pub(crate) fn is_news(&self) -> bool {
         self.is_news
     }
 
-    /// Writes it, with what `others` says of its other languages, and notes it as a change of what shows it.
+    /// Writes the text, treats the other languages by `others`, and notes the change for the things
+    /// that show it.
     pub(crate) fn carry_out(self, context: &mut Context<'_, '_>, others: Others) -> Result<()> {
-        let Self { id, language, text, chapter, uses, is_news } = self;
+        let Self {
+            id,
+            language,
+            text,
+            chapter,
+            uses,
+            is_news,
+        } = self;
         put(context, id, &language, &text, others)?;
-        if is_news { chapter.changed(context, &News { uses: &uses, language: &language, text: &text }) } else { Ok(()) }
+        if is_news {
+            chapter.changed(
+                context,
+                &News {
+                    uses: &uses,
+                    language: &language,
+                    text: &text,
+                },
+            )
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Whether things that a limited caller may not change show a text as well; 404 where no other things do.
-fn lacks_some(context: &mut Context<'_, '_>, chapter: &dyn Shows, uses: &[Use], writer: Writer<'_>) -> Result<bool> {
+/// Removes a text in one language. A text that was written by hand is translated by machine again, if
+/// it is one of the organization's languages.
+///
+/// Fails with 404 if the text does not exist in that language, or if a limited caller may change none
+/// of the things that show it. Fails with 403 if the caller may change only some of them, or lacks a
+/// permission. Fails with 409 for the English text.
+pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
+    let source = source(context, id)?;
+    let chapter = chapter(context, source)?;
+    let uses = uses_of(context, id)?;
+    let writer = Writer {
+        thing: None,
+        path: &["language"],
+    };
+    let is_shared = lacks_some(context, chapter, &uses, writer)?;
+    let stored = entries(context, id)?
+        .into_iter()
+        .find(|entry| entry.language == language)
+        .ok_or_else(|| Error::not_found("Text"))?;
+    if is_shared {
+        return Err(Error::forbidden(shown_elsewhere()));
+    }
+    let news = News {
+        uses: &uses,
+        language,
+        text: "",
+    };
+    if !uses.is_empty() {
+        chapter.admit(context, &news)?;
+    }
+    if language == ENGLISH {
+        return Err(Error::conflict(Reason::rule(
+            "english_text",
+            "The English text cannot be removed, because other languages are translated from it.",
+        )));
+    }
+    queue::cancel(context, id, language)?;
+    take_back(context, id, language)?;
+    let languages = &context.organization.settings.languages;
+    if !stored.is_machine_translated && languages.iter().any(|known| known == language) {
+        queue::enqueue(context, id, &BTreeSet::from([language.to_owned()]), false)?;
+    }
+    chapter.changed(context, &news)
+}
+
+fn shown_elsewhere() -> Reason {
+    Reason::rule(
+        "text_shown_elsewhere",
+        "The text is also shown by something that you cannot change.",
+    )
+}
+
+/// Returns whether the text is also shown by things that a limited caller may not change. Fails
+/// with 404 if the caller may change none of them, unless the operation of a thing writes the text.
+fn lacks_some(
+    context: &mut Context<'_, '_>,
+    chapter: &dyn Shows,
+    uses: &[Use],
+    writer: Writer<'_>,
+) -> Result<bool> {
     let things = distinct(uses.iter().map(|shown| shown.thing));
     if things.is_empty() || !context.reach().is_limited() {
         return Ok(false);
@@ -400,8 +655,13 @@ fn lacks_some(context: &mut Context<'_, '_>, chapter: &dyn Shows, uses: &[Use], 
     Ok(things.iter().any(|thing| !writable.contains(thing)))
 }
 
-/// What a machine made of a text, as it may be stored: `None` where it is too long for a field that shows it.
-pub(super) fn fitting(context: &mut Context<'_, '_>, id: Uuid, text: &str) -> Result<Option<String>> {
+/// Returns a machine translation as it may be stored. Returns `None` if it does not fit a field
+/// that shows it.
+pub(super) fn fitting(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    text: &str,
+) -> Result<Option<String>> {
     let source = source(context, id)?;
     let chapter = chapter(context, source)?;
     let form = form(chapter, &uses_of(context, id)?);
@@ -415,22 +675,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_fields_ask_for_the_strictest() {
+    fn the_strictest_of_several_text_limits_applies() {
         let (title, body) = (Form::trimmed_up_to(3), Form::up_to(5));
         assert_eq!(title.and(body), title);
         assert_eq!(body.and(title), title);
-        // Text, under the first, under the second: what is stored, and whether it may be.
+        // Text, result under the first form, result under the second form: the stored text, or
+        // `None` if it is refused.
         for (text, first, second) in [
             ("abc", Some("abc"), Some("abc")),
             (" abc\u{a0}", Some("abc"), Some(" abc\u{a0}")),
             ("abcd", None, Some("abcd")),
-            ("\u{1F3E0}\u{1F3E0}\u{1F3E0}", Some("\u{1F3E0}\u{1F3E0}\u{1F3E0}"), Some("\u{1F3E0}\u{1F3E0}\u{1F3E0}")),
+            (
+                "\u{1F3E0}\u{1F3E0}\u{1F3E0}",
+                Some("\u{1F3E0}\u{1F3E0}\u{1F3E0}"),
+                Some("\u{1F3E0}\u{1F3E0}\u{1F3E0}"),
+            ),
             (" abcd ", None, None),
             ("  ", None, None),
         ] {
             for (form, expected) in [(title, first), (body, second)] {
                 let stored = form.of(text);
-                assert_eq!(form.fault(stored).is_none().then_some(stored), expected, "{text:?}");
+                assert_eq!(
+                    form.fault(stored).is_none().then_some(stored),
+                    expected,
+                    "{text:?}"
+                );
             }
         }
     }

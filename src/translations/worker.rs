@@ -1,4 +1,4 @@
-//! The background work: claims what is to be translated, has it translated, writes what came of it.
+//! Background work that claims translation jobs, calls the provider and writes the results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,37 +17,48 @@ use super::provider::{DEADLINE, Provider};
 use super::queue::{self, Claim, Settled};
 use super::{TO_TRANSLATE, retry};
 
-/// Translations under way at once.
+/// Maximum number of translations in progress.
 const AT_ONCE: usize = 8;
-/// What a claim leaves for writing, on top of the translator's own time.
+/// Time that a claim allows for writing, on top of the translator's deadline.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// The longest without a look: what another node left behind is found by then.
+/// Maximum pause between two searches for due jobs. If another node stops, its jobs are found
+/// within this time.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-/// How long to leave a database alone that could not be asked.
+/// Pause after a failed query.
 const RESPITE: Duration = Duration::from_secs(1);
 
-/// Translates texts in the background. Every node with a translator has one; they share the work by claiming it.
+/// Translates texts in the background. Every node with a translator runs one, and the nodes share
+/// the work by claiming jobs.
 #[derive(Clone)]
 pub struct Translator(Arc<Inner>);
 
 struct Inner {
     service: Arc<Service>,
-    /// Rings when there is something to translate.
+    /// Wakes when there is something to translate.
     texts: Arc<Notify>,
     provider: Provider,
 }
 
 impl Translator {
-    /// Translates by the LibreTranslate-compatible service at `url`, a base address without a slash at its end; `key` is its
-    /// API key, where it wants one. TLS needs the process's default crypto provider to be installed.
+    /// Makes a translator for the LibreTranslate-compatible service at `url`, a base address
+    /// without a slash at its end. `key` is its API key, if it needs one. TLS needs the process's
+    /// default crypto provider to be installed.
     pub fn new(service: Arc<Service>, url: &str, key: Option<String>) -> Result<Self, String> {
         let provider = Provider::new(url, key)?;
         let texts = service.kit.bell(TO_TRANSLATE);
-        Ok(Self(Arc::new(Inner { service, texts, provider })))
+        Ok(Self(Arc::new(Inner {
+            service,
+            texts,
+            provider,
+        })))
     }
 
-    /// Translates what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    /// Translates due jobs until `stop` is cancelled, and then finishes the jobs in progress.
     pub async fn run(self, stop: CancellationToken) {
+        metrics::describe_counter!(
+            "vestibule_translations_total",
+            "Jobs of machine translation, by what came of them."
+        );
         for outcome in Settled::VARIANTS {
             settled(outcome).increment(0);
         }
@@ -55,9 +66,10 @@ impl Translator {
         keep_claiming(&self, &stop).await;
     }
 
-    /// Takes over what an earlier process on this database was having translated when it ended, where there can be no other.
+    /// Releases the jobs that an earlier process on this database had claimed, if this is the only
+    /// process.
     async fn take_over(&self) {
-        if !self.0.service.store.is_private() {
+        if !self.0.service.store.is_only_process() {
             return;
         }
         if let Err(error) = self.0.service.store.write(queue::release_all).await {
@@ -65,7 +77,7 @@ impl Translator {
         }
     }
 
-    /// Translates what is due now, once, and waits for it; how many attempts that were.
+    /// Translates all jobs that are due now, and waits for them. Returns the number of attempts.
     pub async fn step(&self) -> usize {
         let due = self.0.service.clock.now();
         let mut count = 0;
@@ -91,12 +103,20 @@ impl Translator {
         }
     }
 
-    /// How long until something becomes due that was not at `now`.
+    /// Returns the time until a job becomes due that was not due at `now`.
     async fn sleep_after(&self, now: Timestamp) -> Duration {
-        match self.0.service.store.read(move |tx| queue::next_due(tx, now)).await {
+        match self
+            .0
+            .service
+            .store
+            .read(move |tx| queue::next_due(tx, now))
+            .await
+        {
             Ok(Some(next)) => {
                 let wait = self.0.service.clock.now().duration_until(next);
-                Duration::try_from(wait).unwrap_or(Duration::ZERO).min(LONGEST_SLEEP)
+                Duration::try_from(wait)
+                    .unwrap_or(Duration::ZERO)
+                    .min(LONGEST_SLEEP)
             }
             Ok(None) => LONGEST_SLEEP,
             Err(error) => {
@@ -109,44 +129,64 @@ impl Translator {
     async fn claim(&self, due: Timestamp) -> Result<Option<Claim>> {
         let service = &self.0.service;
         let until = later(service.clock.now(), DEADLINE.saturating_add(LEASE_MARGIN));
-        service.store.write(move |tx| queue::claim(tx, due, until)).await
+        service
+            .store
+            .write(move |tx| queue::claim(tx, due, until))
+            .await
     }
 
-    /// Deals with one job. Where the outcome cannot be written the claim runs out and the job is claimed anew: nothing is
-    /// lost.
+    /// Processes one job. If the outcome cannot be written, the claim expires and the job is
+    /// claimed again, so nothing is lost.
     async fn translate(self, claim: Claim) {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
                 settled(outcome.into()).increment(1);
                 if outcome == Settled::TooLong {
-                    let (organization, translation, language) = (job.organization, job.translation, job.language);
-                    tracing::warn!(%organization, %translation, %language, "a translation is too long for where it is shown");
+                    let (organization, translation, language) =
+                        (job.organization, job.translation, job.language);
+                    tracing::warn!(%organization, %translation, %language, "a translation is too long for its field; the English text is shown instead");
                 }
             }
             Err(error) => {
                 let cause = error.cause().unwrap_or_default();
-                let (organization, translation, language) = (job.organization, job.translation, job.language);
-                tracing::warn!(%organization, %translation, %language, cause, "a translation is left for later");
+                let (organization, translation, language) =
+                    (job.organization, job.translation, job.language);
+                tracing::warn!(%organization, %translation, %language, cause, "could not store a translation; the text is translated again later");
             }
         }
     }
 
     async fn try_translate(&self, claim: Claim) -> Result<Settled> {
         let service = &self.0.service;
-        let translated = self.0.provider.translate(&claim.text, &claim.job.language).await;
+        let translated = self
+            .0
+            .provider
+            .translate(&claim.text, &claim.job.language)
+            .await;
         match translated {
             Ok(text) => {
                 let (shared, now) = (service.clone(), service.clock.now());
-                service.store.write(move |tx| queue::settle(tx, &shared, &claim, &text, now)).await
+                service
+                    .store
+                    .write(move |tx| queue::settle(tx, &shared, &claim, &text, now))
+                    .await
             }
             Err(failure) => {
-                let (organization, translation, language) = (claim.job.organization, claim.job.translation, &claim.job.language);
+                let (organization, translation, language) = (
+                    claim.job.organization,
+                    claim.job.translation,
+                    &claim.job.language,
+                );
                 let (status, cause) = (failure.status, failure.cause.as_str());
-                tracing::warn!(%organization, %translation, %language, status, cause, "a text was not translated");
-                let pause = retry::pause(claim.failures.saturating_add(1), service.kit.ids.fraction());
+                tracing::warn!(%organization, %translation, %language, status, cause, "a text was not translated; trying again later");
+                let pause =
+                    retry::pause(claim.failures.saturating_add(1), service.kit.ids.fraction());
                 let next = later(service.clock.now(), pause);
-                service.store.write(move |tx| queue::put_off(tx, &claim, next)).await?;
+                service
+                    .store
+                    .write(move |tx| queue::put_off(tx, &claim, next))
+                    .await?;
                 Ok(Settled::Retry)
             }
         }
@@ -154,10 +194,11 @@ impl Translator {
 }
 
 impl Claiming for Translator {
-    const ABNORMAL: &str = "a translation ended abnormally";
+    const ABNORMAL: &str =
+        "a task that translates a text panicked; the text is claimed again later";
     const CLAIMS_AT_END: bool = true;
 
-    /// Begins to translate what is due, as far as there is room; how long until there may be more.
+    /// Starts due translations up to the limit. Returns the pause before the next search.
     async fn begin_due(&self, jobs: &mut JoinSet<()>) -> Duration {
         while jobs.len() < AT_ONCE {
             let now = self.0.service.clock.now();
@@ -172,7 +213,7 @@ impl Claiming for Translator {
                 }
             }
         }
-        // What is due and has no place is taken up when a translation ends.
+        // Further due jobs start when a running translation ends.
         LONGEST_SLEEP
     }
 
@@ -181,13 +222,17 @@ impl Claiming for Translator {
     }
 }
 
-/// Where jobs that came to this are counted. Each is there before the first, so that the first is an increase.
+/// Returns the counter of jobs with this outcome. All counters are created at the start, so that
+/// the first job is visible as an increase.
 fn settled(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_translations_total", "outcome" => outcome)
 }
 
 fn warn(error: &Error) {
-    tracing::warn!(cause = error.cause().unwrap_or_default(), "the database cannot be asked for texts to translate");
+    tracing::warn!(
+        cause = error.cause().unwrap_or_default(),
+        "could not read the texts to translate; retrying shortly"
+    );
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

@@ -1,6 +1,6 @@
-//! Languages by their tags: what each calls itself, and which way it is written.
+//! The name of each language in that language, by language tag.
 
-/// What languages call themselves, for the choice of a language; after CLDR.
+/// Names of languages in themselves, for the choice of a language; after CLDR.
 const OWN_NAMES: [(&str, &str); 50] = [
     ("ar", "العربية"),
     ("bg", "Български"),
@@ -54,7 +54,7 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// Names that a region or script sets apart from the language's.
+/// Names of regional or script variants that differ from the language's name.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),
     ("en-US", "English (US)"),
@@ -65,34 +65,18 @@ const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("zh-Hant", "繁體中文"),
 ];
 
-/// Languages that are written from right to left, where their tag names no script.
-const RIGHT_TO_LEFT: [&str; 11] = ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ur", "yi"];
-
-/// Scripts that are.
-const RIGHT_TO_LEFT_SCRIPTS: [&str; 6] = ["adlm", "arab", "hebr", "nkoo", "syrc", "thaa"];
-
-/// The primary subtag, in lower case: the language, without script and region.
-pub(super) fn primary(tag: &str) -> String {
-    tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
-}
-
-/// Whether a language is written from right to left.
-#[must_use]
-pub fn is_right_to_left(tag: &str) -> bool {
-    let script = tag.split(['-', '_']).nth(1).filter(|part| part.len() == 4 && part.bytes().all(|byte| byte.is_ascii_alphabetic()));
-    match script {
-        Some(script) => RIGHT_TO_LEFT_SCRIPTS.contains(&script.to_ascii_lowercase().as_str()),
-        None => RIGHT_TO_LEFT.contains(&primary(tag).as_str()),
-    }
-}
-
-/// What a language calls itself; its tag where that is not known.
+/// Returns the name of a language in itself, or its tag if the name is unknown.
 #[must_use]
 pub fn own_name(tag: &str) -> &str {
     let find = |table: &'static [(&'static str, &'static str)], wanted: &str| {
-        table.iter().find(|(known, _)| known.eq_ignore_ascii_case(wanted)).map(|(_, name)| *name)
+        table
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(wanted))
+            .map(|(_, name)| *name)
     };
-    find(&OWN_NAMES_OF_REGIONS, tag).or_else(|| find(&OWN_NAMES, &primary(tag))).unwrap_or(tag)
+    find(&OWN_NAMES_OF_REGIONS, tag)
+        .or_else(|| find(&OWN_NAMES, tag.split(['-', '_']).next().unwrap_or_default()))
+        .unwrap_or(tag)
 }
 
 #[cfg(test)]
@@ -100,20 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_know_their_names() {
+    fn languages_are_named_in_their_own_language() {
         assert_eq!(own_name("ca"), "Català");
         assert_eq!(own_name("es-MX"), "Español");
         assert_eq!(own_name("pt-br"), "Português (Brasil)");
         assert_eq!(own_name("tlh"), "tlh");
-    }
-
-    #[test]
-    fn a_script_decides_before_the_language() {
-        for tag in ["ar", "he-IL", "iw", "fa-AF", "ur", "az-Arab", "pa-arab-PK"] {
-            assert!(is_right_to_left(tag), "{tag}");
-        }
-        for tag in ["en", "ku-Latn", "ar-Latn", "es-419", "sd-Deva", "", "arn"] {
-            assert!(!is_right_to_left(tag), "{tag}");
-        }
     }
 }

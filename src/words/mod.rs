@@ -1,12 +1,14 @@
-//! The built-in texts guests read where an organization has written none of its own: one table ([`Words`]), filled in each of
-//! ten languages.
+//! The built-in texts for guests, used where an organization has written none: one table
+//! ([`Words`]), filled in ten languages.
 //!
-//! How guests are addressed is the same throughout a language, and stands at the head of its file. A sentence is not put
-//! together from parts: it is a template whose values stand in braces, filled by [`fill`]. Where a number would bend a sentence,
-//! the sentence is turned around it; the few that remain have a form for one and one for any other number.
+//! Each file uses one form of address for guests throughout, which its head names. A sentence is
+//! never assembled from parts. It is a template with values in braces, filled by [`fill`].
+//! Sentences are phrased so that a number does not change their grammar. The few exceptions have a
+//! form for one and a form for any other number.
 
 mod ar;
 mod ca;
+mod dates;
 mod de;
 mod en;
 mod es;
@@ -18,24 +20,28 @@ mod nl;
 mod pt;
 mod table;
 
-pub use languages::{is_right_to_left, own_name};
+pub use dates::{Dates, in_language as dates_in, regional};
+use engine::language::Reader;
+pub use languages::own_name;
 pub use table::*;
 
 use crate::portals::Tile;
 use crate::precheck::{StepType, YesNo};
 
-/// The words in a guest's language, and the language that they are in: that of the tag (`pt-BR`) as far as it is spoken here
-/// (`pt`), else English.
+/// The languages of the table, English first.
+pub const LANGUAGES: [&str; 10] = ["en", "ar", "ca", "de", "es", "fr", "he", "it", "nl", "pt"];
+
+/// Returns the words in a guest's language, and that language; English where the table has no
+/// language that fits (rules: translations#languages).
 #[must_use]
 pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
-    match languages::primary(tag).as_str() {
+    match spoken(tag).unwrap_or("en") {
         "ar" => (&ar::WORDS, "ar"),
         "ca" => (&ca::WORDS, "ca"),
         "de" => (&de::WORDS, "de"),
         "es" => (&es::WORDS, "es"),
         "fr" => (&fr::WORDS, "fr"),
-        // Its code until 1989, which some devices still send.
-        "he" | "iw" => (&he::WORDS, "he"),
+        "he" => (&he::WORDS, "he"),
         "it" => (&it::WORDS, "it"),
         "nl" => (&nl::WORDS, "nl"),
         "pt" => (&pt::WORDS, "pt"),
@@ -43,8 +49,18 @@ pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
     }
 }
 
-/// A template with its values in their places. What stands in braces and has no value stays as it is, and a value is not looked
-/// at again, whatever it holds.
+/// Returns the language of the table that fits a tag; `None` where no language fits.
+#[must_use]
+pub fn spoken(tag: &str) -> Option<&'static str> {
+    // Most pages are in a language of the table.
+    LANGUAGES
+        .into_iter()
+        .find(|language| *language == tag)
+        .or_else(|| Reader::of(tag).found(LANGUAGES))
+}
+
+/// Fills the values into a template. A placeholder without a value stays as it is. A value that
+/// contains braces is not filled again.
 #[must_use]
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
@@ -61,7 +77,8 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// What stands before the next braces, within them, and behind.
+/// Splits a text at its next placeholder: the text before, the name in the braces, and the text
+/// after.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (name, behind) = rest.split_once('}')?;
@@ -69,7 +86,7 @@ fn next_place(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 impl Words {
-    /// The built-in title of a step.
+    /// Returns the built-in title of a step.
     #[must_use]
     pub const fn step_title(&self, step_type: StepType) -> &'static str {
         match step_type {
@@ -88,11 +105,15 @@ impl Words {
         }
     }
 
-    /// What happens in a step that others carry out; nothing for those that ask the guest everything here.
+    /// Returns what happens in a step that the host or another service carries out. Returns `None`
+    /// for a step that only asks the guest on this page.
     #[must_use]
     pub const fn what_happens(&self, step_type: StepType) -> Option<&'static str> {
         Some(match step_type {
-            StepType::YourDetails | StepType::OtherGuests | StepType::AdditionalQuestions | StepType::Agreement => return None,
+            StepType::YourDetails
+            | StepType::OtherGuests
+            | StepType::AdditionalQuestions
+            | StepType::Agreement => return None,
             StepType::IdentityCheck => self.happens.identity_check,
             StepType::BackgroundCheck => self.happens.background_check,
             StepType::AuthorityReporting => self.happens.authority_reporting,
@@ -104,7 +125,7 @@ impl Words {
         })
     }
 
-    /// What the options of a yes-or-no question are called.
+    /// Returns the label of an option of a yes-or-no question.
     #[must_use]
     pub const fn yes_or_no(&self, answer: YesNo) -> &'static str {
         match answer {
@@ -113,7 +134,7 @@ impl Words {
         }
     }
 
-    /// What a tile is called.
+    /// Returns the title of a tile.
     #[must_use]
     pub const fn tile(&self, tile: Tile) -> &'static str {
         match tile {
@@ -125,13 +146,15 @@ impl Words {
         }
     }
 
-    /// What a field of a guest is called, by its name (contract: Steps that are really done); nothing for another name.
+    /// Returns the label of a guest's field, by its name (rules: pre-check-in#details-of-guests).
+    /// Returns `None` for another name.
     #[must_use]
     pub fn guest_field(&self, name: &str) -> Option<&'static str> {
         let fields = &self.fields;
         Some(match name {
             "firstName" => fields.first_name,
             "lastName" => fields.last_name,
+            "secondLastName" => fields.second_last_name,
             "email" => fields.email,
             "phone" => fields.phone,
             "birthDate" => fields.birth_date,
@@ -147,12 +170,12 @@ impl Words {
         })
     }
 
-    /// What helps to fill in such a field, where something does.
+    /// Returns the hint for a guest's field, if there is one.
     #[must_use]
     pub fn guest_field_hint(&self, name: &str) -> Option<&'static str> {
         let fields = &self.fields;
         Some(match name {
-            "firstName" | "lastName" => fields.name_hint,
+            "firstName" | "lastName" | "secondLastName" => fields.name_hint,
             "email" => fields.email_hint,
             "phone" => fields.phone_hint,
             "birthDate" => fields.date_hint,
@@ -162,13 +185,17 @@ impl Words {
         })
     }
 
-    /// The genders that can be chosen: what is saved, and what it is called.
+    /// Returns the genders to choose from: stored value and label.
     #[must_use]
     pub const fn genders(&self) -> [(&'static str, &'static str); 3] {
-        [("female", self.fields.female), ("male", self.fields.male), ("unspecified", self.fields.unspecified)]
+        [
+            ("female", self.fields.female),
+            ("male", self.fields.male),
+            ("unspecified", self.fields.unspecified),
+        ]
     }
 
-    /// The kinds of documents that can be chosen: what is saved, and what it is called.
+    /// Returns the kinds of documents to choose from: stored value and label.
     #[must_use]
     pub const fn document_types(&self) -> [(&'static str, &'static str); 5] {
         [
@@ -180,29 +207,38 @@ impl Words {
         ]
     }
 
-    /// How many nights.
+    /// Returns the number of nights as text.
     #[must_use]
     pub fn nights(&self, nights: u32) -> String {
-        let template = if nights == 1 { self.phase.nights_one } else { self.phase.nights_other };
+        let template = if nights == 1 {
+            self.phase.nights_one
+        } else {
+            self.phase.nights_other
+        };
         fill(template, &[("n", &nights.to_string())])
     }
 
-    /// How many days after departure a deposit is released.
+    /// Returns how many days after departure a deposit is released.
     #[must_use]
     pub fn deposit_released(&self, days: u32) -> String {
         let words = &self.deposit;
-        counted(days, words.released_zero, words.released_one, words.released_other)
+        counted(
+            days,
+            words.released_zero,
+            words.released_one,
+            words.released_other,
+        )
     }
 
-    /// How many days before arrival a deposit is taken.
+    /// Returns how many days before arrival a deposit is due.
     #[must_use]
-    pub fn deposit_taken(&self, days: u32) -> String {
+    pub fn deposit_due(&self, days: u32) -> String {
         let words = &self.deposit;
-        counted(days, words.taken_zero, words.taken_one, words.taken_other)
+        counted(days, words.due_zero, words.due_one, words.due_other)
     }
 }
 
-/// A sentence for none, for one, or for any other number.
+/// Chooses the sentence for zero, one, or any other number.
 fn counted(number: u32, zero: &str, one: &str, other: &str) -> String {
     let template = match number {
         0 => zero,
@@ -221,9 +257,6 @@ mod tests {
 
     use super::*;
 
-    /// Every language of the table.
-    const LANGUAGES: [&str; 10] = ["en", "es", "fr", "de", "it", "pt", "nl", "ca", "ar", "he"];
-
     fn places(text: &str) -> BTreeSet<&str> {
         let (mut places, mut rest) = (BTreeSet::new(), text);
         while let Some((_, name, behind)) = next_place(rest) {
@@ -234,75 +267,109 @@ mod tests {
     }
 
     #[test]
-    fn every_language_is_complete() {
+    fn guest_texts_are_complete_in_every_language() {
         for language in LANGUAGES {
             let (words, spoken) = in_language(language);
             assert_eq!(spoken, language);
             for ((place, english), (_, text)) in en::WORDS.texts().into_iter().zip(words.texts()) {
-                assert!(!text.is_empty() && text.trim() == text, "{language}: {place}");
+                assert!(
+                    !text.is_empty() && text.trim() == text,
+                    "{language}: {place}"
+                );
                 assert_eq!(places(text), places(english), "{language}: {place}");
-                assert_eq!(text.matches(['{', '}']).count(), 2 * places(text).len(), "{language}: {place}");
+                assert_eq!(
+                    text.matches(['{', '}']).count(),
+                    2 * places(text).len(),
+                    "{language}: {place}"
+                );
             }
         }
     }
 
-    /// What stands in a file by mistake is most likely another language's, and most texts of one language are not another's.
+    /// A text copied from another language by mistake would make two languages agree in most of
+    /// their texts.
     #[test]
-    fn no_language_is_a_copy_of_another() {
+    fn no_two_languages_share_most_texts() {
         let common = |one: &str, other: &str| {
             let (one, other) = (in_language(one).0.texts(), in_language(other).0.texts());
-            one.iter().zip(&other).filter(|((_, one), (_, other))| one == other).count()
+            one.iter()
+                .zip(&other)
+                .filter(|((_, one), (_, other))| one == other)
+                .count()
         };
         for one in LANGUAGES {
             for other in LANGUAGES.into_iter().filter(|other| *other != one) {
-                assert!(common(one, other) < en::WORDS.texts().len() / 8, "{one} and {other}");
+                assert!(
+                    common(one, other) < en::WORDS.texts().len() / 8,
+                    "{one} and {other}"
+                );
             }
         }
     }
 
     #[test]
-    fn scripts_are_those_of_their_languages() {
+    fn arabic_and_hebrew_texts_use_their_scripts() {
         for (language, letters) in [("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')] {
-            // `WhatsApp` has one name in Hebrew, and so have a few more.
-            let foreign =
-                in_language(language).0.texts().into_iter().filter(|(_, text)| !text.contains(|letter| letters.contains(&letter)));
+            // Some names, such as `WhatsApp`, are the same in every language.
+            let foreign = in_language(language)
+                .0
+                .texts()
+                .into_iter()
+                .filter(|(_, text)| !text.contains(|letter| letters.contains(&letter)));
             let foreign: Vec<_> = foreign.map(|(place, _)| place).collect();
-            assert!(foreign.iter().all(|place| ["contact.whatsapp", "wifi.title", "deposit.waiver"].contains(place)), "{foreign:?}");
+            assert!(
+                foreign
+                    .iter()
+                    .all(|place| ["contact.whatsapp", "wifi.title", "deposit.waiver"]
+                        .contains(place)),
+                "{foreign:?}"
+            );
         }
     }
 
     #[test]
-    fn a_language_falls_back_to_what_is_spoken() {
+    fn an_unsupported_language_falls_back_to_a_supported_language() {
         assert_eq!(in_language("pt-BR").1, "pt");
         assert_eq!(in_language("PT_br").1, "pt");
         assert_eq!(in_language("iw").1, "he");
+        assert_eq!(in_language("spa").1, "es");
+        assert_eq!(in_language("ar-Latn").1, "en");
         for unspoken in ["sv", "", "x", "esx", "e"] {
             assert_eq!(in_language(unspoken).1, "en");
         }
     }
 
     #[test]
-    fn steps_and_tiles_have_words_of_their_own() {
+    fn step_titles_and_tiles_are_distinct_in_every_language() {
         for language in LANGUAGES {
             let words = in_language(language).0;
-            let headings: BTreeSet<_> = StepType::VARIANTS.iter().map(|step_type| words.step_title(*step_type)).collect();
+            let headings: BTreeSet<_> = StepType::VARIANTS
+                .iter()
+                .map(|step_type| words.step_title(*step_type))
+                .collect();
             assert_eq!(headings.len(), StepType::VARIANTS.len(), "{language}");
-            let tiles: BTreeSet<_> = Tile::VARIANTS.iter().map(|tile| words.tile(*tile)).collect();
+            let tiles: BTreeSet<_> = Tile::VARIANTS
+                .iter()
+                .map(|tile| words.tile(*tile))
+                .collect();
             assert_eq!(tiles.len(), Tile::VARIANTS.len(), "{language}");
         }
     }
 
     #[test]
-    fn numbers_are_counted() {
+    fn plural_forms_follow_the_number() {
         let words = in_language("en").0;
         assert_eq!([words.nights(1), words.nights(4)], ["1 night", "4 nights"]);
         assert_eq!(words.deposit_released(0), "Released on the day you leave.");
-        assert_eq!(words.deposit_released(3), "Released 3 days after you leave.");
-        assert_eq!(words.deposit_taken(1), "Taken 1 day before you arrive.");
+        assert_eq!(
+            words.deposit_released(3),
+            "Released 3 days after you leave."
+        );
+        assert_eq!(words.deposit_due(1), "Due 1 day before you arrive.");
     }
 
     #[test]
-    fn values_are_put_in_once() {
+    fn placeholders_are_replaced_once() {
         assert_eq!(fill("{a} of {b}", &[("a", "{b}"), ("b", "2")]), "{b} of 2");
         assert_eq!(fill("{a} and {unknown}", &[("a", "1")]), "1 and {unknown}");
         assert_eq!(fill("no end {a", &[("a", "1")]), "no end {a");
@@ -310,12 +377,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_without_values_stays_as_it_is(text in "[a-z{} ]{0,20}") {
+        fn a_text_without_values_is_unchanged(text in "[a-z{} ]{0,20}") {
             prop_assert_eq!(fill(&text, &[]), text);
         }
 
         #[test]
-        fn a_value_is_not_looked_at(before in "[^{}]{0,5}", value in "\\PC{0,8}", behind in "[^{}]{0,5}") {
+        fn placeholders_in_a_value_are_not_replaced(before in "[^{}]{0,5}", value in "\\PC{0,8}", behind in "[^{}]{0,5}") {
             prop_assert_eq!(fill(&format!("{before}{{x}}{behind}"), &[("x", &value)]), format!("{before}{value}{behind}"));
         }
     }

@@ -1,9 +1,10 @@
-//! What there is a word for. Each language fills the whole table (`en.rs` and its neighbours), which the compiler sees to.
+//! The table of built-in texts. Each language fills the whole table (`en.rs` and its neighbours),
+//! and the compiler checks that none is missing.
 //!
-//! A text with values names them in braces, as `{date}`, and [`super::fill`] puts them in. Dates, times, amounts and sizes come
-//! in as they are written in the language.
+//! A text with values has placeholders such as `{date}`, which [`super::fill`] replaces. Dates,
+//! times, amounts and sizes are already formatted for the language.
 
-/// Declares the groups of the table: the struct of each, and [`Words`] of them all.
+/// Declares the groups of the table: a struct for each, and [`Words`] with all of them.
 macro_rules! table {
     ($($(#[$about:meta])* $place:ident: $group:ident { $($(#[$says:meta])* $word:ident,)* })*) => {
         $(
@@ -12,13 +13,13 @@ macro_rules! table {
             pub struct $group { $($(#[$says])* pub $word: &'static str,)* }
         )*
 
-        /// Everything the guest's page says by itself, in one language.
+        /// All built-in texts of the guest's page, in one language.
         #[derive(Debug)]
         pub struct Words { $($(#[$about])* pub $place: $group,)* }
 
         #[cfg(test)]
         impl Words {
-            /// Each text behind its place in the table.
+            /// Returns each text with its path in the table.
             pub(super) fn texts(&self) -> Vec<(&'static str, &'static str)> {
                 vec![$($((concat!(stringify!($place), ".", stringify!($word)), self.$place.$word),)*)*]
             }
@@ -27,7 +28,7 @@ macro_rules! table {
 }
 
 table! {
-    /// The titles of the steps that have none of their own.
+    /// The titles of steps without a title of their own.
     steps: StepTitles {
         /// `your_details`.
         your_details,
@@ -55,7 +56,8 @@ table! {
         main,
     }
 
-    /// What happens in the steps that others carry out, where the organization says nothing of it.
+    /// What happens in a step that the host or another service carries out. Used if the
+    /// organization has written nothing.
     happens: StepSentences {
         /// `identity_check`.
         identity_check,
@@ -75,166 +77,183 @@ table! {
         main,
     }
 
-    /// What stands in many places.
+    /// Texts used in many places.
     common: Common {
-        /// The answer, and what is so.
+        /// The answer yes, and the value of a true fact.
         yes,
-        /// The answer, and what is not so.
+        /// The answer no, and the value of a false fact.
         no,
-        /// Behind what must be answered, in brackets.
+        /// Marks a required field, in brackets.
         required,
-        /// Behind what may be left empty, in brackets.
+        /// Marks an optional field, in brackets.
         optional,
-        /// The first option of a list of which one is to be chosen.
+        /// The first option of a list with a single choice.
         choose,
-        /// Where several options can be chosen.
+        /// The hint of a list with several choices.
         choose_any,
-        /// The option that answers nothing.
+        /// The option for no answer.
         no_answer,
-        /// Leads to the page before.
+        /// The link to the previous page.
         back,
-        /// Saves.
+        /// The button that saves.
         save,
-        /// Sends.
+        /// The button that sends.
         send,
-        /// Takes something out again.
+        /// The button that removes something.
         remove,
-        /// Leads on.
+        /// The button or link to the next page.
         continue_,
-        /// Behind a link that leaves the page for another tab.
+        /// Marks a link that opens another tab.
         new_tab,
-        /// Before everything, for who reads by keyboard or ear.
+        /// The first link of a page, for users of a keyboard or a screen reader.
         skip,
-        /// Labels the choice of a language.
+        /// The label of the language choice.
         language,
-        /// Labels the bar at the bottom.
+        /// The label of the bar at the bottom.
         shortcuts,
-        /// Labels the way down the page.
+        /// The label of the list of sections.
         sections,
     }
 
-    /// What the head of the page says of where the stay stands.
+    /// The texts at the head of the page, by the phase of the stay.
     phase: PhaseWords {
-        /// Above the property's name, and the title of a page without one.
+        /// The line above the property's name, and the title of a page without one. Also a label in
+        /// a wallet pass.
         your_stay,
         /// Before the stay: `{date}`.
         begins,
-        /// The heading of the arrival day.
+        /// The heading on the arrival day.
         arrival,
-        /// On the arrival day.
+        /// The text on the arrival day.
         arrives_today,
         /// During the stay: `{date}`.
         here_until,
-        /// The heading of the departure day.
+        /// The heading on the departure day.
         departure,
-        /// On the departure day, with its hour: `{time}`.
+        /// The text on the departure day, with the time of check-out: `{time}`.
         leave_by,
-        /// After the stay.
+        /// The heading after the stay.
         thanks,
-        /// After the stay, below that.
+        /// The text below that heading.
         thanks_more,
-        /// Of a stay that is cancelled.
+        /// The text for a cancelled stay.
         cancelled,
-        /// Of a stay that is cancelled, where there is somebody to reach.
+        /// The second sentence for a cancelled stay, if the portal has contact details.
         cancelled_contact,
-        /// The first day.
+        /// The text for a stay whose booking is not confirmed yet.
+        tentative,
+        /// The label of the arrival date.
         check_in,
-        /// The last.
+        /// The label of the departure date.
         check_out,
-        /// From when the flat is ready: `{time}`.
+        /// The time from which the guest may arrive: `{time}`.
         from_time,
-        /// Until when it is the guest's: `{time}`.
+        /// The time by which the guest must leave: `{time}`.
         until_time,
-        /// One night.
+        /// The length of a stay of one night.
         nights_one,
-        /// Several: `{n}`.
+        /// The length of a stay of several nights: `{n}`.
         nights_other,
-        /// Where the flat is.
+        /// The label of the address.
         address,
-        /// Heads what is needed at the door.
+        /// The heading of the instructions for the door.
         at_the_door,
-        /// Heads the way to the flat.
+        /// The heading of the directions.
         getting_there,
-        /// Heads what to do before leaving.
+        /// The heading of the instructions for departure.
         before_you_leave,
-        /// Where no portal is configured.
+        /// The text of a page without a portal.
         nothing_yet,
+        /// The heading of the instructions for the arrival.
+        instructions,
     }
 
-    /// Pre-check-in, around its steps.
+    /// Texts of pre-check-in outside of its steps.
     precheckin: PrecheckinWords {
-        /// Its heading.
+        /// The heading.
         title,
-        /// What asks for it where the portal says nothing.
+        /// The prompt, if the portal has none of its own.
         prompt,
-        /// How far it is: `{done}` of `{total}` steps.
+        /// The progress: `{done}` of `{total}` steps.
         progress,
-        /// The one thing to do next: `{title}` of a step.
+        /// The next step: `{title}`.
         next,
-        /// Where a step stands: `{n}` of `{total}`.
+        /// The position of a step: `{n}` of `{total}`.
         position,
-        /// Begins it.
+        /// The link that starts pre-check-in.
         start,
-        /// Goes on with it.
+        /// The link that continues it.
         resume,
-        /// Saves a step and leads to the next.
+        /// The button that saves a step and opens the next.
         save_and_continue,
-        /// After a step was saved that asks for more.
+        /// The notice after saving a step that is still incomplete.
         more,
-        /// Where something was saved.
+        /// The notice after saving.
         saved,
-        /// Confirms what others carry out.
+        /// The button that confirms a step carried out elsewhere.
         confirm,
-        /// Heads the answers before they are submitted.
+        /// The heading of the answers before they are submitted.
         review,
-        /// Below that.
+        /// The text below that heading.
         review_hint,
-        /// Beside an answer, leads to where it is given.
+        /// The link beside an answer to its step.
         change,
-        /// Behind that, for who does not see where it stands: `{title}` of a step.
+        /// The same link for screen readers, with the `{title}` of the step.
         change_what,
-        /// In place of an answer that is not there.
+        /// The text in place of a missing answer.
         not_answered,
-        /// Submits.
+        /// The button that submits.
         submit,
-        /// Why it cannot be submitted yet.
+        /// The reason that it cannot be submitted yet.
         submit_hint,
-        /// The mark of a step that is done.
+        /// The heading of the list of steps that are missing for that.
+        missing,
+        /// Marks a complete step.
         done,
-        /// The mark of one that is not.
+        /// Marks an incomplete step.
         to_do,
-        /// The mark of one that staff sent back.
+        /// Marks a step that waits for the host or another service.
+        with_host,
+        /// Marks a step in which the guest has to act again.
+        needs_you,
+        /// Marks a step that failed elsewhere.
+        did_not_work,
+        /// Marks a step that staff sent back.
         sent_back,
-        /// Before what staff wrote.
+        /// The label of the message from staff.
         sent_back_message,
-        /// Before the status.
+        /// The label of the status.
         status,
-        /// Nothing has been answered.
+        /// The status before the first answer.
         not_started,
-        /// Something has.
+        /// The status after the first answer.
         in_progress,
-        /// Submitted, and held for staff.
+        /// The status of a submission held for review.
         in_review,
-        /// Sent back by staff.
+        /// The status of a submission sent back by staff.
         changes_requested,
-        /// Submitted, and done.
+        /// The status of an approved submission.
         approved,
-        /// What has become of it: held.
+        /// The explanation of a submission held for review.
         outcome_in_review,
-        /// What has become of it: done.
+        /// The explanation of an approved submission.
         outcome_approved,
-        /// What has become of it: sent back.
+        /// The explanation of a submission sent back.
         outcome_changes,
-        /// Until the day of arrival: `{date}`.
+        /// The explanation of a submission after which steps are open again.
+        outcome_new,
+        /// The notice that nothing is left to do until the arrival: `{date}`.
         nothing_to_do_until,
     }
 
-    /// What is asked of a guest, and how it is chosen.
+    /// Labels, hints and options of a guest's fields.
     fields: FieldWords {
         /// `firstName`.
         first_name,
         /// `lastName`.
         last_name,
+        /// `secondLastName`.
+        second_last_name,
         /// `email`.
         email,
         /// `phone`.
@@ -257,23 +276,33 @@ table! {
         postal_code,
         /// `country`.
         country,
-        /// How a name is written.
+        /// The hint for a name.
         name_hint,
-        /// What an e-mail address is for.
+        /// The hint for two names of which one is enough.
+        either_name_hint,
+        /// The hint for an e-mail address.
         email_hint,
-        /// How a phone number is written.
+        /// The hint for a phone number.
         phone_hint,
-        /// How a date is written where a browser has no field for dates.
+        /// The hint for a date, if the browser has no field for dates.
         date_hint,
-        /// Where the number of a document stands.
+        /// The hint for a document number.
         document_number_hint,
-        /// Which address is meant.
+        /// The hint for a nationality that other fields depend on.
+        nationality_hint,
+        /// The hint for a field that is asked from an age on: `{n}`.
+        from_age,
+        /// The hint for a field that is asked up to an age: `{n}`.
+        up_to_age,
+        /// The hint for a field that is asked of some guests.
+        some_guests,
+        /// The hint for an address.
         address_hint,
         /// A gender.
         female,
         /// A gender.
         male,
-        /// Neither, or not said.
+        /// A gender that is neither, or not stated.
         unspecified,
         /// A document.
         passport,
@@ -283,113 +312,127 @@ table! {
         driving_licence,
         /// A document.
         residence_permit,
-        /// Any other document.
+        /// Any other kind of document.
         other_document,
-        /// Heads the fields of a guest besides the one who booked: `{n}`, from 2.
+        /// The heading of another guest's fields: `{n}`, from 2.
         guest,
-        /// One more.
+        /// The button that adds a guest.
         add_guest,
-        /// One less: `{n}` as above.
+        /// The button that removes a guest: `{n}` as above.
         remove_guest,
-        /// For a guest who travels alone.
+        /// The hint for a guest who travels alone.
         guests_hint,
-        /// How many are to be named: `{n}`.
+        /// The number of guests to name: `{n}`.
         guests_expected,
     }
 
-    /// What is agreed to.
+    /// Texts of the agreement step.
     agreement: AgreementWords {
-        /// Beside the box.
+        /// The label of the box.
         accept,
-        /// Where the page has no text of it.
+        /// The text if the page does not have the agreement itself.
         elsewhere,
-        /// Labels the name that stands for a signature.
+        /// The text if the guest signs at a signing service.
+        sign_elsewhere,
+        /// The label of the box of a background check.
+        consent,
+        /// The label of the name that serves as a signature.
         signed_name,
-        /// What is written there.
+        /// The hint for that name.
         signed_name_hint,
-        /// What was accepted before: `{moment}`.
+        /// The time of an earlier acceptance: `{moment}`.
         accepted_at,
+        /// The notice that the text has changed since it was accepted.
+        text_changed,
     }
 
-    /// The choice between a deposit and a waiver.
+    /// Texts of the choice between a deposit and a waiver.
     deposit: DepositWords {
-        /// Asks for it.
+        /// The question.
         question,
-        /// The deposit: `{amount}`.
+        /// The option of a deposit: `{amount}`.
         deposit,
-        /// The deposit, where it has no amount.
+        /// The option of a deposit without an amount.
         deposit_plain,
-        /// A waiver: `{name}`, `{price}`.
+        /// The option of a waiver: `{name}`, `{price}`.
         waiver,
-        /// How the price of a waiver is meant: `{price}`.
+        /// The price of a waiver for each night: `{price}`.
         per_night,
-        /// How the price of a waiver is meant: `{price}`.
+        /// The price of a waiver for the whole stay: `{price}`.
         per_stay,
-        /// What a waiver covers: `{amount}`.
-        covers,
-        /// When the deposit is given back.
+        /// The cost of a waiver for the whole stay: `{amount}`.
+        in_total,
+        /// The moment of a charge that is due with the submission.
+        due_at_submission,
+        /// The option of neither a deposit nor a waiver.
+        none,
+        /// The release of the deposit on the day of departure.
         released_zero,
-        /// When the deposit is given back.
+        /// The release of the deposit one day after departure.
         released_one,
-        /// When the deposit is given back: `{n}` days.
+        /// The release of the deposit `{n}` days after departure.
         released_other,
-        /// When the deposit is taken.
-        taken_zero,
-        /// When the deposit is taken.
-        taken_one,
-        /// When the deposit is taken: `{n}` days.
-        taken_other,
-        /// That this page takes no money.
+        /// The charge of the deposit on the day of arrival.
+        due_zero,
+        /// The charge of the deposit one day before arrival.
+        due_one,
+        /// The charge of the deposit `{n}` days before arrival.
+        due_other,
+        /// The notice that this page takes no money.
         not_charged,
-        /// Heads the fees of the stay.
+        /// The heading of the fees of the stay.
         fees,
+        /// The sum of the fees.
+        total,
     }
 
-    /// Files that a guest hands in.
+    /// Texts of file uploads.
     files: FileWords {
-        /// Chooses one.
+        /// The button that chooses a file.
         choose,
-        /// Opens the camera.
+        /// The button that opens the camera.
         take_photo,
-        /// Sends it.
+        /// The button that uploads.
         upload,
-        /// While it is on its way.
+        /// The notice during an upload.
         uploading,
-        /// Heads those that are there.
+        /// The heading of the uploaded files.
         uploaded,
-        /// Takes one out again: `{name}`.
+        /// The button that removes a file: `{name}`.
         remove,
-        /// What is taken: `{size}`.
+        /// The accepted types and the maximum `{size}`.
         hint,
-        /// How many: `{n}`.
+        /// The maximum number of files: `{n}`.
         limit,
-        /// What is still missing: `{types}`.
+        /// The documents still missing: `{types}`.
         missing,
-        /// Asks which document it is.
+        /// The label of the choice of a document type.
         which,
     }
 
-    /// How a step stands that others carry out.
+    /// The progress of a step that another service carries out.
     progress: ProgressWords {
-        /// It has begun, and there is nothing to do.
+        /// It has begun, and the guest has nothing to do.
         pending,
-        /// The guest is to do something elsewhere.
+        /// The guest has to do something elsewhere.
         action_required,
-        /// Leads there.
+        /// The link to that place.
         resume,
-        /// It is done.
+        /// It is complete.
         completed,
-        /// It did not work.
+        /// It failed.
         failed,
-        /// Nobody has said anything of it.
+        /// No progress has been reported.
         host_sees_to_it,
-        /// What it costs: `{amount}`.
+        /// The host looks at a document that cannot be uploaded here.
+        document_checked,
+        /// The amount to pay: `{amount}`.
         amount,
     }
 
-    /// The tiles.
+    /// Texts of the quick-access tiles.
     tiles: TileWords {
-        /// Their heading.
+        /// The heading.
         title,
         /// `uber`.
         uber,
@@ -403,215 +446,281 @@ table! {
         rent_baby_gear,
     }
 
-    /// Ways to reach the host, and the flat.
+    /// Ways to reach the host and the flat.
     contact: ContactWords {
-        /// Their heading.
+        /// The heading.
         title,
-        /// Rings.
+        /// The link that calls.
         call,
-        /// Writes by WhatsApp, which has one name everywhere.
+        /// The link that opens WhatsApp.
         whatsapp,
-        /// Writes a text message.
+        /// The link that writes a text message.
         text,
-        /// Writes an e-mail.
+        /// The link that writes an e-mail.
         email,
-        /// Shows the way.
+        /// The link to directions.
         directions,
-        /// Leads to the messages.
+        /// The link to the messages.
         messages,
-        /// Shows the address on a map.
+        /// The link that shows the address on a map.
         map,
     }
 
-    /// What the guest writes to the host.
+    /// Texts of the guest's messages to the host.
     messages: MessageWords {
-        /// Its heading.
+        /// The heading.
         title,
-        /// Labels the message.
+        /// The label of the message.
         label,
-        /// After it was sent.
+        /// The notice after sending.
         sent,
-        /// Heads what was sent before.
+        /// The heading of the messages sent before.
         yours,
-        /// When: `{moment}`.
+        /// The time of a message: `{moment}`.
         sent_at,
-        /// Where answers come.
+        /// The notice where the host's answers arrive.
         answers_elsewhere,
     }
 
-    /// What is broken or missing in the flat.
+    /// Texts of reporting an issue in the flat.
     ticket: TicketWords {
-        /// Its heading.
+        /// The heading.
         title,
-        /// Labels what it is about.
-        subject,
-        /// Labels the description.
+        /// The label of the description.
         description,
-        /// What helps.
+        /// The hint for the description.
         description_hint,
-        /// After it was sent.
+        /// The notice after sending.
         sent,
+        /// The heading of the issues reported before.
+        yours,
+        /// The task of an issue has begun.
+        begun,
+        /// The task of an issue is complete.
+        done,
+        /// The stay has the maximum number of issues.
+        full,
+        /// The host takes no issues.
+        off,
     }
 
-    /// Wi-Fi.
+    /// Texts of the Wi-Fi card.
     wifi: WifiWords {
-        /// Its heading.
+        /// The heading.
         title,
-        /// Its name.
+        /// The label of the network's name.
         network,
-        /// Its password.
+        /// The label of the password.
         password,
-        /// Copies the password.
+        /// The button that copies the password.
         copy,
-        /// After that.
+        /// The notice after copying.
         copied,
-        /// Beside the drawing.
+        /// The text beside the QR code.
         scan,
-        /// What the drawing is, for who does not see it: `{name}`.
+        /// The description of the QR code for screen readers: `{name}`.
         drawing,
     }
 
-    /// What there is to read.
+    /// Texts of the manuals.
     manuals: ManualWords {
-        /// Heads what has no heading, or no title, of its own.
+        /// The heading of manuals without a heading or a title of their own.
         good_to_know,
-        /// Leads to a video.
+        /// The link to a video.
         video,
-        /// Before the categories to jump to.
+        /// The label of the list of categories.
         jump,
-        /// Heads what is not shown yet.
+        /// The heading of manuals that are not shown yet.
         later,
-        /// When it will be: `{moment}`.
+        /// The time from which a manual is shown: `{moment}`.
         unlocks,
     }
 
-    /// The offer, and what is asked of guests.
+    /// Texts of the offer and of the review requests.
     offer: OfferWords {
-        /// Its heading where it has none.
+        /// The heading of an offer without a title.
         title,
-        /// Leads to it.
+        /// The link to the offer.
         open,
-        /// A reminder of it.
+        /// The reminder of the offer.
         reminder,
-        /// After arrival.
+        /// The review request after arrival.
         review_checkin,
-        /// After departure.
+        /// The review request after departure.
         review_checkout,
-        /// Leads to where it is said.
+        /// The link to the review.
         review_action,
     }
 
-    /// The banner of a preview.
+    /// Texts of a survey about the stay.
+    survey: SurveyWords {
+        /// The label of the rating as a whole.
+        overall,
+        /// The meaning of the numbers.
+        rating_hint,
+        /// A category.
+        cleanliness,
+        /// A category.
+        communication,
+        /// A category.
+        location,
+        /// A category.
+        accuracy,
+        /// A category.
+        value,
+        /// A category.
+        checkin,
+        /// The label of the text for everyone.
+        public_text,
+        /// The label of the text for the host alone.
+        private_text,
+        /// The notice after sending.
+        sent,
+    }
+
+    /// Texts of extras.
+    extras: ExtraWords {
+        /// The heading.
+        title,
+        /// The link to the extras.
+        open,
+        /// The hint of a quantity.
+        quantity,
+        /// The quantity is no whole number from 0 to 99.
+        number,
+        /// The button that keeps the selection.
+        keep,
+        /// The button that asks for the selection.
+        request,
+        /// The notice that a selection is kept.
+        kept,
+        /// The notice after asking.
+        requested,
+        /// Nothing is selected.
+        empty,
+    }
+
+    /// Texts of a preview.
     preview: PreviewWords {
-        /// What somebody is called who is made up for it.
+        /// The name of the sample guest, and the label of the guest's name in a wallet pass.
         guest,
-        /// What it is.
+        /// The banner.
         banner,
-        /// That forms do nothing.
+        /// The notice that forms do nothing.
         forms,
-        /// Labels the moment.
+        /// The label of the chosen moment.
         moment,
-        /// Shows it.
+        /// The button that shows the preview.
         show,
-        /// Marks what is not active.
+        /// Marks an inactive item.
         inactive,
     }
 
-    /// The page without a connection, and what is kept of it.
+    /// Texts of the page without a connection, and of saving or printing it.
     keep: KeepWords {
-        /// How old it is: `{moment}`.
+        /// The age of the saved page: `{moment}`.
         offline,
-        /// That forms need a connection.
+        /// The notice that forms need a connection.
         offline_forms,
-        /// Puts the stay into a calendar.
+        /// The link that adds the stay to a calendar.
         calendar,
-        /// Its title there: `{property}`.
+        /// The link that adds the stay to Google Calendar.
+        google_calendar,
+        /// The title of the calendar entry: `{property}`.
         calendar_title,
-        /// Its description there: `{url}`.
+        /// The description of the calendar entry: `{url}`.
         calendar_description,
-        /// Puts the stay into a wallet.
+        /// The link that adds the stay to a wallet.
         wallet,
-        /// Prints.
+        /// The button that prints.
         print,
-        /// What is remembered of the guest.
+        /// The statement on privacy.
         privacy,
+        /// The label of the door code in a wallet pass.
+        door_code,
     }
 
-    /// Pages that stand for another.
+    /// Texts of error pages.
     pages: PageWords {
-        /// There is no such stay.
+        /// The stay does not exist.
         missing,
-        /// What to do then.
+        /// The advice for that case.
         missing_hint,
-        /// There is no such step, or it is not this guest's any more.
+        /// The step does not exist, or is no longer part of this stay.
         step_missing,
-        /// There is no such manual, or it is not shown now.
+        /// The manual does not exist, or is not shown now.
         manual_missing,
-        /// The page has been asked for too often.
+        /// The rate limit is exceeded.
         busy,
-        /// Something broke.
+        /// The page is unavailable, for example after an internal error.
         unavailable,
-        /// Leads to the page of the stay.
+        /// The link to the page of the stay.
         home,
     }
 
-    /// Why a form was refused, and what to do about it.
+    /// Errors of a form, with advice.
     errors: ErrorWords {
-        /// Heads the list.
+        /// The heading of the list of errors.
         title,
-        /// A field: empty.
+        /// The field is empty.
         required,
-        /// A field: none of its options.
+        /// Both names of a guest are blank.
+        one_name,
+        /// No option is chosen.
         choose_one,
-        /// A field: no e-mail address.
+        /// The text is not an e-mail address.
         email,
-        /// A field: no phone number.
+        /// The text is not a phone number.
         phone,
-        /// A field: no date.
+        /// The text is not a date.
         date,
-        /// A field: a date that is still to come.
-        date_in_future,
-        /// A field: longer than `{max}` characters.
+        /// The date is before 1900 or in the future.
+        date_range,
+        /// The text is longer than `{max}` characters.
         too_long,
         /// The box of an agreement is not ticked.
         accept,
-        /// The name under it is missing.
+        /// The name below the agreement is missing.
         sign,
+        /// The box of a background check is not ticked.
+        consent,
         /// No file was chosen.
         file_missing,
-        /// The file is of no kind that is taken.
+        /// The file's type is not accepted.
         file_type,
         /// The file is larger than `{size}`.
         file_size,
         /// There are `{n}` files already.
         file_count,
-        /// Fewer guests are named than come.
+        /// Too few guests are named.
         guests_missing,
-        /// More guests than `{n}`.
+        /// More than `{n}` guests are named.
         guests_too_many,
-        /// Any other field.
+        /// Any other error of a field.
         invalid,
-        /// What was filled in could not be saved.
+        /// The answers could not be saved.
         not_saved,
-        /// The stay holds as much as it may.
+        /// The stay holds the maximum amount of data.
         full,
-        /// A message that is empty or too long.
+        /// The message is empty or too long.
         message,
-        /// The stay has as many messages as it may.
+        /// The stay has the maximum number of messages.
         message_full,
-        /// The host takes no messages.
+        /// The host accepts no messages.
         chat_off,
         /// Pre-check-in is off.
         precheckin_off,
-        /// The step is not the stay's any more.
+        /// The step is no longer part of the stay.
         step_gone,
-        /// It has been submitted.
+        /// Pre-check-in has been submitted already.
         already_submitted,
-        /// Some steps are not done.
+        /// The stay is over.
+        stay_over,
+        /// Some steps are incomplete.
         not_ready,
-        /// Files cannot be taken now.
+        /// Uploads are unavailable.
         uploads_off,
-        /// Whatever else it was.
+        /// Any other error.
         retry,
     }
 }

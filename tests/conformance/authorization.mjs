@@ -1,7 +1,8 @@
-// The authorization-server scenarios of the official conformance suite of the Model Context Protocol against `vestibule demo`.
+// Runs the authorization-server scenarios of the official conformance suite of the Model Context Protocol against
+// `vestibule demo`.
 //
-// The suite prints an address that somebody is to open in a browser and to approve. That is done here as a member would, form by
-// form, with the sign-in link that the platform makes.
+// The suite prints an address that a person has to open in a browser and approve. This script does so as a member: it signs in
+// with the link that the demo prints and submits the forms.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -10,7 +11,7 @@ import readline from "node:readline";
 
 const [binary, suite] = process.argv.slice(2);
 
-/** A port that is free now. */
+/** Returns a free port. */
 const freePort = async () => {
   const listener = net.createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -30,7 +31,7 @@ for await (const line of readline.createInterface({ input: demo.stdout })) {
 const base = new URL(told["base URL"]).origin;
 
 const cookies = new Map();
-/** Asks as a browser would, but stays where it is. */
+/** Sends a request with cookies as a browser does, but follows no redirect. */
 const browse = async (address, form) => {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const body = form && new URLSearchParams(form);
@@ -41,7 +42,7 @@ const browse = async (address, form) => {
   }
   return answer;
 };
-/** The fields of the form of a page that has a button of this name, and where it is sent. */
+/** Returns the address and the hidden fields of the form that contains `button`. */
 const formOf = (html, button) => {
   const plain = (text) => text.replaceAll("&#38;", "&").replaceAll("&amp;", "&").replaceAll("&#34;", '"').replaceAll("&quot;", '"');
   const forms = [...html.matchAll(/<form[^>]* action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];

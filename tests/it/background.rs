@@ -1,4 +1,4 @@
-//! Background work that fails is begun again, and told of meanwhile.
+//! Background work that fails is restarted, and readiness reports the failure until then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{Answer, App};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readiness_names_what_is_down_until_it_is_up_again() {
+async fn readiness_names_failed_tasks_until_they_recover() {
     let app = App::on_sqlite(&[]).await;
     let ready = async || Answer::of(app.http.get(format!("{}/readyz", app.base))).await;
     assert_eq!(ready().await.status, 200);
@@ -36,11 +36,24 @@ async fn readiness_names_what_is_down_until_it_is_up_again() {
         }
     };
     let down = until(503).await;
-    assert_eq!(down.error(503)["message"], "Background work is down: errands.");
+    assert_eq!(
+        down.error(503)["message"],
+        "Background work is down: errands."
+    );
     assert_eq!(down.header("retry-after"), Some("1"));
     is_broken.store(false, Ordering::Relaxed);
     until(200).await;
-    let metrics = Answer::of(app.http.get(format!("{}/metrics", app.base))).await.body;
-    let restarts = metrics.as_str().unwrap().split_once("\nvestibule_background_restarts_total{name=\"errands\"} ").unwrap().1;
-    assert!(restarts.lines().next().unwrap().parse::<u64>().unwrap() > 0, "{metrics}");
+    let metrics = Answer::of(app.http.get(format!("{}/metrics", app.base)))
+        .await
+        .body;
+    let restarts = metrics
+        .as_str()
+        .unwrap()
+        .split_once("\nvestibule_background_restarts_total{name=\"errands\"} ")
+        .unwrap()
+        .1;
+    assert!(
+        restarts.lines().next().unwrap().parse::<u64>().unwrap() > 0,
+        "{metrics}"
+    );
 }

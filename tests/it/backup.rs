@@ -1,4 +1,4 @@
-//! `vestibule backup`, and its file in the place of the database.
+//! Tests of `vestibule backup`, and of its file in place of the database.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -11,26 +11,40 @@ use serde_json::json;
 use crate::support::node::Node;
 
 fn backup(database_url: &str, file: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["backup", "--database-url", database_url]).arg(file).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .args(["backup", "--database-url", database_url])
+        .arg(file)
+        .output()
+        .unwrap()
 }
 
 fn sqlite(file: &Path) -> String {
     format!("sqlite:{}", file.display())
 }
 
-/// What a failed backup said.
+/// Returns the error output of a failed backup.
 fn refusal(output: &Output) -> String {
-    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(1), true), "{output:?}");
+    assert_eq!(
+        (output.status.code(), output.stdout.is_empty()),
+        (Some(1), true),
+        "{output:?}"
+    );
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() {
+async fn a_backup_taken_during_writes_can_replace_the_database() {
     let directory = tempfile::tempdir().unwrap();
-    let (served, copy) = (directory.path().join("served.db"), directory.path().join("copy.db"));
+    let (served, copy) = (
+        directory.path().join("served.db"),
+        directory.path().join("copy.db"),
+    );
     let node = Arc::new(Node::start(&sqlite(&served), &[]));
     let token = node.key().await;
-    let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::<String>::new())));
+    let (stop, acknowledged) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(Mutex::new(Vec::<String>::new())),
+    );
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let (node, stop, acknowledged) = (node.clone(), stop.clone(), acknowledged.clone());
@@ -40,7 +54,9 @@ async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() 
                 while !stop.load(Ordering::Relaxed) {
                     number += 1;
                     let name = format!("Portal {writer}/{number}");
-                    api.post_with_key("/portals", &name, json!({ "name": name })).await.data();
+                    api.post_with_key("/portals", &name, json!({ "name": name }))
+                        .await
+                        .data();
                     acknowledged.lock().unwrap().push(name);
                 }
             })
@@ -49,7 +65,10 @@ async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() 
     let written = || acknowledged.lock().unwrap().len();
     let reach = async |count: usize| {
         while written() < count {
-            assert!(writers.iter().all(|writer| !writer.is_finished()), "a write failed");
+            assert!(
+                writers.iter().all(|writer| !writer.is_finished()),
+                "a write failed"
+            );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -62,43 +81,76 @@ async fn a_backup_made_while_writes_go_on_serves_in_the_place_of_the_database() 
     let made = made.await.unwrap();
     assert!(made.status.success(), "{made:?}");
     let bytes = std::fs::metadata(&copy).unwrap().len();
-    assert_eq!(String::from_utf8_lossy(&made.stdout), format!("{}: {bytes} bytes\n", copy.display()));
+    assert_eq!(
+        String::from_utf8_lossy(&made.stdout),
+        format!("{}: {bytes} bytes\n", copy.display())
+    );
     reach(written() + 10).await;
     stop.store(true, Ordering::Relaxed);
     for writer in writers {
         writer.await.unwrap();
     }
 
-    // Reads the copy through, as every backup does.
-    let again = backup(&sqlite(&copy), &directory.path().join("copy of the copy.db"));
+    // A backup reads the whole copy, so this also checks the copy.
+    let again = backup(
+        &sqlite(&copy),
+        &directory.path().join("copy of the copy.db"),
+    );
     assert!(again.status.success(), "{again:?}");
     let restored = Node::start(&sqlite(&copy), &[]);
     assert_eq!(restored.text("/readyz").await, "ready\n");
     let api = restored.api(&token);
     let listed = api.get("/portals").await.data();
-    let names: Vec<&str> = listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
     for name in &before {
-        assert!(names.contains(&name.as_str()), "{name} was acknowledged before");
+        assert!(
+            names.contains(&name.as_str()),
+            "{name} was acknowledged before"
+        );
     }
-    // An answer is remembered exactly where what it answers for is there.
+    // The copy has a recorded answer for exactly those requests whose effects it contains.
     for name in [&before[0], &before[before.len() - 1]] {
-        let replayed = api.post_with_key("/portals", name, json!({ "name": name })).await;
-        assert_eq!((replayed.status, replayed.header("idempotency-replayed")), (201, Some("true")), "{name}");
+        let replayed = api
+            .post_with_key("/portals", name, json!({ "name": name }))
+            .await;
+        assert_eq!(
+            (replayed.status, replayed.header("idempotency-replayed")),
+            (201, Some("true")),
+            "{name}"
+        );
     }
-    api.post("/portals", json!({ "name": "Written after the restore" })).await.data();
-    let mut files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert!(files.all(|name| !name.starts_with('.')), "nothing is left over");
+    api.post("/portals", json!({ "name": "Written after the restore" }))
+        .await
+        .data();
+    let mut files = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(
+        files.all(|name| !name.starts_with('.')),
+        "nothing is left over"
+    );
 }
 
 #[test]
-fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
+fn a_failed_backup_reports_an_error_and_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
-    let (database, file) = (sqlite(&directory.path().join("some.db")), directory.path().join("copy.db"));
-    let made = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(["migrate", "--database-url", &database]).output().unwrap();
+    let (database, file) = (
+        sqlite(&directory.path().join("some.db")),
+        directory.path().join("copy.db"),
+    );
+    let made = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .args(["migrate", "--database-url", &database])
+        .output()
+        .unwrap();
     assert!(made.status.success(), "{made:?}");
 
     std::fs::write(&file, "precious").unwrap();
-    assert!(refusal(&backup(&database, &file)).contains("is there already"));
+    assert!(refusal(&backup(&database, &file)).contains("already exists"));
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
     std::fs::remove_file(&file).unwrap();
 
@@ -106,9 +158,158 @@ fn a_backup_that_cannot_be_made_is_told_and_leaves_nothing() {
     assert!(refusal(&backup("mysql://x", &file)).contains("sqlite:"));
     let missing = directory.path().join("missing.db");
     assert!(refusal(&backup(&sqlite(&missing), &file)).contains("missing.db"));
-    assert!(refusal(&backup(&database, Path::new("/no/such/directory/copy.db"))).contains("/no/such/directory/copy.db"));
-    let mut left: Vec<String> =
-        std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(
+        refusal(&backup(&database, Path::new("/no/such/directory/copy.db")))
+            .contains("/no/such/directory/copy.db")
+    );
+    let mut left: Vec<String> = std::fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.retain(|name| !name.starts_with("some.db"));
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Runs a command of the binary and returns its output.
+fn command(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_backups_under_load_are_restored_with_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let (served, sets) = (
+        directory.path().join("served.db"),
+        directory.path().join("sets"),
+    );
+    let node = Arc::new(Node::start(&sqlite(&served), &[]));
+    let token = node.key().await;
+    let uploads = directory.path().join("served.db.uploads/org");
+    std::fs::create_dir_all(&uploads).unwrap();
+    std::fs::write(uploads.join("passport.pdf"), b"scan").unwrap();
+    let api = node.api(&token);
+    let writing = tokio::spawn(async move {
+        for number in 0.. {
+            let name = format!("Portal {number}");
+            api.post_with_key("/portals", &name, json!({ "name": name }))
+                .await
+                .data();
+        }
+    });
+    let mut keeper = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .args([
+            "backup",
+            "--every",
+            "300ms",
+            "--keep",
+            "2",
+            "--database-url",
+            &sqlite(&served),
+        ])
+        .arg(&sets)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..400 {
+        if sets.exists() {
+            seen.extend(
+                names_in(&sets)
+                    .into_iter()
+                    .filter(|name| !name.starts_with('.')),
+            );
+        }
+        if seen.len() >= 4 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    assert!(seen.len() >= 4, "{seen:?}");
+    let pid = keeper.id().to_string();
+    assert!(
+        Command::new("kill")
+            .arg("-TERM")
+            .arg(pid)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(keeper.wait().unwrap().success());
+    writing.abort();
+    let kept: Vec<String> = names_in(&sets)
+        .into_iter()
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    let last = node.api(&token).get("/last-backup").await.data();
+    assert!(
+        last["lastBackupAt"].is_string() && last["lastFailureAt"].is_null(),
+        "{last}"
+    );
+
+    let url = sqlite(&served);
+    let refused = command(&[
+        "restore",
+        "--replace",
+        "--database-url",
+        &url,
+        sets.to_str().unwrap(),
+    ]);
+    assert!(
+        refusal(&refused).contains("another process serves"),
+        "{refused:?}"
+    );
+    let restored = directory.path().join("restored.db");
+    let made = command(&[
+        "restore",
+        "--database-url",
+        &sqlite(&restored),
+        sets.to_str().unwrap(),
+    ]);
+    assert!(made.status.success(), "{made:?}");
+    let file = directory
+        .path()
+        .join("restored.db.uploads/org/passport.pdf");
+    assert_eq!(std::fs::read(file).unwrap(), b"scan");
+    let again = command(&[
+        "restore",
+        "--database-url",
+        &sqlite(&restored),
+        sets.to_str().unwrap(),
+    ]);
+    assert!(refusal(&again).contains("--replace"), "{again:?}");
+    let replaced = command(&[
+        "restore",
+        "--replace",
+        "--database-url",
+        &sqlite(&restored),
+        sets.to_str().unwrap(),
+    ]);
+    assert!(replaced.status.success(), "{replaced:?}");
+    assert!(
+        names_in(directory.path())
+            .iter()
+            .any(|name| name.starts_with("restored.db.replaced-"))
+    );
+    let node = Node::start(&sqlite(&restored), &[]);
+    let portals = node.api(&token).get("/portals").await.data();
+    assert!(
+        portals
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|portal| portal["name"] == "Portal 0")
+    );
 }

@@ -1,5 +1,5 @@
-//! Nothing that is sent is without a bound, and what is wrong with it is told within one (contract: Requests, Settled
-//! since).
+//! Everything that a client sends has a bound, and a refusal names a bounded number of issues
+//! (rules: errors#requests; limits#lengths).
 
 use engine::operation::{Operation, Surface, inline_generator};
 use reqwest::Method;
@@ -7,22 +7,38 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// What has no bound of its own, and why it needs none.
+/// Fields without a bound of their own, and why they need none.
 const EXEMPT: &[(&str, &str)] = &[
-    ("saveStepAnswers answers", "a stay has at most 1 MiB of answers in all"),
-    ("setTranslationEntry language", "judged in the operation, since a malformed one in a path is 404"),
+    (
+        "putRecords records",
+        "a record has at most 64 KiB, and the body 1 MiB",
+    ),
+    (
+        "updateRecord data",
+        "a record has at most 64 KiB, and the body 1 MiB",
+    ),
+    (
+        "saveStepAnswers answers",
+        "a stay has at most 1 MiB of answers in all",
+    ),
+    (
+        "setTranslationEntry language",
+        "judged in the operation, since a malformed one in a path is 404",
+    ),
+    ("deleteTranslationEntry language", "the same"),
 ];
 
-/// A stay token is compared with those there are, and never kept.
+/// Tokens of stays are only compared with existing ones and never stored.
 const TOKEN: &str = " token";
 
-/// Forms of a text that are of some length by themselves.
+/// Formats whose texts have a limited length.
 const SHORT_FORMS: &[&str] = &["uuid", "date", "time-of-day", "country"];
 
-/// Moments are read and not kept, and stand in a body or an address, both of which have a bound.
+/// Timestamps are parsed and not stored as sent. They arrive in a body or an address, both of which
+/// have a bound.
 const MOMENTS: &[&str] = &["date-time", "future-date-time"];
 
-/// What lacks a bound in a schema, each by its path.
+/// Collects the parts of a schema that lack a bound, each by its path.
 fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
     if !schema.is_object() {
         return;
@@ -38,52 +54,89 @@ fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
     }
     let format = schema["format"].as_str().unwrap_or_default();
     let is_short = SHORT_FORMS.contains(&format) || MOMENTS.contains(&format);
-    let is_anchored =
-        schema["pattern"].as_str().is_some_and(|form| form.starts_with('^') && form.ends_with('$') && !form.contains(['*', '+']));
-    if is("string") && !is_listed && !is_short && !is_anchored && schema.get("maxLength").is_none() {
+    let is_anchored = schema["pattern"].as_str().is_some_and(|form| {
+        form.starts_with('^') && form.ends_with('$') && !form.contains(['*', '+'])
+    });
+    if is("string") && !is_listed && !is_short && !is_anchored && schema.get("maxLength").is_none()
+    {
         found.push(format!("{path}: a text without maxLength"));
     }
-    if is("object") && schema["additionalProperties"] != false && schema.get("maxProperties").is_none() {
+    if is("object")
+        && schema["additionalProperties"] != false
+        && schema.get("maxProperties").is_none()
+    {
         found.push(format!("{path}: an object without maxProperties"));
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         unbounded(field, &format!("{path} {name}"), found);
     }
-    for part in ["items", "additionalProperties", "propertyNames", "then", "else"] {
+    for part in [
+        "items",
+        "additionalProperties",
+        "propertyNames",
+        "then",
+        "else",
+    ] {
         unbounded(&schema[part], path, found);
     }
     for part in ["anyOf", "oneOf", "allOf"] {
-        schema[part].as_array().into_iter().flatten().for_each(|branch| unbounded(branch, path, found));
+        schema[part]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .for_each(|branch| unbounded(branch, path, found));
     }
 }
 
 #[test]
-fn whatever_is_sent_has_a_bound() {
+fn every_input_field_has_a_bound() {
     let of_callers = |operation: &&Operation| operation.surface != Surface::Platform;
     let mut found = Vec::new();
     for operation in vestibule::app::app().operations.iter().filter(of_callers) {
-        unbounded(&operation.input_schema(&mut inline_generator()), operation.id, &mut found);
+        unbounded(
+            &operation.input_schema(&mut inline_generator()),
+            operation.id,
+            &mut found,
+        );
     }
-    let is_exempt = |path: &str| path.ends_with(TOKEN) || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt));
+    let is_exempt = |path: &str| {
+        path.ends_with(TOKEN) || EXEMPT.iter().any(|(exempt, _)| path.starts_with(exempt))
+    };
     found.retain(|fault| !is_exempt(fault.split(':').next().unwrap_or_default()));
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The error of a 400 with more issues than are told: how many are told, and how many more there are.
-fn told(answer: &Answer) -> (usize, Value) {
+/// Returns the number of issues that a 400 names, and the number of further ones.
+fn issue_counts(answer: &Answer) -> (usize, Value) {
     let error = answer.error(400);
-    (error["details"]["issues"].as_array().unwrap().len(), error["details"]["more"].clone())
+    (
+        error["details"]["issues"].as_array().unwrap().len(),
+        error["details"]["more"].clone(),
+    )
 }
 
 async fn tool(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
-    let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_ref().unwrap());
-    let answer = Answer::of(request.header("accept", "application/json, text/event-stream").json(&call)).await;
-    serde_json::from_str(answer.body["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+    let request = app
+        .http
+        .post(format!("{}/mcp", app.base))
+        .bearer_auth(api.token.as_ref().unwrap());
+    let answer = Answer::of(
+        request
+            .header("accept", "application/json, text/event-stream")
+            .json(&call),
+    )
+    .await;
+    serde_json::from_str(
+        answer.body["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap()
 }
 
 on_both! {
-    async fn a_refusal_names_a_hundred_fields_and_counts_the_rest(app: App) {
+    async fn a_refusal_names_100_fields_and_counts_the_rest(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let unknown = |count: usize| -> Map<String, Value> { (0..count).map(|number| (format!("x{number:05}"), json!(1))).collect() };
@@ -92,52 +145,52 @@ on_both! {
             body.insert("name".into(), "Casa".into());
             Value::Object(body)
         };
-        // At the top, below it, and in the arguments of a tool.
-        assert_eq!(told(&api.post("/portals", with_name(100)).await), (100, Value::Null));
-        assert_eq!(told(&api.post("/portals", with_name(101)).await), (100, json!(1)));
-        assert_eq!(told(&api.post("/portals", with_name(60_000)).await), (100, json!(59_900)));
+        // Unknown fields at the top level, below it, and in the arguments of a tool.
+        assert_eq!(issue_counts(&api.post("/portals", with_name(100)).await), (100, Value::Null));
+        assert_eq!(issue_counts(&api.post("/portals", with_name(101)).await), (100, json!(1)));
+        assert_eq!(issue_counts(&api.post("/portals", with_name(60_000)).await), (100, json!(59_900)));
         let portal = api.post("/portals", json!({ "name": "Casa" })).await.data();
         let path = format!("/portals/{}", portal["id"].as_str().unwrap());
-        assert_eq!(told(&api.patch(&path, json!({ "data": unknown(60_000) })).await), (100, json!(59_900)));
+        assert_eq!(issue_counts(&api.patch(&path, json!({ "data": unknown(60_000) })).await), (100, json!(59_900)));
         let refused = tool(&app, &api, "createPortal", with_name(60_000)).await;
         assert_eq!(refused["details"]["more"], 59_900, "{refused}");
 
-        // Items of a list, each of them once, whatever is wrong with it.
+        // Items of a list. Each counts once, however many rules it breaks.
         let blank = vec![""; 250];
         let fields: Vec<Value> = blank.iter().map(|text| json!(text)).collect();
         let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": fields });
-        let (named, more) = told(&api.post("/precheck-steps", step).await);
+        let (named, more) = issue_counts(&api.post("/precheck-steps", step).await);
         assert_eq!((named, more.as_u64().is_some_and(|more| more >= 1)), (100, true));
         let sources = vec![""; 100];
         let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": sources, "includedSourcesReturning": sources });
-        assert_eq!(told(&api.post("/precheck-steps", step).await), (100, json!(100)));
+        assert_eq!(issue_counts(&api.post("/precheck-steps", step).await), (100, json!(100)));
         let query = "propertyIds=x&".repeat(200);
-        assert_eq!(told(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
+        assert_eq!(issue_counts(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
 
-        // What an operation finds by itself.
+        // Issues that the operation itself finds.
         let records: Vec<Value> = (0..130)
             .map(|_| json!({ "kind": "task", "id": new_id(), "data": { "propertyId": new_id(), "title": "x", "status": "open" } }))
             .collect();
-        assert_eq!(told(&org.sync(json!(records)).await), (100, json!(30)));
+        assert_eq!(issue_counts(&org.sync(json!(records)).await), (100, json!(30)));
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
     }
 
-    async fn a_list_that_is_too_long_is_one_issue(app: App) {
+    async fn too_long_lists_give_a_bounded_number_of_issues(app: App) {
         let api = app.org().await.key().await;
         let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 50_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.verificationStatuses"]);
-        // What is not of the rule's category is not looked at, however long it is.
+        // Fields of another category than the rule's are ignored, however long they are.
         let rules = json!([{ "ruleCategory": "length_of_stay", "verificationStatuses": vec![1; 100_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         let manual = api.post("/portal-manuals", manual).await.data();
         assert_eq!(manual["visibilityRules"], json!([{ "ruleCategory": "length_of_stay" }]));
         let portal = json!({ "name": "x", "excludedQuickAccessTypes": vec![1; 200_000] });
-        let (named, more) = told(&api.post("/portals", portal).await);
+        let (named, more) = issue_counts(&api.post("/portals", portal).await);
         assert_eq!((named, more.as_u64().is_some_and(|more| more < 1_000)), (100, true), "{more}");
     }
 
-    async fn what_manuals_and_steps_hold_is_bounded(app: App) {
+    async fn lists_in_manuals_and_steps_are_bounded(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let windows = |count: usize| json!([{
@@ -194,7 +247,7 @@ on_both! {
         assert_eq!(api.patch(&path, json!({ "data": { "supportNotes": "a\0" } })).await.issues(), ["data.supportNotes"]);
         let refused = tool(&app, &api, "createPortal", portal).await;
         assert_eq!(refused["details"]["issues"].as_array().unwrap().len(), 4, "{refused}");
-        // Within lists and within objects that are free.
+        // Null characters in lists and in free objects.
         let rule = json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct", "\0"] });
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": [rule] });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.includedBookingSources.1"]);
@@ -202,20 +255,21 @@ on_both! {
         let refused = org.sync(record(json!({ "name": "Sea", "free": [{ "x": "\0" }] }))).await;
         assert_eq!(refused.issues(), ["records.1.data.free.0.x"]);
         assert_eq!(api.get("/tags").await.data(), json!([]), "and nothing is applied");
-        // A field that is not the operation's is told as such; a key is no field that could be named.
+        // An unknown field is reported as unknown. A key with a null character cannot be named as a
+        // field.
         assert_eq!(api.post("/portals", json!({ "name": "x", "nmae": "\0" })).await.issues(), ["nmae"]);
         for body in [json!({ "name": "x", "a\0": 1 }), json!({ "a\0": { "b": "\0" } })] {
             assert_eq!(api.post("/portals", body).await.issues(), [""]);
         }
         org.sync(record(json!({ "name": "Sea", "a\0": 1 }))).await.error(400);
-        // In an address.
+        // Null characters in an address.
         for (query, field) in [
             ("/portal-manuals?search=a%00", "search"), ("/portal-manuals?propertyIds=%00&tagIds=%00", "propertyIds tagIds"),
             ("/search?query=%00", "query"), ("/portal-manual-categories?language=e%00n", "language"), ("/tasks?limit=1%00", "limit"),
         ] {
             assert_eq!(api.get(query).await.issues().join(" "), field, "{query}");
         }
-        // What a guest sends.
+        // Null characters from a guest.
         let house = crate::support::house::House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let stay = format!("{}/guest/v1/stays/{}", app.base, house.token);
@@ -224,7 +278,7 @@ on_both! {
         assert_eq!(Answer::of(app.http.post(format!("{stay}/messages")).json(&json!({ "text": "a\0" }))).await.issues(), ["text"]);
     }
 
-    async fn phone_numbers_are_taken_as_people_write_them(app: App) {
+    async fn common_spellings_of_phone_numbers_are_accepted(app: App) {
         let api = app.org().await.key().await;
         for (number, (written, stored)) in [
             ("+44 (0)20 7946 0958", "+442079460958"), ("+44(0)2079460958", "+442079460958"), ("0044 (0) 20 7946 0958", "+442079460958"),

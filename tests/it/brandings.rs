@@ -1,11 +1,11 @@
-//! Brandings over HTTP (spec: Portal branding; contract: Brandings).
+//! Brandings over HTTP (rules: brandings).
 
 use serde_json::{Value, json};
 
 use crate::support::{App, new_id, on_both};
 
 on_both! {
-    async fn a_branding_is_made_listed_and_changed(app: App) {
+    async fn a_branding_is_created_listed_and_changed(app: App) {
         let api = app.org().await.key().await;
         let mut first = api.post("/portal-brandings", json!({ "name": "Look", "showPoweredBy": true })).await.data();
         let id = first["id"].take();
@@ -27,7 +27,7 @@ on_both! {
         api.patch(&format!("/portal-brandings/{}", new_id()), json!({ "data": {} })).await.error(404);
     }
 
-    async fn bad_fields_are_named(app: App) {
+    async fn every_wrong_field_of_a_branding_is_named(app: App) {
         let api = app.org().await.key().await;
         let body = json!({
             "name": " ", "nickname": null, "textColor": null, "primaryColor": "blue", "footerColor": "#12345", "facebookUrl": "facebook.com",
@@ -41,7 +41,7 @@ on_both! {
         assert_eq!(api.patch(&path, json!({ "data": { "calloutMessage": "Hi", "nickname": " " } })).await.issues(), ["data.calloutMessage", "data.nickname"]);
     }
 
-    async fn links_must_be_there_and_of_the_right_sort(app: App) {
+    async fn linked_records_must_exist_and_be_of_the_right_kind(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let guest = org.record("custom_url", json!({ "host": "stay.example.com", "isGuestPortal": true })).await;

@@ -1,4 +1,4 @@
-//! Manual categories over HTTP (spec: Manual category, House manuals and categories; contract: Categories).
+//! Manual categories over HTTP (rules: categories).
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -22,13 +22,16 @@ use crate::support::{Answer, Api, App, new_id, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
 
-/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is `[es] Hello`.
+/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
+/// `[es] Hello`.
 async fn provider() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(translate)));
+            tokio::spawn(
+                http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(translate)),
+            );
         }
     });
     url
@@ -37,12 +40,20 @@ async fn provider() -> String {
 async fn translate(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let asked: Value = serde_json::from_slice(&body).unwrap();
-    let text = format!("[{}] {}", asked["target"].as_str().unwrap(), asked["q"].as_str().unwrap());
-    Ok(Response::new(Full::new(json!({ "translatedText": text }).to_string().into())))
+    let text = format!(
+        "[{}] {}",
+        asked["target"].as_str().unwrap(),
+        asked["q"].as_str().unwrap()
+    );
+    Ok(Response::new(Full::new(
+        json!({ "translatedText": text }).to_string().into(),
+    )))
 }
 
 async fn create(api: &Api, title: &str) -> Value {
-    api.post("/portal-manual-categories", json!({ "title": title })).await.data()
+    api.post("/portal-manual-categories", json!({ "title": title }))
+        .await
+        .data()
 }
 
 fn path(category: &Value) -> String {
@@ -59,33 +70,60 @@ async fn delete(api: &Api, category: &Value) -> Answer {
 
 async fn reorder(api: &Api, categories: &[&Value]) -> Answer {
     let ids: Vec<_> = categories.iter().map(|category| &category["id"]).collect();
-    api.post("/portal-manual-categories/reorder", json!({ "orderedIds": ids })).await
+    api.post(
+        "/portal-manual-categories/reorder",
+        json!({ "orderedIds": ids }),
+    )
+    .await
 }
 
 async fn list(api: &Api) -> Value {
     api.get("/portal-manual-categories").await.data()
 }
 
-/// The titles of the list in a language, with their numbers.
+/// Returns the titles of the list in a language, with their positions.
 async fn titles(api: &Api, query: &str) -> String {
-    let rows = api.get(&format!("/portal-manual-categories{query}")).await.data();
-    let title = |row: &Value| format!("{}:{}", row["title"].as_str().unwrap_or("-"), row["sortOrder"]);
-    rows.as_array().unwrap().iter().map(title).collect::<Vec<_>>().join(" ")
+    let rows = api
+        .get(&format!("/portal-manual-categories{query}"))
+        .await
+        .data();
+    let title = |row: &Value| {
+        format!(
+            "{}:{}",
+            row["title"].as_str().unwrap_or("-"),
+            row["sortOrder"]
+        )
+    };
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(title)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-/// The titles with these numbers, in the order of the numbers; whatever comes first among equals.
+/// Returns the titles with their positions, sorted, so that equal positions have a fixed order.
 async fn numbered(api: &Api) -> Vec<String> {
     let rows = list(api).await;
-    let numbers: Vec<i64> = rows.as_array().unwrap().iter().map(|row| row["sortOrder"].as_i64().unwrap()).collect();
+    let numbers: Vec<i64> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["sortOrder"].as_i64().unwrap())
+        .collect();
     assert!(numbers.is_sorted(), "{rows}");
-    let mut numbered: Vec<String> = titles(api, "").await.split(' ').map(str::to_owned).collect();
+    let mut numbered: Vec<String> = titles(api, "")
+        .await
+        .split(' ')
+        .map(str::to_owned)
+        .collect();
     numbered.sort();
     numbered
 }
 
-// Titles.
+// Tests of titles.
 on_both! {
-    async fn a_new_category_goes_last(app: App) {
+    async fn a_new_category_comes_last(app: App) {
         let api = app.org().await.key().await;
         let answer = api.post("/portal-manual-categories", json!({ "title": "  Getting in\u{a0}" })).await;
         let created = answer.data();
@@ -115,7 +153,7 @@ on_both! {
         assert_eq!(read_only.error(400)["details"]["issues"][0]["message"], "read-only field");
     }
 
-    async fn titles_differ_in_more_than_case_and_spaces(app: App) {
+    async fn category_titles_are_unique_regardless_of_case_and_spaces(app: App) {
         let api = app.org().await.key().await;
         let (arrival, street) = (create(&api, "Arrival").await, create(&api, "Straße").await);
         create(&app.org().await.key().await, "Wi-Fi").await;
@@ -132,7 +170,7 @@ on_both! {
         assert_eq!(titles(&api, "").await, "STRASSE:1 Arrival 2:2 Wi-Fi:3 arrival:4");
     }
 
-    async fn titles_are_read_in_a_language(app: App) {
+    async fn category_titles_are_read_in_the_requested_language(app: App) {
         let api = app.org().await.key().await;
         let (arrival, away) = (create(&api, "Arrival").await, create(&api, "Away").await);
         for (category, language, text) in [(&arrival, "fr", "Arrivée"), (&arrival, "pt", "Chegada"), (&arrival, "pt-BR", "Chegando"), (&away, "pt", "Fora")] {
@@ -165,7 +203,7 @@ on_both! {
         api.patch("/portal-manual-categories/nonsense", json!({ "title": "T" })).await.error(404);
     }
 
-    async fn other_languages_follow_while_all_are_a_machines(app: App) {
+    async fn machine_translations_follow_the_english_title(app: App) {
         let url = provider().await;
         let translator = Translator::new(app.server.service.clone(), &url, None).unwrap();
         let api = app.org().await.key().await;
@@ -178,7 +216,7 @@ on_both! {
         let renewed = json!([["en", "Getting in", false], ["es", "[es] Getting in", true], ["fr", "[fr] Getting in", true]]);
         assert_eq!(texts(&api, title).await, renewed);
         assert_eq!(titles(&api, "?language=es").await, "[es] Getting in:0");
-        // One version by hand, and only English changes.
+        // With one entry edited by hand, a rename changes only the English entry.
         let entry = format!("/translations/{}/entries/es", id(title));
         api.ok(Method::PUT, &entry, Some(json!({ "text": "Llegada" }))).await;
         let renamed = rename(&api, &category, "Arriving").await.data();
@@ -187,7 +225,7 @@ on_both! {
     }
 }
 
-// Order and deletion.
+// Tests of order and deletion.
 on_both! {
     async fn categories_are_reordered(app: App) {
         let api = app.org().await.key().await;
@@ -198,7 +236,7 @@ on_both! {
         let before = list(&api).await;
         assert_eq!(reorder(&api, &[&c, &a]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(list(&api).await, before, "where they were is no change");
-        // Those left out keep their numbers, which others get too.
+        // Categories that are left out keep their positions, which others may then share.
         assert_eq!(reorder(&api, &[&b, &d]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(numbered(&api).await, ["a:1", "b:0", "c:0", "d:1"]);
         create(&api, "e").await;
@@ -207,7 +245,7 @@ on_both! {
         assert_eq!(numbered(&api).await[..4], ["a:1", "b:0", "c:0", "d:0"]);
     }
 
-    async fn one_that_is_wrong_and_none_is_moved(app: App) {
+    async fn a_wrong_id_refuses_the_whole_reordering(app: App) {
         let api = app.org().await.key().await;
         let (a, b) = (create(&api, "a").await, create(&api, "b").await);
         let elsewhere = create(&app.org().await.key().await, "c").await;
@@ -249,9 +287,9 @@ on_both! {
     }
 }
 
-// Who may.
+// Tests of permissions.
 on_both! {
-    async fn writing_takes_its_permission(app: App) {
+    async fn writing_categories_needs_modify_guides(app: App) {
         let org = app.org().await;
         let (writer, reader) = (org.key_with(&[Permission::ModifyGuides]).await, org.key_with(&[Permission::ViewGuides]).await);
         let (one, other) = (create(&writer, "Arrival").await, create(&writer, "Away").await);
@@ -270,7 +308,7 @@ on_both! {
         assert_eq!(titles(&reader, "").await, "Getting in:1");
     }
 
-    async fn a_limited_caller_leaves_headings_of_others_alone(app: App) {
+    async fn a_limited_caller_cannot_change_categories_of_others(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (across, inside) = (org.tag().await, org.tag().await);
@@ -296,13 +334,14 @@ on_both! {
             let title = format!("{} still", category["title"].as_str().unwrap());
             let before = list(&api).await;
             let statuses = (rename(&limited, category, &title).await.status, reorder(&limited, &[&categories[0].0, category]).await.status);
-            // The heading that is first twice in a row is a body at fault, whoever sends it.
+            // The first category would be named twice in this list, which is a 400 for every
+            // caller.
             let reordered = if categories[0].0 == *category { 400 } else { 200 };
             assert_eq!(statuses, if *is_writable { (200, reordered) } else { (403, 403) }, "{category}");
             assert_eq!(list(&api).await == before, !is_writable, "{category}");
         }
         let (unused, theirs) = (&categories[0].0, &categories[categories.len() - 1].0);
-        // What is not there comes before what is not theirs, and that before a title that is taken.
+        // A missing category is reported before one without access, and that before a title in use.
         reorder(&limited, &[theirs, &json!({ "id": new_id() })]).await.error(404);
         rename(&limited, &json!({ "id": new_id() }), "T").await.error(404);
         rename(&limited, theirs, "unused still").await.error(403);

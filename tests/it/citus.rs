@@ -1,5 +1,5 @@
-//! A database whose organizations are spread over several servers by Citus. `VESTIBULE_ON_CITUS=1` has every test on PostgreSQL run on
-//! such a one.
+//! Tests of a database whose organizations are distributed over several servers by Citus. With
+//! `VESTIBULE_ON_CITUS=1` every test on PostgreSQL runs on such a database.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -18,62 +18,110 @@ use crate::support::node::Node;
 use crate::support::receiver::{Receiver, retried, subscribe, until, until_read};
 use crate::support::{App, new_id};
 
-/// How long a client that is let down goes on asking.
+/// How long a client repeats a request that failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn vestibule(arguments: &[&str]) -> (bool, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_vestibule")).args(arguments).output().unwrap();
-    (output.status.success(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    (
+        output.status.success(),
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
-/// A database with an organization in it is spread, as a whole, once; one that has lost a part of that is refused.
+/// Distributing a database with an organization distributes all of it, and only once. The server
+/// refuses a database of which a part is not distributed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_is_spread_as_a_whole_or_refused() {
-    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed).await.unwrap() else { return };
+async fn a_partly_sharded_database_is_refused() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let token = {
         let plain = Node::start(&url, &[]);
         let token = plain.key().await;
-        plain.api(&token).ok(Method::POST, "/portals", Some(json!({ "name": "Before" }))).await;
+        plain
+            .api(&token)
+            .ok(Method::POST, "/portals", Some(json!({ "name": "Before" })))
+            .await;
         token
     };
     let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
-    assert!(is_done && said.starts_with("spread "), "{said}");
+    assert!(is_done && said.starts_with("distributed "), "{said}");
     let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
-    assert!(is_done && said.starts_with("spread 0 tables"), "{said}");
+    assert!(
+        is_done && said.starts_with("distributed 0 tables"),
+        "{said}"
+    );
     {
         let node = Node::start(&url, &[]);
         let api = node.api(&token);
-        api.ok(Method::POST, "/portals", Some(json!({ "name": "After" }))).await;
+        api.ok(Method::POST, "/portals", Some(json!({ "name": "After" })))
+            .await;
         let portals = api.ok(Method::GET, "/portals", None).await;
         assert_eq!(portals.as_array().unwrap().len(), 2, "{portals}");
     }
     let of_database = url.clone();
-    let add = move || Client::connect(&of_database, NoTls).unwrap().batch_execute("create table stray (organization_id uuid primary key)");
+    let add = move || {
+        Client::connect(&of_database, NoTls)
+            .unwrap()
+            .batch_execute("create table stray (organization_id uuid primary key)")
+    };
     tokio::task::spawn_blocking(add).await.unwrap().unwrap();
-    for command in [["serve", "--listen", "127.0.0.1:0"], ["migrate", "--database-connections", "4"]] {
+    for command in [
+        ["serve", "--listen", "127.0.0.1:0"],
+        ["migrate", "--database-connections", "4"],
+    ] {
         let (is_done, said) = vestibule(&[&command[..], &["--database-url", &url]].concat());
         assert!(!is_done && said.contains("by halves: stray lie"), "{said}");
     }
     let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
-    assert!(is_done && said.starts_with("spread 1 tables"), "{said}");
+    assert!(
+        is_done && said.starts_with("distributed 1 tables"),
+        "{said}"
+    );
     let (is_done, said) = vestibule(&["migrate", "--database-url", &url]);
     assert!(is_done, "{said}");
 }
 
-/// A later version finds a database spread: it migrates every server, and spreads the tables that it adds.
+/// A later version finds a distributed database. It migrates every server and distributes the
+/// tables that it adds.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spread_database_is_brought_to_a_later_version() {
-    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed).await.unwrap() else { return };
+async fn a_sharded_database_migrates_to_a_later_version() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let of_database = url.clone();
     let spread = move || {
         let (url, known) = (of_database, vestibule::migrations());
         let select = |is_wanted: &dyn Fn(i32) -> bool, more: Option<refinery_core::Migration>| {
-            let migrations = known.postgres.get_migrations().iter().filter(|one| is_wanted(one.version())).cloned();
-            let postgres = refinery_core::Runner::new(&migrations.chain(more).collect::<Vec<_>>()).set_grouped(true);
-            store::Migrations { sqlite: vestibule::migrations().sqlite, postgres }
+            let migrations = known
+                .postgres
+                .get_migrations()
+                .iter()
+                .filter(|one| is_wanted(one.version()))
+                .cloned();
+            let postgres = refinery_core::Runner::new(&migrations.chain(more).collect::<Vec<_>>())
+                .set_grouped(true);
+            store::Migrations {
+                sqlite: vestibule::migrations().sqlite,
+                postgres,
+            }
         };
-        // The first version whose keys begin with the organization.
-        store::distribute(&url, &select(&|version| version <= 25, None), &vestibule::SPREAD).unwrap();
+        store::distribute(
+            &url,
+            &select(&|version| version == 1, None),
+            &vestibule::SPREAD,
+        )
+        .unwrap();
         let mut client = Client::connect(&url, NoTls).unwrap();
         client
             .batch_execute(
@@ -98,28 +146,45 @@ update organization set revision = revision + 1;
 insert into later (organization_id, id) select id, id from organization;
 ";
         let later = refinery_core::Migration::unapplied("V999__later", later).unwrap();
-        let options = store::Options { spread: Some(&vestibule::SPREAD), ..store::Options::default() };
+        let options = store::Options {
+            spread: Some(&vestibule::SPREAD),
+            ..store::Options::default()
+        };
         drop(store::Store::open_with(&url, &select(&|_| true, Some(later)), &options).unwrap());
         let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
         assert_eq!(count("select count(*) from later"), 1);
         let is_spread = "select count(*) from pg_dist_partition where logicalrelid in ('later'::regclass, 'webhook_due'::regclass)
             and colocationid = (select colocationid from pg_dist_partition where logicalrelid = 'organization'::regclass)";
         assert_eq!(count(is_spread), 2);
-        assert_eq!(count("select pg_relation_size('later')"), 0, "what lay here alone is gone");
+        assert_eq!(
+            count("select pg_relation_size('later')"),
+            0,
+            "what lay here alone is gone"
+        );
         let references = "select count(*) from pg_constraint where conrelid = 'later'::regclass and contype = 'f'";
         assert_eq!(count(references), 1);
-        client.batch_execute("delete from refinery_schema_history where version = 999").unwrap();
+        client
+            .batch_execute("delete from refinery_schema_history where version = 999")
+            .unwrap();
     };
     tokio::task::spawn_blocking(spread).await.unwrap();
     let node = Node::start(&url, &[]);
     let token = node.key().await;
-    node.api(&token).ok(Method::POST, "/portals", Some(json!({ "name": "After" }))).await;
+    node.api(&token)
+        .ok(Method::POST, "/portals", Some(json!({ "name": "After" })))
+        .await;
 }
 
-/// What is due is found by the queue, however it came there; an organization of which nothing is due is not in it.
+/// The queue finds due deliveries however they were added. An organization with nothing due is not
+/// in the queue.
 #[tokio::test(flavor = "multi_thread")]
-async fn organizations_with_something_due_are_in_the_queue() {
-    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database).await.unwrap() else { return };
+async fn only_organizations_with_due_deliveries_are_in_the_queue() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let receiver = Receiver::start().await;
     let flags = receiver.flags();
     let app = App::on(url, &flags.each_ref().map(String::as_str)).await;
@@ -129,9 +194,15 @@ async fn organizations_with_something_due_are_in_the_queue() {
     subscribe(&api, "task.created", &receiver.url).await;
     let task = async || {
         let data = json!({ "propertyId": flat, "title": "Clean", "status": "open" });
-        org.sync(json!([{ "kind": "task", "id": new_id(), "data": data }])).await;
+        org.sync(json!([{ "kind": "task", "id": new_id(), "data": data }]))
+            .await;
     };
-    let queue = async || app.query("select due_at from webhook_due", Vec::new(), |row| row.get::<Timestamp>(0)).await;
+    let queue = async || {
+        app.query("select due_at from webhook_due", Vec::new(), |row| {
+            row.get::<Timestamp>(0)
+        })
+        .await
+    };
     let delivered = |subscriptions: &Value| !subscriptions[0]["lastDeliveredAt"].is_null();
 
     task().await;
@@ -141,18 +212,28 @@ async fn organizations_with_something_due_are_in_the_queue() {
     delivery::tidy(&app.server.means).await.unwrap();
     assert_eq!(queue().await, []);
 
-    // One that is tried again is in it until then.
+    // An organization with a retry is in the queue until the retry.
     receiver.answer(&[500, 200]);
     task().await;
     receiver.next().await;
     retried(&app, &receiver).await;
 
-    // What nobody has noted is found by asking of every subscription.
+    // A delivery without a row in the queue is found by `fill`, which reads every subscription.
     receiver.answer(&[500]);
     task().await;
     receiver.next().await;
-    let log = format!("/webhook-subscriptions/{}/deliveries", api.get("/webhook-subscriptions").await.data()[0]["id"].as_str().unwrap());
-    until_read(&api, &log, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
+    let log = format!(
+        "/webhook-subscriptions/{}/deliveries",
+        api.get("/webhook-subscriptions").await.data()[0]["id"]
+            .as_str()
+            .unwrap()
+    );
+    until_read(&api, &log, |log| {
+        log[0]["attempts"]
+            .as_array()
+            .is_some_and(|attempts| attempts.len() == 1)
+    })
+    .await;
     app.change("delete from webhook_due", Vec::new()).await;
     receiver.answer(&[200]);
     app.clock.advance(Duration::from_millis(100));
@@ -162,17 +243,26 @@ async fn organizations_with_something_due_are_in_the_queue() {
     receiver.next().await;
 }
 
-/// Citus takes every statement, and one that is an organization's is asked of one shard.
+/// Citus accepts every statement, and runs a statement of one organization on one shard.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_statement_of_an_organization_is_one_shards() {
-    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database).await.unwrap() else { return };
+async fn every_statement_of_an_organization_runs_on_a_single_shard() {
+    let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let held = move || {
         let mut client = Client::connect(&url, NoTls).unwrap();
         let mut wrong = Vec::new();
         for statement in &vestibule::app::app().statements {
-            let text = statement.text().split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = statement
+                .text()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
             if text.starts_with("with recursive waiting") {
-                // Where organizations are spread, another takes its place.
+                // Where organizations are distributed, another statement replaces this one.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {
@@ -180,17 +270,32 @@ async fn every_statement_of_an_organization_is_one_shards() {
                 None => text.clone(),
             }
             .replace('?', "$");
-            let types: Vec<String> = client.prepare(&sql).unwrap().params().iter().map(|of| of.name().to_owned()).collect();
+            let types: Vec<String> = client
+                .prepare(&sql)
+                .unwrap()
+                .params()
+                .iter()
+                .map(|of| of.name().to_owned())
+                .collect();
             let values: Vec<&str> = types.iter().map(|of| some(of)).collect();
-            let call = if values.is_empty() { "execute held".to_owned() } else { format!("execute held ({})", values.join(", ")) };
-            client.batch_execute(&format!("prepare held as {sql}")).unwrap();
+            let call = if values.is_empty() {
+                "execute held".to_owned()
+            } else {
+                format!("execute held ({})", values.join(", "))
+            };
+            client
+                .batch_execute(&format!("prepare held as {sql}"))
+                .unwrap();
             let plan = client.query(&format!("explain {call}"), &[]);
             client.batch_execute("deallocate held").unwrap();
             match plan {
                 Err(error) => wrong.push(format!("{error:?}: {text}")),
                 Ok(plan) => {
                     let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-                    let asked = plan.iter().filter_map(|line| line.trim().strip_prefix("Task Count: ")).any(|count| count != "1");
+                    let asked = plan
+                        .iter()
+                        .filter_map(|line| line.trim().strip_prefix("Task Count: "))
+                        .any(|count| count != "1");
                     if asked && !is_across(&text) {
                         wrong.push(format!("asks several shards: {text}"));
                     }
@@ -202,7 +307,7 @@ async fn every_statement_of_an_organization_is_one_shards() {
     tokio::task::spawn_blocking(held).await.unwrap();
 }
 
-/// A value of a type, as SQL.
+/// Returns a value of a type, as SQL.
 fn some(of: &str) -> &'static str {
     match of {
         "uuid" => "'0192f0c1-2345-7abc-8def-0123456789ab'",
@@ -218,36 +323,64 @@ fn some(of: &str) -> &'static str {
     }
 }
 
-/// What befalls a server.
+/// A fault that is caused on a server.
 type Trouble = fn(&Servers, usize);
 
-/// Crashes of the coordinator while organizations are written to: three. `VESTIBULE_CITUS_CRASHES` makes it more.
+/// Three crashes of the coordinator while clients write to organizations. `VESTIBULE_CITUS_CRASHES`
+/// sets another number.
 #[tokio::test(flavor = "multi_thread")]
-async fn crashes_of_the_coordinator_part_nothing() {
-    let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(3, |count| count.parse().unwrap());
-    part_nothing("crashes of the coordinator", Servers::crash, &vec![0; crashes], Duration::from_millis(1100)).await;
+async fn coordinator_crashes_leave_no_partial_writes() {
+    let crashes =
+        std::env::var("VESTIBULE_CITUS_CRASHES").map_or(3, |count| count.parse().unwrap());
+    assert_no_partial_writes(
+        "crashes of the coordinator",
+        Servers::crash,
+        &vec![0; crashes],
+        Duration::from_millis(1100),
+    )
+    .await;
 }
 
-/// The same of the workers, in turns: what an organization has is on one of them.
+/// The same for the workers, in turns. An organization's rows are on one of the workers.
 #[tokio::test(flavor = "multi_thread")]
-async fn crashes_of_workers_part_nothing() {
-    let crashes = std::env::var("VESTIBULE_CITUS_CRASHES").map_or(2, |count| count.parse().unwrap());
+async fn worker_crashes_leave_no_partial_writes() {
+    let crashes =
+        std::env::var("VESTIBULE_CITUS_CRASHES").map_or(2, |count| count.parse().unwrap());
     let workers: Vec<usize> = (0..crashes).map(|crash| 1 + crash % 2).collect();
-    part_nothing("crashes of workers", Servers::crash, &workers, Duration::from_millis(1100)).await;
+    assert_no_partial_writes(
+        "crashes of workers",
+        Servers::crash,
+        &workers,
+        Duration::from_millis(1100),
+    )
+    .await;
 }
 
-/// Where a worker is lost in the midst of a transaction, or of its end, the coordinator speaks of an internal error: those who
-/// write hear that they may try again.
+/// If a worker's connection is lost during a transaction or its commit, the coordinator reports an
+/// internal error. Clients that write are then told to try again.
 #[tokio::test(flavor = "multi_thread")]
-async fn lost_ways_to_workers_part_nothing() {
+async fn lost_worker_connections_leave_no_partial_writes() {
     let workers: Vec<usize> = (0..60).map(|cut| 1 + cut % 2).collect();
-    part_nothing("cuts of the ways to workers", Servers::cut, &workers, Duration::from_millis(30)).await;
+    assert_no_partial_writes(
+        "cuts of the ways to workers",
+        Servers::cut,
+        &workers,
+        Duration::from_millis(30),
+    )
+    .await;
 }
 
-/// Has organizations written to while this befalls these servers one after another.
-async fn part_nothing(which: &str, trouble: Trouble, befallen: &[usize], apart: Duration) {
+/// Runs clients that write to organizations while the fault hits these servers one after another.
+async fn assert_no_partial_writes(
+    which: &str,
+    trouble: Trouble,
+    befallen: &[usize],
+    apart: Duration,
+) {
     const WRITERS: usize = 8;
-    let Some(servers) = tokio::task::spawn_blocking(Servers::start).await.unwrap() else { return };
+    let Some(servers) = tokio::task::spawn_blocking(Servers::start).await.unwrap() else {
+        return;
+    };
     let servers = Arc::new(servers);
     let made = servers.clone();
     let url = tokio::task::spawn_blocking(move || {
@@ -266,19 +399,32 @@ async fn part_nothing(which: &str, trouble: Trouble, befallen: &[usize], apart: 
         writers.spawn(async move {
             let mut made = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                let (key, body) =
-                    (format!("w{writer}-{}", made.len()), json!({ "nickname": format!("w{writer}-{}", made.len()), "title": "Wi-Fi" }));
+                let (key, body) = (
+                    format!("w{writer}-{}", made.len()),
+                    json!({ "nickname": format!("w{writer}-{}", made.len()), "title": "Wi-Fi" }),
+                );
                 let began = Instant::now();
                 let id = loop {
-                    let request = http.post(format!("{base}/api/v1/portal-manuals")).bearer_auth(&token);
-                    let sent = request.header("Idempotency-Key", &key).json(&body).timeout(Duration::from_secs(20)).send().await;
+                    let request = http
+                        .post(format!("{base}/api/v1/portal-manuals"))
+                        .bearer_auth(&token);
+                    let sent = request
+                        .header("Idempotency-Key", &key)
+                        .json(&body)
+                        .timeout(Duration::from_secs(20))
+                        .send()
+                        .await;
                     if let Ok(answer) = sent {
                         let status = answer.status().as_u16();
                         let body: serde_json::Value = answer.json().await.unwrap_or_default();
                         if status == 201 {
                             break body["data"]["id"].as_str().unwrap().to_owned();
                         }
-                        assert!([409, 503].contains(&status), "{status} {body}: {}", told.lines("cause").concat());
+                        assert!(
+                            [409, 503].contains(&status),
+                            "{status} {body}: {}",
+                            told.lines("cause").concat()
+                        );
                     }
                     assert!(began.elapsed() < PATIENCE, "no answer to {key}");
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -291,7 +437,9 @@ async fn part_nothing(which: &str, trouble: Trouble, befallen: &[usize], apart: 
     for (moment, server) in (0_u32..5).cycle().zip(befallen.iter().copied()) {
         tokio::time::sleep(apart + apart * moment / 8).await;
         let servers = servers.clone();
-        tokio::task::spawn_blocking(move || trouble(&servers, server)).await.unwrap();
+        tokio::task::spawn_blocking(move || trouble(&servers, server))
+            .await
+            .unwrap();
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     is_over.store(true, Ordering::Relaxed);
@@ -299,14 +447,32 @@ async fn part_nothing(which: &str, trouble: Trouble, befallen: &[usize], apart: 
     let counted = tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(&url, NoTls).unwrap();
         let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
-        let unrecorded = "select count(*) from manual m where not exists (select 1 from idempotency_record r
+        let unrecorded =
+            "select count(*) from manual m where not exists (select 1 from idempotency_record r
             where r.organization_id = m.organization_id and r.body like '%' || m.id || '%')";
-        let undone = "select count(*) from idempotency_record r where not exists (select 1 from manual m
+        let undone =
+            "select count(*) from idempotency_record r where not exists (select 1 from manual m
             where r.organization_id = m.organization_id and r.body like '%' || m.id || '%')";
-        (count("select count(*) from manual"), count(unrecorded), count(undone))
+        (
+            count("select count(*) from manual"),
+            count(unrecorded),
+            count(undone),
+        )
     });
     let (manuals, unrecorded, undone) = counted.await.unwrap();
-    eprintln!("{} {which}: {} manuals acknowledged, {manuals} there", befallen.len(), made.len());
-    assert_eq!((unrecorded, undone), (0, 0), "a manual and the record of its key are one");
-    assert_eq!(usize::try_from(manuals).unwrap(), made.len(), "each that was acknowledged, once, and no other");
+    eprintln!(
+        "{} {which}: {} manuals acknowledged, {manuals} there",
+        befallen.len(),
+        made.len()
+    );
+    assert_eq!(
+        (unrecorded, undone),
+        (0, 0),
+        "a manual and the record of its key are one"
+    );
+    assert_eq!(
+        usize::try_from(manuals).unwrap(),
+        made.len(),
+        "each that was acknowledged, once, and no other"
+    );
 }

@@ -1,4 +1,5 @@
-//! Clients that say nothing, that do not read what they asked for, or are too many (docs/security.md).
+//! Tests of clients that send nothing, do not read their answers, or are too many
+//! (docs/explanation/security.md).
 
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,11 @@ use vestibule::server::Limits;
 
 use crate::support::{Answer, App};
 
-/// What is to happen soon has happened by then, on a machine that has other things to do.
+/// A time limit for anything that should happen soon, even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Long enough for a client of a test to be idle or stuck, several times over.
+/// Several times as long as a client of a test must be idle or stuck.
 const MOMENT: Duration = Duration::from_millis(300);
-/// The same where something else is to be done meanwhile.
+/// The same where the test does something else meanwhile.
 const WHILE: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -30,24 +31,31 @@ async fn connect(app: &App, said: &[u8]) -> TcpStream {
     stream
 }
 
-/// What comes until the server ends the connection.
+/// Reads until the server ends the connection.
 async fn rest(stream: &mut TcpStream) -> Vec<u8> {
     let mut heard = Vec::new();
-    // A reset is an end, too.
-    drop(timeout(SOON, stream.read_to_end(&mut heard)).await.expect("the connection ends"));
+    // A reset ends the connection too.
+    drop(
+        timeout(SOON, stream.read_to_end(&mut heard))
+            .await
+            .expect("the connection ends"),
+    );
     heard
 }
 
 async fn is_open(stream: &mut TcpStream) -> bool {
-    timeout(Duration::from_millis(50), stream.read_u8()).await.is_err()
+    timeout(Duration::from_millis(50), stream.read_u8())
+        .await
+        .is_err()
 }
 
-/// A connection with a request under way: half of its body is there.
+/// Opens a connection and sends a request with half of its body.
 async fn half_a_request(app: &App, token: &str) -> TcpStream {
-    let head =
-        format!("POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":");
+    let head = format!(
+        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":"
+    );
     let mut stream = connect(app, head.as_bytes()).await;
-    // It is under way once it has been read.
+    // The server has read the first half by then.
     assert!(timeout(MOMENT, stream.read_u8()).await.is_err());
     stream
 }
@@ -55,31 +63,48 @@ async fn half_a_request(app: &App, token: &str) -> TcpStream {
 async fn other_half(mut stream: TcpStream) -> String {
     stream.write_all(b"\"Casa 1\"}").await.unwrap();
     let mut answer = vec![0; 12];
-    timeout(SOON, stream.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(SOON, stream.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
     String::from_utf8(answer).unwrap()
 }
 
 async fn health(app: &App) -> u16 {
-    Answer::of(reqwest::Client::new().get(format!("{}/healthz", app.base)).timeout(SOON)).await.status
+    Answer::of(
+        reqwest::Client::new()
+            .get(format!("{}/healthz", app.base))
+            .timeout(SOON),
+    )
+    .await
+    .status
 }
 
-/// An HTTP/2 client that lets `window` bytes of an answer come before it has read them.
+/// Opens an HTTP/2 connection that accepts `window` bytes of an answer before they are read.
 async fn http2(app: &App, window: u32) -> (SendRequest<Bytes>, tokio::task::JoinHandle<()>) {
     let stream = TcpStream::connect(app.server.address).await.unwrap();
     let mut builder = h2::client::Builder::new();
-    builder.initial_window_size(window).initial_connection_window_size(1 << 24);
+    builder
+        .initial_window_size(window)
+        .initial_connection_window_size(1 << 24);
     let (send, connection) = builder.handshake(stream).await.unwrap();
     (send, tokio::spawn(async move { drop(connection.await) }))
 }
 
-/// Asks, and hears the headers of the answer.
+/// Makes a request and waits for the headers of the answer.
 async fn ask(send: &mut SendRequest<Bytes>, path: &str, token: &str) -> h2::RecvStream {
     ask_for(send, path, token, "identity").await
 }
 
-/// The same, for an answer in a coding.
-async fn ask_for(send: &mut SendRequest<Bytes>, path: &str, token: &str, coding: &str) -> h2::RecvStream {
-    let request = Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
+/// The same for an answer in a certain coding.
+async fn ask_for(
+    send: &mut SendRequest<Bytes>,
+    path: &str,
+    token: &str,
+    coding: &str,
+) -> h2::RecvStream {
+    let request =
+        Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
     let request = request.header("accept-encoding", coding).body(()).unwrap();
     *send = send.clone().ready().await.unwrap();
     let (answer, _) = send.send_request(request, true).unwrap();
@@ -88,7 +113,7 @@ async fn ask_for(send: &mut SendRequest<Bytes>, path: &str, token: &str, coding:
     answer.into_body()
 }
 
-/// A list of some 300 KB, and the token for it.
+/// Creates a list of about 300 KB. Returns the token to read it.
 async fn long_list(app: &App) -> String {
     let org = app.org().await;
     let record = |number| json!({ "kind": "payment_account", "id": crate::support::new_id(), "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false } });
@@ -99,26 +124,61 @@ async fn long_list(app: &App) -> String {
 const LONG_LIST: &str = "/api/v1/payment-accounts";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_nothing_is_let_go() {
-    let app = App::on_sqlite_within(&[], Limits { idle: MOMENT, ..Limits::default() }).await;
+async fn an_idle_connection_is_closed() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            idle: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let token = app.org().await.key().await.token.unwrap();
     let busy = half_a_request(&app, &token).await;
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-    let (begun, headers) = ([PREFACE, &settings].concat(), [PREFACE, &settings, &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat());
-    let said: [&[u8]; 8] = [b"", b"P", &PREFACE[..12], PREFACE, &begun, &headers, b"GET /healthz HTTP/1.1\r\nhost", HEALTH];
+    let (begun, headers) = (
+        [PREFACE, &settings].concat(),
+        [PREFACE, &settings, &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat(),
+    );
+    let said: [&[u8]; 8] = [
+        b"",
+        b"P",
+        &PREFACE[..12],
+        PREFACE,
+        &begun,
+        &headers,
+        b"GET /healthz HTTP/1.1\r\nhost",
+        HEALTH,
+    ];
     let start = Instant::now();
     let ends = join_all(said.map(async |said| rest(&mut connect(&app, said).await).await)).await;
-    assert!(ends[7].starts_with(b"HTTP/1.1 200"), "what is whole is answered first");
-    // It answers pings, and asks for nothing.
+    assert!(
+        ends[7].starts_with(b"HTTP/1.1 200"),
+        "what is whole is answered first"
+    );
+    // This client answers pings but makes no request.
     let (_send, polite) = http2(&app, 1_000).await;
-    timeout(SOON, polite).await.expect("it is told to go").unwrap();
+    timeout(SOON, polite)
+        .await
+        .expect("it is told to go")
+        .unwrap();
     assert!(start.elapsed() > MOMENT);
-    assert!(other_half(busy).await.starts_with("HTTP/1.1 201"), "a request under way is not silence");
+    assert!(
+        other_half(busy).await.starts_with("HTTP/1.1 201"),
+        "a request under way is not silence"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_been_silent_for_longest_gives_way() {
-    let app = App::on_sqlite_within(&[], Limits { connections: 8, ..Limits::default() }).await;
+async fn the_longest_silent_connection_is_closed_for_a_new_client() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            connections: 8,
+            ..Limits::default()
+        },
+    )
+    .await;
     let token = app.org().await.key().await.token.unwrap();
     let busy = half_a_request(&app, &token).await;
     let mut silent = Vec::new();
@@ -132,37 +192,53 @@ async fn who_has_been_silent_for_longest_gives_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_has_so_many_connections_and_no_more() {
+async fn connections_are_limited_per_address() {
     let app = App::on_sqlite(&["--connections-per-address=4"]).await;
     let token = app.org().await.key().await.token.unwrap();
     let mut silent = Vec::new();
     for _ in 0..6 {
         silent.push(connect(&app, b"").await);
     }
-    // Of its own, the silent ones give way.
+    // The address's own silent connections are closed first.
     assert_eq!(health(&app).await, 200);
     assert!(rest(&mut silent[0]).await.is_empty());
     let mut busy = Vec::new();
     for _ in 0..4 {
         busy.push(half_a_request(&app, &token).await);
     }
-    assert!(rest(&mut connect(&app, HEALTH).await).await.is_empty(), "none can give way");
+    assert!(
+        rest(&mut connect(&app, HEALTH).await).await.is_empty(),
+        "none can give way"
+    );
     let elsewhere = TcpSocket::new_v4().unwrap();
     elsewhere.bind("127.0.0.2:0".parse().unwrap()).unwrap();
     let mut elsewhere = elsewhere.connect(app.server.address).await.unwrap();
     elsewhere.write_all(HEALTH).await.unwrap();
-    assert_eq!(timeout(SOON, elsewhere.read_u8()).await.expect("an answer is there").unwrap(), b'H');
+    assert_eq!(
+        timeout(SOON, elsewhere.read_u8())
+            .await
+            .expect("an answer is there")
+            .unwrap(),
+        b'H'
+    );
     for answer in join_all(busy.into_iter().take(1).map(other_half)).await {
         assert!(answer.starts_with("HTTP/1.1 201"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_is_let_go() {
-    let app = App::on_sqlite_within(&[], Limits { headway: MOMENT, ..Limits::default() }).await;
+async fn a_client_that_does_not_read_is_disconnected() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            headway: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let mut stream = connect(&app, asked.as_bytes()).await;
-    // More than the kernel takes is asked for, and nothing read.
+    // The client requests more than the kernel buffers and reads nothing.
     let start = Instant::now();
     while stream.write_all(b"\r\n").await.is_ok() {
         assert!(start.elapsed() < SOON, "the connection ends");
@@ -171,20 +247,50 @@ async fn who_does_not_read_is_let_go() {
     assert_eq!(health(&app).await, 200);
 }
 
-/// Over HTTP/2, with windows that are wide open: nothing is read from the socket.
+/// Over HTTP/2 with windows that are wide open: the client reads nothing from the socket.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_reads_nothing_at_all_is_let_go() {
-    let app = App::on_sqlite_within(&[], Limits { headway: MOMENT, ..Limits::default() }).await;
+async fn an_http2_client_that_reads_nothing_is_disconnected() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            headway: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let mut stream = connect(&app, PREFACE).await;
-    let window =
-        [&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4][..], &[0x7f, 0xff, 0xff, 0xff], &[0, 0, 4, 8, 0, 0, 0, 0, 0], &[0x7f, 0, 0, 0]].concat();
+    let window = [
+        &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4][..],
+        &[0x7f, 0xff, 0xff, 0xff],
+        &[0, 0, 4, 8, 0, 0, 0, 0, 0],
+        &[0x7f, 0, 0, 0],
+    ]
+    .concat();
     stream.write_all(&window).await.unwrap();
-    // A path that is no static entry: a literal without Huffman's code.
+    // The path is no static table entry, so it is a literal without Huffman coding.
     let path = b"/api/v1/openapi.json";
-    let block = [&[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..], path, &[0x01, 1, b'x']].concat();
+    let block = [
+        &[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..],
+        path,
+        &[0x01, 1, b'x'],
+    ]
+    .concat();
     for number in 0..32_u8 {
-        let head = [0, 0, u8::try_from(block.len()).unwrap(), 1, 5, 0, 0, 0, 2 * number + 1];
-        stream.write_all(&[&head[..], &block].concat()).await.unwrap();
+        let head = [
+            0,
+            0,
+            u8::try_from(block.len()).unwrap(),
+            1,
+            5,
+            0,
+            0,
+            0,
+            2 * number + 1,
+        ];
+        stream
+            .write_all(&[&head[..], &block].concat())
+            .await
+            .unwrap();
     }
     let start = Instant::now();
     let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -195,8 +301,15 @@ async fn who_reads_nothing_at_all_is_let_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_is_not_read_ends_and_those_beside_it_go_on() {
-    let app = App::on_sqlite_within(&[], Limits { headway: MOMENT, ..Limits::default() }).await;
+async fn an_unread_stream_ends_and_other_streams_continue() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            headway: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let mut stuck = Vec::new();
     for _ in 0..31 {
@@ -205,7 +318,7 @@ async fn a_stream_that_is_not_read_ends_and_those_beside_it_go_on() {
     assert_eq!(send.current_max_send_streams(), 32);
     for mut stuck in stuck {
         let mut heard = 0;
-        // What is heard is not acknowledged.
+        // The client does not acknowledge the bytes it reads.
         let ended = timeout(SOON, async {
             loop {
                 match stuck.data().await.unwrap() {
@@ -214,17 +327,30 @@ async fn a_stream_that_is_not_read_ends_and_those_beside_it_go_on() {
                 }
             }
         });
-        assert_eq!((ended.await.unwrap().reason(), heard), (Some(h2::Reason::CANCEL), 1_000));
+        assert_eq!(
+            (ended.await.unwrap().reason(), heard),
+            (Some(h2::Reason::CANCEL), 1_000)
+        );
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
-    // The end comes by itself, once the rest has been taken.
-    assert!(healthy.data().await.is_none_or(|last| last.unwrap().is_empty()));
+    // The end of the stream arrives by itself once the rest has been read.
+    assert!(
+        healthy
+            .data()
+            .await
+            .is_none_or(|last| last.unwrap().is_empty())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_to_be_sent_has_a_bound() {
-    let limits = Limits { unsent: 200_000, room: MOMENT, hurried_headway: SOON * 6, ..Limits::default() };
+async fn the_outbound_buffer_is_bounded() {
+    let limits = Limits {
+        unsent: 200_000,
+        room: MOMENT,
+        hurried_headway: SOON * 6,
+        ..Limits::default()
+    };
     let app = App::on_sqlite_within(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, connection) = http2(&app, 1_000).await;
@@ -234,7 +360,15 @@ async fn what_waits_to_be_sent_has_a_bound() {
     refused.error(503);
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(health(&app).await, 200);
-    let metrics = app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
+    let metrics = app
+        .http
+        .get(format!("{}/metrics", app.base))
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
     assert!(metrics.contains("\nvestibule_unsent_bytes 3"), "{metrics}");
     drop((stuck, send));
     connection.abort();
@@ -242,25 +376,34 @@ async fn what_waits_to_be_sent_has_a_bound() {
     while app.api(&token).get("/portals").await.status != 200 {
         assert!(start.elapsed() < SOON);
     }
-    // A reader that takes what it asked for never meets the bound.
+    // A client that reads its answers never meets the limit.
     for _ in 0..3 {
         app.api(&token).get("/payment-accounts").await.data();
     }
 }
 
-/// It is compressed as it is sent, so all that it is made of waits.
+/// The answer is compressed while it is sent, so its uncompressed content counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_compressed_on_its_way_counts_as_what_it_is_made_of() {
-    let limits = Limits { unsent: 200_000, room: MOMENT, hurried_headway: SOON * 6, ..Limits::default() };
+async fn compressed_answers_count_with_their_uncompressed_size() {
+    let limits = Limits {
+        unsent: 200_000,
+        room: MOMENT,
+        hurried_headway: SOON * 6,
+        ..Limits::default()
+    };
     let app = App::on_sqlite_within(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
     assert!(app.server.service.unsent.held() > 300_000);
     app.api(&token).get("/portals").await.error(503);
-    // One that finds no room when it is there is not given, either.
+    // An answer that finds no space once it is ready is dropped as well.
     let (mut other, _connection) = http2(&app, 1_000).await;
-    let asked = ["/api/v1/payment-accounts?n=1", "/api/v1/payment-accounts?n=2", "/api/v1/payment-accounts?n=3"];
+    let asked = [
+        "/api/v1/payment-accounts?n=1",
+        "/api/v1/payment-accounts?n=2",
+        "/api/v1/payment-accounts?n=3",
+    ];
     drop((stuck, send));
     let start = Instant::now();
     while app.server.service.unsent.held() > 0 {
@@ -269,21 +412,44 @@ async fn what_is_compressed_on_its_way_counts_as_what_it_is_made_of() {
     }
     let mut answers = Vec::new();
     for path in asked {
-        let request = Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
+        let request = Request::get(format!("http://x{path}"))
+            .header("authorization", format!("Bearer {token}"));
         other = other.ready().await.unwrap();
-        answers.push(other.send_request(request.header("accept-encoding", "br").body(()).unwrap(), true).unwrap().0);
+        answers.push(
+            other
+                .send_request(
+                    request.header("accept-encoding", "br").body(()).unwrap(),
+                    true,
+                )
+                .unwrap()
+                .0,
+        );
     }
-    let refused = join_all(answers).await.iter().filter(|answer| answer.as_ref().unwrap().status() == 503).count();
+    let refused = join_all(answers)
+        .await
+        .iter()
+        .filter(|answer| answer.as_ref().unwrap().status() == 503)
+        .count();
     assert_eq!(refused, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_read_takes_no_room_of_another_organization() {
-    let limits = Limits { unsent: 900_000, room: SOON, hurried_headway: WHILE, ..Limits::default() };
+async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
+    let limits = Limits {
+        unsent: 900_000,
+        room: SOON,
+        hurried_headway: WHILE,
+        ..Limits::default()
+    };
     let app = App::on_sqlite_within(&[], limits).await;
-    let (greedy, slow, other) = (long_list(&app).await, long_list(&app).await, app.org().await.key().await.token.unwrap());
+    let (greedy, slow, other) = (
+        long_list(&app).await,
+        long_list(&app).await,
+        app.org().await.key().await.token.unwrap(),
+    );
     let (mut send, _connection) = http2(&app, 1_000).await;
-    // A third of the room each: one is slow to read its only list, the other reads nothing and asks for more.
+    // Each list takes a third of the space. One client reads its only list slowly; the other reads
+    // nothing and requests more.
     let mut read = ask(&mut send, LONG_LIST, &slow).await;
     let mut stuck = ask(&mut send, LONG_LIST, &greedy).await;
     let start = Instant::now();
@@ -291,32 +457,51 @@ async fn who_does_not_read_takes_no_room_of_another_organization() {
     assert!(start.elapsed() < WHILE, "others have room at once");
     app.api(&greedy).get("/portals").await.data();
     let given_up = async { while stuck.data().await.is_some_and(|heard| heard.is_ok()) {} };
-    timeout(SOON, given_up).await.expect("for who is in the way of itself there is less time");
+    timeout(SOON, given_up)
+        .await
+        .expect("for who is in the way of itself there is less time");
     assert_eq!(read.data().await.unwrap().unwrap().len(), 1_000);
     let mut more = async || {
         read.flow_control().release_capacity(1_000).unwrap();
         read.data().await.unwrap()
     };
-    assert!(timeout(SOON, more()).await.unwrap().is_ok(), "and nobody else has less");
+    assert!(
+        timeout(SOON, more()).await.unwrap().is_ok(),
+        "and nobody else has less"
+    );
 }
 
-/// They are let in together, before any of them is answered.
+/// The requests are admitted together, before any of them is answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn many_long_answers_at_once_take_no_more_room_than_one_after_another() {
-    let limits = Limits { unsent: 1_200_000, room: WHILE, hurried_headway: SOON * 6, ..Limits::default() };
+async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
+    let limits = Limits {
+        unsent: 1_200_000,
+        room: WHILE,
+        hurried_headway: SOON * 6,
+        ..Limits::default()
+    };
     let app = App::on_sqlite_within(&[], limits).await;
-    let (greedy, other) = (long_list(&app).await, app.org().await.key().await.token.unwrap());
+    let (greedy, other) = (
+        long_list(&app).await,
+        app.org().await.key().await.token.unwrap(),
+    );
     let (mut send, _connection) = http2(&app, 1_000).await;
     let mut answers = Vec::new();
     for number in 0..16 {
-        // Each is another question, so that none is answered from memory.
+        // The queries differ, so that no answer comes from memory.
         let uri = format!("http://x{LONG_LIST}?n={number}");
-        let request = Request::get(uri).header("authorization", format!("Bearer {greedy}")).body(()).unwrap();
+        let request = Request::get(uri)
+            .header("authorization", format!("Bearer {greedy}"))
+            .body(())
+            .unwrap();
         send = send.ready().await.unwrap();
         answers.push(send.send_request(request, true).unwrap().0);
     }
     let statuses = join_all(answers).await;
-    let refused = statuses.iter().filter(|answer| answer.as_ref().unwrap().status() == 503).count();
+    let refused = statuses
+        .iter()
+        .filter(|answer| answer.as_ref().unwrap().status() == 503)
+        .count();
     assert!(refused >= 12, "{refused}");
     assert!(app.server.service.unsent.held() < 1_200_000);
     let start = Instant::now();
@@ -325,24 +510,126 @@ async fn many_long_answers_at_once_take_no_more_room_than_one_after_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_others_wait_who_does_not_read_has_less_time() {
-    let limits = Limits { unsent: 200_000, room: SOON, hurried_headway: MOMENT, ..Limits::default() };
+async fn slow_readers_have_less_time_while_others_wait() {
+    let limits = Limits {
+        unsent: 200_000,
+        room: SOON,
+        hurried_headway: MOMENT,
+        ..Limits::default()
+    };
     let app = App::on_sqlite_within(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let _stuck = ask(&mut send, LONG_LIST, &token).await;
-    app.api(&token).send(Method::GET, "/portals", None).await.data();
+    app.api(&token)
+        .send(Method::GET, "/portals", None)
+        .await
+        .data();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_does_not_wait_for_who_does_not_read() {
-    let app = App::on_sqlite_within(&[], Limits { hurried_headway: MOMENT, ..Limits::default() }).await;
+async fn shutdown_does_not_wait_for_slow_readers() {
+    let app = App::on_sqlite_within(
+        &[],
+        Limits {
+            hurried_headway: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let (mut send, _connection) = http2(&app, 0).await;
-    let _stuck = [ask(&mut send, "/api/v1/openapi.json", "").await, ask(&mut send, "/docs/start.js", "").await];
+    let _stuck = [
+        ask(&mut send, "/api/v1/openapi.json", "").await,
+        ask(&mut send, "/docs/start.js", "").await,
+    ];
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let _unread = connect(&app, asked.as_bytes()).await;
-    let _silent = [connect(&app, b"").await, connect(&app, b"P").await, connect(&app, PREFACE).await];
+    let _silent = [
+        connect(&app, b"").await,
+        connect(&app, b"P").await,
+        connect(&app, PREFACE).await,
+    ];
     let start = Instant::now();
     app.server.stop().await;
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+/// Connections from a trusted proxy have no limit by address. Instead, each client behind it has one
+/// for requests at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
+    let flags = ["--trusted-proxy=127.0.0.1", "--connections-per-address=2"];
+    let app = App::on_sqlite(&flags).await;
+    let address = app.base.trim_start_matches("http://").to_owned();
+    // Sends a request whose body is incomplete, and keeps its connection.
+    let begun = async |client: &str| {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let head = format!(
+            "POST /oauth/register HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {client}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    };
+    let asked = async |client: &str| {
+        let request = app.http.get(format!("{}/healthz", app.base));
+        let answer = request.header("x-forwarded-for", client).send().await;
+        answer.unwrap().status().as_u16()
+    };
+    let mut held = vec![begun("203.0.113.1").await, begun("203.0.113.1").await];
+    for number in 0..4 {
+        held.push(begun(&format!("198.51.{number}.1")).await);
+    }
+    let mut status = 200;
+    for _ in 0..100 {
+        status = asked("203.0.113.1").await;
+        if status == 429 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(status, 429);
+    assert_eq!(asked("203.0.113.2").await, 200);
+    for stream in &mut held {
+        stream.write_all(b"12345678").await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 400");
+    }
+    drop(held);
+    for _ in 0..100 {
+        status = asked("203.0.113.1").await;
+        if status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keep_alive_sets_how_long_a_connection_without_a_request_stays_open() {
+    for (flags, least, most) in [
+        (vec!["--keep-alive=400ms"], 300, 3_000),
+        (vec!["--keep-alive=3s"], 2_000, 9_000),
+    ] {
+        let app = App::on_sqlite(&flags).await;
+        let address = app.base.trim_start_matches("http://").to_owned();
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+        tokio::io::AsyncWriteExt::write_all(&mut stream, request)
+            .await
+            .unwrap();
+        let begun = std::time::Instant::now();
+        let mut heard = Vec::new();
+        tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut heard)
+            .await
+            .unwrap();
+        let took = begun.elapsed().as_millis();
+        assert!((least..most).contains(&took), "{flags:?}: {took} ms");
+        let plain = String::from_utf8(heard).unwrap();
+        assert!(
+            !plain.contains("strict-transport-security"),
+            "not without TLS"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! Icons and stock photos for covers (spec: searchCoverIcons, searchStockPhotos; contract: Covers).
+//! Icons and stock photos for covers (rules: manuals#covers).
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -18,12 +18,12 @@ use crate::support::{App, on_both};
 
 const KEY: &str = "photo-key";
 
-/// An Unsplash-compatible service on loopback.
+/// A service on loopback that is compatible with Unsplash.
 pub struct Provider {
     url: String,
-    /// What it answers to everything.
+    /// Its answer to every request.
     answer: Arc<Mutex<(u16, String)>>,
-    /// What it was asked: target, `Authorization`, `Accept-Version`.
+    /// The requests it got: target, `Authorization`, `Accept-Version`.
     asked: Arc<Mutex<Vec<[String; 3]>>>,
 }
 
@@ -31,17 +31,34 @@ impl Provider {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/photos-api", listener.local_addr().unwrap());
-        let (answer, asked) = (Arc::new(Mutex::new((200, page().to_string()))), Arc::new(Mutex::new(Vec::new())));
+        let (answer, asked) = (
+            Arc::new(Mutex::new((200, page().to_string()))),
+            Arc::new(Mutex::new(Vec::new())),
+        );
         let (answers, heard) = (answer.clone(), asked.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (answers, heard) = (answers.clone(), heard.clone());
                 let service = service_fn(move |request: Request<Incoming>| {
-                    let header = |name: &str| request.headers().get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
-                    heard.lock().unwrap().push([request.uri().to_string(), header("authorization"), header("accept-version")]);
+                    let header = |name: &str| {
+                        request
+                            .headers()
+                            .get(name)
+                            .map_or("", |value| value.to_str().unwrap())
+                            .to_owned()
+                    };
+                    heard.lock().unwrap().push([
+                        request.uri().to_string(),
+                        header("authorization"),
+                        header("accept-version"),
+                    ]);
                     let (status, body) = answers.lock().unwrap().clone();
-                    let response = Response::builder().status(status).header(LOCATION, "/photos-api/search/photos?query=elsewhere");
-                    async move { Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap()) }
+                    let response = Response::builder()
+                        .status(status)
+                        .header(LOCATION, "/photos-api/search/photos?query=elsewhere");
+                    async move {
+                        Ok::<_, Infallible>(response.body(Full::new(Bytes::from(body))).unwrap())
+                    }
                 });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
@@ -50,20 +67,23 @@ impl Provider {
     }
 
     pub fn flags(&self) -> [String; 2] {
-        [format!("--stock-photos-url={}/", self.url), format!("--stock-photos-key={KEY}")]
+        [
+            format!("--stock-photos-url={}/", self.url),
+            format!("--stock-photos-key={KEY}"),
+        ]
     }
 
     pub fn answer(&self, status: u16, body: &str) {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
-    /// What it was asked since this was last called.
+    /// Returns the requests since the last call.
     pub fn asked(&self) -> Vec<[String; 3]> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
 
-/// What it answers as long as it is not told otherwise.
+/// The default answer.
 pub fn page() -> Value {
     json!({
         "total": 133, "total_pages": 67,
@@ -82,7 +102,7 @@ pub fn page() -> Value {
     })
 }
 
-/// Runs a test on both databases, on a server that asks a provider.
+/// Runs a test on both databases, with a server that uses a provider.
 macro_rules! with_provider {
     ($(async fn $name:ident($app:ident: App, $provider:ident: Provider) $body:block)*) => {
         $(mod $name {
@@ -111,7 +131,7 @@ macro_rules! with_provider {
 pub(crate) use with_provider;
 
 on_both! {
-    async fn icons_are_found_by_a_part_of_their_name(app: App) {
+    async fn icons_are_found_by_part_of_their_name(app: App) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let names = |data: &Value| data["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
@@ -129,10 +149,12 @@ on_both! {
         assert_eq!(api.get("/cover-icons?limit=all").await.issues(), ["limit"]);
     }
 
-    async fn without_a_provider_there_are_no_photos(app: App) {
+    async fn without_a_provider_photo_search_is_503(app: App) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
-        let error = api.get("/stock-photos?query=sea").await.error(503);
+        let refused = api.get("/stock-photos?query=sea").await;
+        assert!(refused.headers.get("retry-after").is_none(), "waiting does not help");
+        let error = refused.error(503);
         assert_eq!((&error["type"], &error["code"]), (&json!("service_unavailable"), &json!("SERVICE_UNAVAILABLE")));
         assert_eq!(api.get("/stock-photos").await.issues(), ["query"]);
         assert_eq!(api.get("/stock-photos?query=%20&perPage=31&page=101").await.issues(), ["page", "perPage", "query"]);
@@ -142,7 +164,7 @@ on_both! {
 }
 
 with_provider! {
-    async fn photos_are_the_providers(app: App, provider: Provider) {
+    async fn photos_come_from_the_provider(app: App, provider: Provider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let answer = api.get("/stock-photos?query=white%20houses%20%26%20sea").await;
@@ -165,14 +187,14 @@ with_provider! {
         assert_eq!(provider.asked(), [asked("query=white+houses+%26+sea&page=1&per_page=20"), asked("query=sea&page=100&per_page=30")]);
     }
 
-    async fn nobody_is_let_through_to_the_provider_unchecked(app: App, provider: Provider) {
+    async fn unauthenticated_and_invalid_searches_never_reach_the_provider(app: App, provider: Provider) {
         let org = app.org().await;
         app.anonymous().get("/stock-photos?query=sea").await.error(401);
         org.key().await.get("/stock-photos?query=sea&page=101").await.error(400);
         assert!(provider.asked().is_empty());
     }
 
-    async fn a_provider_that_fails_is_a_502(app: App, provider: Provider) {
+    async fn a_failing_photo_provider_is_a_502(app: App, provider: Provider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let mut shapeless = page();

@@ -1,9 +1,8 @@
-//! Deliveries of a process that is killed: nothing that was acknowledged is lost, nothing is counted twice (spec: Delivery).
+//! Tests of deliveries of a process that is killed: no acknowledged event is lost, and no failure
+//! is counted twice (rules: webhooks#deliveries).
 
 use engine::access::Permission;
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,55 +14,44 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
-/// A claim of a node that was killed runs out after this and five seconds more.
+/// The webhook time limit. A lease of a killed node ends this time and five seconds after the
+/// claim.
 const PATIENCE: &str = "2s";
-/// How long everything may take to arrive once the last server is up.
+/// How long all deliveries may take to arrive once the last server is up.
 const ARRIVAL: Duration = Duration::from_secs(20);
-/// Deliveries that one node has under way to one receiver: what a kill may make arrive twice.
+/// Deliveries that one node has under way to one receiver. After a kill this many may arrive twice.
 const UNDER_WAY: usize = 16;
-/// Attempts at one delivery.
 const ALL_ATTEMPTS: usize = 5;
 
-/// A running server process, killed when dropped.
+/// A server process that is killed when dropped.
 struct Node {
-    process: Child,
+    process: ServerProcess,
     base: String,
 }
 
 impl Node {
     fn start(database_url: &str, authority: &Authority) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY])
-            .args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"])
-            .args(["--webhook-timeout", PATIENCE, "--webhook-retry-base", "50ms"])
-            .args(authority.flags())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        let process = ServerProcess::start(
+            serve(database_url, &[])
+                .args(["--webhook-timeout", PATIENCE])
+                .args(["--webhook-retry-base", "50ms"])
+                .args(authority.flags()),
+        );
+        let base = process.base.clone();
         Self { process, base }
     }
 
-    /// `kill -9`, and the end of it.
+    /// Kills the process with SIGKILL and waits for its end.
     fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        self.process.kill();
     }
 }
 
-impl Drop for Node {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
-
-/// An organization, as the platform and its API key see it, on whichever node answers.
+/// An organization, with its id for the platform interface and its API key. It can be used through
+/// any node.
 #[derive(Clone)]
 struct Tenant {
     http: Client,
@@ -73,33 +61,80 @@ struct Tenant {
 }
 
 impl Tenant {
-    /// A fresh organization with a property, and a subscription that leads to the receiver.
+    /// Creates an organization with a property and a subscription for the receiver.
     async fn new(node: &Node, receiver: &RawReceiver) -> Self {
         let (http, organization, property) = (Client::new(), new_id(), new_id());
-        let mut client = Self { http, organization, token: String::new(), property };
+        let mut client = Self {
+            http,
+            organization,
+            token: String::new(),
+            property,
+        };
         let path = format!("/platform/v1/organizations/{organization}");
-        client.call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" })).await.unwrap();
+        client
+            .call(node, "PUT", &path, PLATFORM_KEY, json!({ "name": "O" }))
+            .await
+            .unwrap();
         let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
-        let key = client.call(node, "POST", &format!("{path}/api-keys"), PLATFORM_KEY, body).await.unwrap();
+        let key = client
+            .call(
+                node,
+                "POST",
+                &format!("{path}/api-keys"),
+                PLATFORM_KEY,
+                body,
+            )
+            .await
+            .unwrap();
         client.token = key["token"].as_str().unwrap().to_owned();
         let flat = json!({
             "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
             "propertyGroupId": null, "tagIds": [],
         });
         let records = json!({ "records": [{ "kind": "property", "id": property, "data": flat }] });
-        client.call(node, "POST", &format!("{path}/sync"), PLATFORM_KEY, records).await.unwrap();
+        client
+            .call(node, "POST", &format!("{path}/sync"), PLATFORM_KEY, records)
+            .await
+            .unwrap();
         let subscription = json!({ "event": "reservation.created", "targetUrl": receiver.url });
-        client.call(node, "POST", "/api/v1/webhook-subscriptions", &client.token, subscription).await.unwrap();
+        client
+            .call(
+                node,
+                "POST",
+                "/api/v1/webhook-subscriptions",
+                &client.token,
+                subscription,
+            )
+            .await
+            .unwrap();
         client
     }
 
-    /// `data` of an answer; `None` where there is no answer, because the node was killed.
-    async fn call(&self, node: &Node, method: &str, path: &str, token: &str, body: Value) -> Option<Value> {
+    /// Returns the `data` of an answer; none if there is no answer, because the node was killed.
+    async fn call(
+        &self,
+        node: &Node,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Value,
+    ) -> Option<Value> {
         self.call_at(&node.base, method, path, token, body).await
     }
 
-    async fn call_at(&self, base: &str, method: &str, path: &str, token: &str, body: Value) -> Option<Value> {
-        let request = self.http.request(method.parse().unwrap(), format!("{base}{path}")).bearer_auth(token).json(&body);
+    async fn call_at(
+        &self,
+        base: &str,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Value,
+    ) -> Option<Value> {
+        let request = self
+            .http
+            .request(method.parse().unwrap(), format!("{base}{path}"))
+            .bearer_auth(token)
+            .json(&body);
         let response = request.send().await.ok()?;
         let status = response.status();
         let answer: Value = response.json().await.ok()?;
@@ -107,21 +142,40 @@ impl Tenant {
         Some(answer["data"].clone())
     }
 
-    /// Syncs fresh reservations, an event each; their ids, if that was acknowledged.
+    /// Syncs new reservations, each of which is an event. Returns their ids if the sync was
+    /// acknowledged.
     async fn reservations(&self, base: &str, count: usize) -> Option<Vec<Uuid>> {
         let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
         let far_off = |id: &Uuid| json!({ "kind": "reservation", "id": id, "data": stay_far_off(self.property) });
         let records: Vec<Value> = ids.iter().map(far_off).collect();
         let path = format!("/platform/v1/organizations/{}/sync", self.organization);
-        self.call_at(base, "POST", &path, PLATFORM_KEY, json!({ "records": records })).await.map(|_| ids)
+        self.call_at(
+            base,
+            "POST",
+            &path,
+            PLATFORM_KEY,
+            json!({ "records": records }),
+        )
+        .await
+        .map(|_| ids)
     }
 
     async fn subscription(&self, node: &Node) -> Value {
-        self.call(node, "GET", "/api/v1/webhook-subscriptions", &self.token, json!({})).await.unwrap()[0].clone()
+        self.call(
+            node,
+            "GET",
+            "/api/v1/webhook-subscriptions",
+            &self.token,
+            json!({}),
+        )
+        .await
+        .unwrap()[0]
+            .clone()
     }
 }
 
-/// A stay that is not over, whatever the machine's clock says: these servers have no other.
+/// Returns a stay that lies in the future at any time of the machine's clock, which these servers
+/// use.
 fn stay_far_off(property: Uuid) -> Value {
     let mut stay = reservation(Some(property));
     stay["checkIn"] = json!("2999-12-11");
@@ -129,9 +183,9 @@ fn stay_far_off(property: Uuid) -> Value {
     stay
 }
 
-/// Senders of syncs, one event each, to these servers in turn, until they are told to stop.
+/// Clients that sync one event at a time to these servers until they are stopped.
 struct Load {
-    /// What was acknowledged.
+    /// The ids of acknowledged records.
     acknowledged: Arc<Mutex<Vec<Uuid>>>,
     stop: Arc<AtomicBool>,
     senders: JoinSet<()>,
@@ -139,14 +193,20 @@ struct Load {
 
 impl Load {
     fn start(client: &Tenant, bases: &[&str]) -> Self {
-        let mut load = Self { acknowledged: Arc::default(), stop: Arc::default(), senders: JoinSet::new() };
+        let mut load = Self {
+            acknowledged: Arc::default(),
+            stop: Arc::default(),
+            senders: JoinSet::new(),
+        };
         for base in bases.iter().flat_map(|base| std::iter::repeat_n(*base, 4)) {
             let (client, base) = (client.clone(), base.to_owned());
             let (acknowledged, stop) = (load.acknowledged.clone(), load.stop.clone());
             load.senders.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
-                    // A node that was killed answers nobody any more.
-                    let Some(ids) = client.reservations(&base, 1).await else { return };
+                    // A killed node does not answer any more.
+                    let Some(ids) = client.reservations(&base, 1).await else {
+                        return;
+                    };
                     acknowledged.lock().unwrap().extend(ids);
                 }
             });
@@ -154,12 +214,12 @@ impl Load {
         load
     }
 
-    /// How much has been acknowledged so far.
+    /// Returns the number of acknowledged records so far.
     fn count(&self) -> usize {
         self.acknowledged.lock().unwrap().len()
     }
 
-    /// Stops; what was acknowledged.
+    /// Stops the clients. Returns the ids of acknowledged records.
     async fn end(mut self) -> Vec<Uuid> {
         self.stop.store(true, Ordering::Relaxed);
         while let Some(ended) = self.senders.join_next().await {
@@ -169,34 +229,45 @@ impl Load {
     }
 }
 
-/// Waits for something of a real process.
+/// Waits until a condition of a real process holds.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !holds().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(ARRIVAL, waiting).await.is_ok(), "{what}: not within {ARRIVAL:?}");
+    assert!(
+        tokio::time::timeout(ARRIVAL, waiting).await.is_ok(),
+        "{what}: not within {ARRIVAL:?}"
+    );
 }
 
-/// Waits until the receiver was told of all of these. What a killed node had claimed is found by one that looks, so there
-/// is an event now and then to make it look.
+/// Waits until the receiver has got all of these records. A node finds the deliveries of a killed
+/// node when it searches, so an event now and then triggers a search.
 async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
     let mut looks = 0_u32;
     until("every acknowledged event arrives", async || {
         looks += 1;
         if looks.is_multiple_of(25) {
-            client.reservations(&node.base, 1).await.expect("this node is up");
+            client
+                .reservations(&node.base, 1)
+                .await
+                .expect("this node is up");
         }
         let told = receiver.seen.records();
-        acknowledged.iter().all(|id| told.contains_key(&id.to_string()))
+        acknowledged
+            .iter()
+            .all(|id| told.contains_key(&id.to_string()))
     })
     .await;
 }
 
-/// A moment that differs from run to run, and is told when it was a bad one.
+/// Returns a delay that differs from run to run, and prints it so that a failure can be repeated.
 fn some_moment(round: u64) -> Duration {
-    let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(round.wrapping_mul(7_919)) % 61;
+    let noise = u64::from(std::process::id())
+        .wrapping_mul(0x9e37_79b9)
+        .wrapping_add(round.wrapping_mul(7_919))
+        % 61;
     let moment = Duration::from_millis(20 + noise);
     eprintln!("round {round}: the kill comes after {moment:?}");
     moment
@@ -204,7 +275,13 @@ fn some_moment(round: u64) -> Duration {
 
 async fn databases(directory: &std::path::Path) -> Vec<String> {
     let sqlite = format!("sqlite:{}", directory.join("crash.db").display());
-    std::iter::once(sqlite).chain(tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()).collect()
+    std::iter::once(sqlite)
+        .chain(
+            tokio::task::spawn_blocking(postgres::fresh_database)
+                .await
+                .unwrap(),
+        )
+        .collect()
 }
 
 fn ok() -> Act {
@@ -216,7 +293,7 @@ fn repeated(attempts: &HashMap<String, usize>) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_was_acknowledged_arrives_however_often_the_server_is_killed() {
+async fn acknowledged_events_arrive_despite_repeated_kills() {
     const KILLS: u64 = 4;
     crate::support::choose_tls_provider();
     let authority = Authority::new();
@@ -237,23 +314,42 @@ async fn whatever_was_acknowledged_arrives_however_often_the_server_is_killed() 
         all_arrive(&client, &node, &receiver, &acknowledged).await;
         let attempts = receiver.seen.attempts();
         let kills = usize::try_from(KILLS).unwrap();
-        assert!(repeated(&attempts) <= kills * UNDER_WAY, "{} of {} arrived again", repeated(&attempts), attempts.len());
-        until("an event has one delivery id", async || receiver.seen.records().len() == receiver.seen.attempts().len()).await;
+        assert!(
+            repeated(&attempts) <= kills * UNDER_WAY,
+            "{} of {} arrived again",
+            repeated(&attempts),
+            attempts.len()
+        );
+        until("an event has one delivery id", async || {
+            receiver.seen.records().len() == receiver.seen.attempts().len()
+        })
+        .await;
         let subscription = client.subscription(&node).await;
-        assert_eq!((&subscription["consecutiveFailures"], &subscription["disabledAt"]), (&json!(0), &Value::Null));
+        assert_eq!(
+            (
+                &subscription["consecutiveFailures"],
+                &subscription["disabledAt"]
+            ),
+            (&json!(0), &Value::Null)
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_counts_no_failure_twice_and_forgets_none() {
+async fn failures_are_counted_once_despite_kills() {
     const EVENTS: usize = 24;
     crate::support::choose_tls_provider();
     let authority = Authority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
-        // On PostgreSQL each kill costs the time of a lease; on SQLite nobody else can hold one.
+        // On PostgreSQL each kill costs the time of a lease; on SQLite there are no leases.
         let kills = if url.starts_with("sqlite:") { 4 } else { 1 };
-        let receiver = authority.receiver(Presents::Right, Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned())).await;
+        let receiver = authority
+            .receiver(
+                Presents::Right,
+                Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
+            )
+            .await;
         let mut node = Node::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         client.reservations(&node.base, EVENTS).await.unwrap();
@@ -266,7 +362,7 @@ async fn a_kill_counts_no_failure_twice_and_forgets_none() {
         let quiet = authority.receiver(Presents::Right, ok()).await;
         let other = Tenant::new(&node, &quiet).await;
         until("every delivery has failed", async || {
-            // Somebody else's events make the node look for what was left behind.
+            // Events of another organization make the node search for deliveries left behind.
             other.reservations(&node.base, 1).await.unwrap();
             subscription().await == json!(EVENTS)
         })
@@ -274,25 +370,38 @@ async fn a_kill_counts_no_failure_twice_and_forgets_none() {
         let attempts = receiver.seen.attempts();
         assert_eq!(attempts.len(), EVENTS);
         let most = ALL_ATTEMPTS + usize::try_from(kills).unwrap();
-        assert!(attempts.values().all(|count| (ALL_ATTEMPTS..=most).contains(count)), "{attempts:?}");
-        // Nothing of the others is still to come.
+        assert!(
+            attempts
+                .values()
+                .all(|count| (ALL_ATTEMPTS..=most).contains(count)),
+            "{attempts:?}"
+        );
+        // A later delivery has arrived, so no earlier one is still to come.
         let last = other.reservations(&node.base, 1).await.unwrap();
         all_arrive(&other, &node, &quiet, &last).await;
         let sum: usize = attempts.values().sum();
-        assert_eq!((subscription().await, receiver.seen.count()), (json!(EVENTS), sum));
+        assert_eq!(
+            (subscription().await, receiver.seen.count()),
+            (json!(EVENTS), sum)
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_servers_on_one_database_one_may_be_killed() {
+async fn deliveries_continue_when_a_node_of_two_is_killed() {
     crate::support::choose_tls_provider();
-    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let authority = Authority::new();
     let receiver = authority.receiver(Presents::Right, ok()).await;
     let (mut one, two) = (Node::start(&url, &authority), Node::start(&url, &authority));
     let client = Tenant::new(&one, &receiver).await;
 
-    // While both live, each delivery is sent once, by one of them.
+    // While both nodes are alive, each delivery is sent once, by one of them.
     let load = Load::start(&client, &[&one.base, &two.base]);
     until("the load gets going", async || load.count() >= 100).await;
     let acknowledged = load.end().await;
@@ -307,26 +416,39 @@ async fn of_two_servers_on_one_database_one_may_be_killed() {
     let acknowledged = load.end().await;
     all_arrive(&client, &two, &receiver, &acknowledged).await;
     let attempts = receiver.seen.attempts();
-    assert!(repeated(&attempts) <= UNDER_WAY, "{} of {} arrived again", repeated(&attempts), attempts.len());
+    assert!(
+        repeated(&attempts) <= UNDER_WAY,
+        "{} of {} arrived again",
+        repeated(&attempts),
+        attempts.len()
+    );
     assert!(attempts.values().all(|count| *count <= 2), "{attempts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_comes_when_its_pause_is_over_though_nothing_else_happens() {
+async fn a_retry_is_sent_after_its_pause_without_other_activity() {
     crate::support::choose_tls_provider();
     let authority = Authority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
-        let receiver = authority.receiver(Presents::Right, Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned())).await;
+        let receiver = authority
+            .receiver(
+                Presents::Right,
+                Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
+            )
+            .await;
         let node = Node::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
-        // Four pauses, of at most 50, 100, 200 and 400 ms. A dispatcher that only looked by itself would take a second each, whatever else
-        // the machine has to do.
+        // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that only searched at
+        // fixed intervals would take a second for each.
         let mut shortest = Duration::MAX;
         for round in 1..=3 {
             let begun = std::time::Instant::now();
             client.reservations(&node.base, 1).await.unwrap();
-            until("five attempts are made", async || receiver.seen.count() == round * ALL_ATTEMPTS).await;
+            until("five attempts are made", async || {
+                receiver.seen.count() == round * ALL_ATTEMPTS
+            })
+            .await;
             shortest = shortest.min(begun.elapsed());
         }
         assert!(shortest < Duration::from_secs(3), "{shortest:?}");

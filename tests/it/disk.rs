@@ -1,4 +1,5 @@
-//! A disk that does not confirm, or not for a while: what a 503 says of a write, and what is told of one that nobody knows.
+//! Tests of a disk that does not confirm writes, or only after a while: what a 503 states about a
+//! write, and how its outcome is found.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +11,8 @@ use tempfile::TempDir;
 use crate::support::node::Node;
 use crate::support::{Answer, Api};
 
-/// A library that is put before the system's: what is to reach the disk fails, or waits, as long as a file is there.
+/// A library loaded before the system's. While a file exists, calls that flush to the disk fail or
+/// wait.
 const DISK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,9 +37,15 @@ impl Disk {
     fn new() -> Self {
         let disk = Self(tempfile::tempdir().unwrap());
         std::fs::write(disk.path("disk.c"), DISK).unwrap();
-        let built =
-            Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([disk.path("disk.so"), disk.path("disk.c")]).arg("-ldl").status();
-        assert!(built.unwrap().success(), "a C compiler builds SQLite, and this");
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .args([disk.path("disk.so"), disk.path("disk.c")])
+            .arg("-ldl")
+            .status();
+        assert!(
+            built.unwrap().success(),
+            "a C compiler builds SQLite, and this"
+        );
         disk
     }
 
@@ -69,16 +77,24 @@ impl Disk {
 }
 
 async fn create(api: &Api, name: &str) -> Answer {
-    api.post_with_key("/portals", name, json!({ "name": name })).await
+    api.post_with_key("/portals", name, json!({ "name": name }))
+        .await
 }
 
 async fn names(api: &Api) -> Vec<Value> {
-    api.get("/portals").await.data().as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+    api.get("/portals")
+        .await
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].clone())
+        .collect()
 }
 
-/// The log of a commit that the disk did not confirm is in the file all the same.
+/// The log of a commit that the disk did not confirm is nevertheless in the file.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_disk_did_not_confirm_is_not_there_after_a_kill() {
+async fn unconfirmed_writes_are_gone_after_a_kill() {
     let disk = Disk::new();
     let node = disk.node();
     let token = node.key().await;
@@ -95,9 +111,10 @@ async fn what_the_disk_did_not_confirm_is_not_there_after_a_kill() {
     assert_eq!(names(&node.api(&token)).await, ["Confirmed"]);
 }
 
-/// Whoever is told that it is not known is told no more than is so; whoever was queued behind it is told that it was not done.
+/// A write whose outcome is unknown gets `outcome_unknown`. A write that was queued behind it is
+/// told that it was not done.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
+async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
     let disk = Disk::new();
     let node = disk.node();
     let api = node.api(&node.key().await);
@@ -107,7 +124,7 @@ async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
         let api = api.clone();
         async move { create(&api, "In the commit").await }
     });
-    // A commit of its own: what waits behind it is in the next one.
+    // The first write has a commit of its own; writes queued behind it are in the next one.
     while !disk.path("waits").exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -115,10 +132,16 @@ async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
         let api = api.clone();
         async move { create(&api, "Behind it").await }
     });
-    assert_eq!(waiting.await.unwrap().error(503)["details"]["key"], Value::Null);
-    assert_eq!(first.await.unwrap().error(503)["details"]["key"], "outcome_unknown");
+    assert_eq!(
+        waiting.await.unwrap().error(503)["details"]["key"],
+        Value::Null
+    );
+    assert_eq!(
+        first.await.unwrap().error(503)["details"]["key"],
+        "outcome_unknown"
+    );
     disk.end("hangs");
-    // Sent again it tells, as soon as the first one is over.
+    // A repeated request gets the outcome as soon as the first one has ended.
     let again = loop {
         let again = create(&api, "In the commit").await;
         if again.status != 409 && again.status != 503 {
@@ -126,8 +149,16 @@ async fn what_waits_behind_a_slow_disk_is_not_done_once_it_is_refused() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
-    assert_eq!((again.status, again.header("idempotency-replayed")), (201, Some("true")), "{}", again.body);
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (201, Some("true")),
+        "{}",
+        again.body
+    );
     assert_eq!(names(&api).await, ["Before", "In the commit"]);
     let behind = create(&api, "Behind it").await;
-    assert_eq!((behind.status, behind.header("idempotency-replayed")), (201, None));
+    assert_eq!(
+        (behind.status, behind.header("idempotency-replayed")),
+        (201, None)
+    );
 }

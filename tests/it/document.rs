@@ -1,4 +1,4 @@
-//! The OpenAPI document.
+//! Tests of the OpenAPI document.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use vestibule::app::app;
 
 #[test]
-fn the_committed_document_is_the_one_that_is_served() {
-    let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
+fn the_committed_document_equals_the_served_document() {
+    let committed =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json")).unwrap();
     assert!(
         committed == openapi::json(app(), Surface::Public, "http://127.0.0.1:8080"),
         "openapi.json is not what the operations say; write it anew with `just openapi`"
@@ -18,11 +19,16 @@ fn the_committed_document_is_the_one_that_is_served() {
 }
 
 #[test]
-fn every_public_operation_is_in_it() {
+fn every_public_operation_is_documented() {
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let operations = |paths: &Map<String, Value>| -> BTreeSet<String> {
-        let listed = paths.values().flat_map(|path| path.as_object().unwrap().values());
-        listed.filter_map(|operation| operation["operationId"].as_str()).map(str::to_owned).collect()
+        let listed = paths
+            .values()
+            .flat_map(|path| path.as_object().unwrap().values());
+        listed
+            .filter_map(|operation| operation["operationId"].as_str())
+            .map(str::to_owned)
+            .collect()
     };
     let documented = operations(document["paths"].as_object().unwrap());
     let declared: Vec<&str> = vestibule::app::app()
@@ -38,7 +44,7 @@ fn every_public_operation_is_in_it() {
     assert!(document["components"]["securitySchemes"].is_object());
 }
 
-/// Whoever reads the document learns how many ids a request may name.
+/// The document states how many ids a request may name.
 #[test]
 fn every_list_of_ids_in_a_request_has_a_bound() {
     fn unbounded(schema: &Value, path: &str, found: &mut Vec<String>) {
@@ -46,44 +52,86 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
             found.push(path.to_owned());
         }
         match schema {
-            Value::Object(fields) => fields.iter().for_each(|(name, schema)| unbounded(schema, &format!("{path}.{name}"), found)),
-            Value::Array(items) => items.iter().for_each(|schema| unbounded(schema, path, found)),
+            Value::Object(fields) => fields
+                .iter()
+                .for_each(|(name, schema)| unbounded(schema, &format!("{path}.{name}"), found)),
+            Value::Array(items) => items
+                .iter()
+                .for_each(|schema| unbounded(schema, path, found)),
             _ => {}
         }
     }
     let mut found = Vec::new();
     for operation in &vestibule::app::app().operations {
-        unbounded(&operation.input_schema(&mut engine::operation::inline_generator()), operation.id, &mut found);
+        unbounded(
+            &operation.input_schema(&mut engine::operation::inline_generator()),
+            operation.id,
+            &mut found,
+        );
     }
     assert!(found.is_empty(), "{found:?}");
 }
 
-/// The fewest characters that say what a field is for.
+/// The least number of characters of a description.
 const SHORTEST: usize = 15;
 
-/// The fields of a schema that do not say what they are for, each by its path; references are looked up in `named`. What the
-/// type of a field says of itself does not count: a field says what it is for where it stands.
-pub(crate) fn undescribed(schema: &Value, named: &Map<String, Value>, path: &str) -> BTreeSet<String> {
-    /// `beside` are fields of the same object that are judged elsewhere: a branch that narrows one need not describe it again.
-    fn collect(schema: &Value, named: &Map<String, Value>, path: &str, beside: &BTreeSet<&str>, found: &mut BTreeSet<String>) {
-        let reference = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+/// Returns the fields of a schema without a description, each by its path; references are looked up
+/// in `named`. A description of the field's type does not count, because a field must state its
+/// purpose at its own place.
+pub(crate) fn undescribed(
+    schema: &Value,
+    named: &Map<String, Value>,
+    path: &str,
+) -> BTreeSet<String> {
+    /// Fields in `beside` belong to the same object and are judged elsewhere. A branch that narrows
+    /// such a field need not describe it again.
+    fn collect(
+        schema: &Value,
+        named: &Map<String, Value>,
+        path: &str,
+        beside: &BTreeSet<&str>,
+        found: &mut BTreeSet<String>,
+    ) {
+        let reference = schema["$ref"]
+            .as_str()
+            .and_then(|reference| reference.rsplit('/').next());
         let schema = reference.map_or(schema, |name| &named[name]);
-        let fields: Vec<(&str, &Value)> =
-            schema["properties"].as_object().into_iter().flatten().map(|(name, field)| (name.as_str(), field)).collect();
+        let fields: Vec<(&str, &Value)> = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, field)| (name.as_str(), field))
+            .collect();
         for (name, field) in &fields {
             let path = format!("{path}.{name}");
-            let length = field["description"].as_str().map_or(0, |description| description.chars().count());
+            let length = field["description"]
+                .as_str()
+                .map_or(0, |description| description.chars().count());
             collect(field, named, &path, &BTreeSet::new(), found);
             if length < SHORTEST && !beside.contains(name) {
                 found.insert(path);
             }
         }
-        for inner in ["items", "additionalProperties"].iter().filter_map(|keyword| schema.get(keyword)) {
+        for inner in ["items", "additionalProperties"]
+            .iter()
+            .filter_map(|keyword| schema.get(keyword))
+        {
             collect(inner, named, path, &BTreeSet::new(), found);
         }
-        let beside = beside.iter().copied().chain(fields.iter().map(|(name, _)| *name)).collect();
-        let shapes = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array()).flatten();
-        for branch in shapes.chain(["then", "else"].iter().filter_map(|keyword| schema.get(keyword))) {
+        let beside = beside
+            .iter()
+            .copied()
+            .chain(fields.iter().map(|(name, _)| *name))
+            .collect();
+        let shapes = ["allOf", "anyOf", "oneOf"]
+            .into_iter()
+            .filter_map(|keyword| schema[keyword].as_array())
+            .flatten();
+        for branch in shapes.chain(
+            ["then", "else"]
+                .iter()
+                .filter_map(|keyword| schema.get(keyword)),
+        ) {
             collect(branch, named, path, &beside, found);
         }
     }
@@ -92,31 +140,53 @@ pub(crate) fn undescribed(schema: &Value, named: &Map<String, Value>, path: &str
     found
 }
 
-/// Whoever builds a form, and whoever is a language model, knows of a field what its description says.
+/// Developers who build a form and language models know a field only by its description.
 #[test]
-fn every_field_of_a_request_says_what_it_is_for() {
+fn every_request_field_has_a_description() {
     let mut found = BTreeSet::new();
     for operation in &vestibule::app::app().operations {
-        // Types stand by themselves here, so that none of them speaks for a field of it.
+        // Types are not inlined here, so that the description of a type does not stand for the
+        // field.
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = operation.input_schema(&mut generator);
         found.extend(undescribed(&schema, generator.definitions(), operation.id));
     }
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let named = document["components"]["schemas"].as_object().unwrap();
-    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values()) {
+    for operation in document["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|path| path.as_object().unwrap().values())
+    {
         let id = operation["operationId"].as_str().unwrap();
-        found.extend(undescribed(&operation["requestBody"]["content"]["application/json"]["schema"], named, id));
-        for parameter in operation["parameters"].as_array().into_iter().flatten().filter(|parameter| parameter["name"].is_string()) {
-            if parameter["description"].as_str().is_none_or(|description| description.chars().count() < SHORTEST) {
+        found.extend(undescribed(
+            &operation["requestBody"]["content"]["application/json"]["schema"],
+            named,
+            id,
+        ));
+        for parameter in operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|parameter| parameter["name"].is_string())
+        {
+            if parameter["description"]
+                .as_str()
+                .is_none_or(|description| description.chars().count() < SHORTEST)
+            {
                 found.insert(format!("{id}.{}", parameter["name"]));
             }
         }
     }
-    assert!(found.is_empty(), "{} fields have no description, or next to none: {found:#?}", found.len());
+    assert!(
+        found.is_empty(),
+        "{} fields have no description, or next to none: {found:#?}",
+        found.len()
+    );
 }
 
-/// What a walk over schemas finds, and what it lets pass.
+/// Checks which fields `undescribed` reports and which it accepts.
 #[test]
 fn a_field_without_a_description_is_named_by_its_path() {
     let described = json!({ "type": "string", "description": "Which of them is meant." });
@@ -137,10 +207,13 @@ fn a_field_without_a_description_is_named_by_its_path() {
         "Typed": { "description": "What the type says of itself." },
     });
     let found = undescribed(&schema, named.as_object().unwrap(), "do");
-    assert_eq!(Vec::from_iter(found), ["do.data.items.name", "do.short", "do.size", "do.typed"]);
+    assert_eq!(
+        Vec::from_iter(found),
+        ["do.data.items.name", "do.short", "do.size", "do.typed"]
+    );
 }
 
-/// Examples are what people copy, so each must be what the schema beside it asks for.
+/// People copy examples, so each must fit the schema beside it.
 #[test]
 fn every_example_fits_its_schema() {
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
@@ -155,11 +228,16 @@ fn every_example_fits_its_schema() {
             );
             for content in contents {
                 let media = &content["application/json"];
-                let Some(example) = media.get("example") else { continue };
+                let Some(example) = media.get("example") else {
+                    continue;
+                };
                 let mut schema = media["schema"].clone();
                 schema["components"] = document["components"].clone();
                 let validator = jsonschema::draft202012::new(&schema).unwrap();
-                let errors: Vec<_> = validator.iter_errors(example).map(|error| error.to_string()).collect();
+                let errors: Vec<_> = validator
+                    .iter_errors(example)
+                    .map(|error| error.to_string())
+                    .collect();
                 assert!(errors.is_empty(), "{method} {path}: {errors:?}");
                 checked += 1;
             }

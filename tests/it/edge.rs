@@ -1,4 +1,4 @@
-//! The HTTP edge (contract: Requests; spec: Errors).
+//! The HTTP edge (rules: errors).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::support::{Answer, App, on_both};
 
 on_both! {
-    async fn what_is_no_route_is_not_found(app: App) {
+    async fn unknown_routes_and_methods_are_404(app: App) {
         let api = app.org().await.key().await;
         for (method, path) in [
             (Method::GET, "/no-such-thing"), (Method::DELETE, "/portals"), (Method::PUT, "/portals"), (Method::OPTIONS, "/portals"),
@@ -19,7 +19,7 @@ on_both! {
             let error = api.send(method, path, None).await.error(404);
             assert_eq!((&error["type"], &error["code"]), (&json!("not_found_error"), &json!("NOT_FOUND")), "{path}");
         }
-        // A route that is not there is not there for anyone; an id is judged once the caller is known.
+        // A missing route is a 404 for everyone. A malformed id is a 404 only after authentication.
         app.anonymous().get("/no-such-thing").await.error(404);
         app.anonymous().get("/portals/nonsense").await.error(401);
         for path in ["/guest/v1/stays/%00", "/guest/v1/stays/%ff", "/platform/v1/organizations/%ff"] {
@@ -60,7 +60,7 @@ on_both! {
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 2);
     }
 
-    async fn head_is_get_without_a_body(app: App) {
+    async fn head_answers_like_get_without_a_body(app: App) {
         let api = app.org().await.key().await;
         let response = api.request(Method::HEAD, "/portals").send().await.unwrap();
         assert_eq!(response.status(), 200);
@@ -77,11 +77,17 @@ on_both! {
             let response = api.request(Method::GET, "/portals").header("accept-encoding", encoding).send().await.unwrap();
             assert_eq!(response.headers()["content-encoding"], encoding);
         }
+        // A client that forbids every coding gets the plain answer.
+        for encoding in ["identity;q=0", "*;q=0", "identity;q=0, zstd"] {
+            let response = api.request(Method::GET, "/portals").header("accept-encoding", encoding).send().await.unwrap();
+            assert_eq!((response.status().as_u16(), response.headers().get("content-encoding")), (200, None), "{encoding}");
+            assert!(response.text().await.unwrap().contains("Portal 29"), "{encoding}");
+        }
         let small = api.request(Method::GET, "/tags").header("accept-encoding", "gzip").send().await.unwrap();
         assert!(!small.headers().contains_key("content-encoding"));
     }
 
-    async fn an_allowed_origin_may_ask(app: App, "--cors-origin=https://app.example") {
+    async fn cors_preflight_allows_only_configured_origins(app: App, "--cors-origin=https://app.example") {
         let preflight = |origin: &'static str| {
             let request = app.http.request(Method::OPTIONS, format!("{}/api/v1/portals", app.base)).header("origin", origin);
             request.header("access-control-request-method", "POST").send()
@@ -91,7 +97,27 @@ on_both! {
         assert!(!preflight("https://other.example").await.unwrap().headers().contains_key("access-control-allow-origin"));
     }
 
-    async fn the_pages_beside_answer(app: App) {
+    async fn an_allowed_origin_may_send_and_read_what_assistants_need(app: App, "--cors-origin=https://app.example") {
+        let sent = "authorization, content-type, accept, idempotency-key, if-none-match, last-event-id, mcp-protocol-version, mcp-session-id, traceparent";
+        for (path, method) in [("/api/v1/portals", "GET"), ("/mcp", "POST"), ("/mcp/read-only", "POST")] {
+            let request = app.http.request(Method::OPTIONS, format!("{}{path}", app.base)).header("origin", "https://app.example");
+            let request = request.header("access-control-request-method", method).header("access-control-request-headers", sent);
+            let preflight = request.send().await.unwrap();
+            let allowed = preflight.headers()["access-control-allow-headers"].to_str().unwrap().to_owned();
+            for name in sent.split(", ") {
+                assert!(allowed.split(',').any(|allowed| allowed.trim() == name), "{path} {name}: {allowed}");
+            }
+            let refused = app.http.request(Method::POST, format!("{}{path}", app.base)).header("origin", "https://app.example");
+            let refused = refused.header("content-type", "application/json").body("{}").send().await.unwrap();
+            assert_eq!(refused.status(), 401, "{path}");
+            let exposed = refused.headers()["access-control-expose-headers"].to_str().unwrap().to_owned();
+            for name in ["etag", "www-authenticate", "x-request-id", "retry-after", "idempotency-replayed", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "mcp-session-id"] {
+                assert!(exposed.split(',').any(|exposed| exposed.trim() == name), "{path} {name}: {exposed}");
+            }
+        }
+    }
+
+    async fn health_metrics_and_docs_are_served(app: App) {
         for (path, kind) in [("/healthz", "text/plain"), ("/readyz", "text/plain"), ("/metrics", "text/plain"), ("/docs", "text/html"), ("/api/v1/openapi.json", "application/json")] {
             let response = app.http.get(format!("{}{path}", app.base)).send().await.unwrap();
             assert_eq!(response.status(), 200, "{path}");
@@ -107,7 +133,7 @@ on_both! {
         assert!(!page.contains("http://") && !page.contains("https://"), "nothing from elsewhere: {page}");
     }
 
-    async fn what_is_the_same_for_everybody_comes_in_each_coding(app: App) {
+    async fn static_documents_are_served_in_each_content_coding(app: App) {
         for path in ["/docs/scalar.js", "/api/v1/openapi.json"] {
             let send = async |coding: &'static str| app.http.get(format!("{}{path}", app.base)).header("accept-encoding", coding).send().await.unwrap();
             let plain = send("identity").await;
@@ -123,7 +149,7 @@ on_both! {
         }
     }
 
-    async fn credentials_are_taken_from_one_bearer_header(app: App) {
+    async fn credentials_are_read_from_a_single_bearer_header(app: App) {
         let token = app.org().await.key().await.token.unwrap();
         let url = format!("{}/api/v1/portals", app.base);
         let send = |values: Vec<String>| {
@@ -141,7 +167,7 @@ on_both! {
         }
     }
 
-    async fn integers_may_be_written_with_a_fraction_of_nothing(app: App) {
+    async fn integers_may_be_written_with_a_zero_fraction(app: App) {
         let org = app.org().await;
         let flat = org.property(None, &[]).await;
         let text = format!(
@@ -153,7 +179,7 @@ on_both! {
         assert_eq!(org.key().await.get("/instructions").await.data()[0]["position"], Value::from(1));
     }
 
-    async fn a_body_is_judged_as_a_whole_before_anything_is_looked_up(app: App) {
+    async fn the_whole_body_is_validated_before_references_are_checked(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let member = crate::support::new_id();
@@ -171,7 +197,7 @@ on_both! {
         let events: Vec<String> = (0..101).map(|_| crate::support::new_id().to_string()).collect();
         let (post, patch) = (Method::POST, Method::PATCH);
         for (caller, method, path, body, expected) in [
-            // Of what is referred to nothing is there.
+            // None of the referenced objects exists.
             (&api, &post, "/precheck-steps", new_step(json!([ask("single_select")])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("free_form_input", "options", json!([{}]))])), vec!["questions.0.options"]),
             (&api, &post, "/precheck-steps", new_step(json!([asks("yes_no", "id", json!(unknown))])), vec!["questions.0.id"]),
@@ -179,7 +205,7 @@ on_both! {
             (&api, &post, "/portal-manuals", json!({ "nickname": "n", "title": "t", "propertyId": unknown, "visibilityRules": [inverted] }), vec!["visibilityRules.0.seasonalWindows.0.startDate"]),
             (&api, &post, "/portal-manual-categories/reorder", json!({ "orderedIds": [unknown, unknown] }), vec!["orderedIds"]),
             (&api, &post, "/entity-scopes", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown] }), vec!["portalSettingsIds"]),
-            // Several faults of different sorts.
+            // Several kinds of issues in one body.
             (&api, &post, "/entity-scopes/add", json!({ "entityType": "manual", "entityId": unknown, "portalSettingsIds": [unknown], "propertyIds": ["x"], "zz": 1 }), vec!["portalSettingsIds", "propertyIds.0", "zz"]),
             (&api, &post, "/precheck-steps", json!({ "nickname": "", "stepType": "additional_questions", "questions": [ask("multi_select"), asks("free_form_input", "conditions", json!([{ "questionIndex": 5, "optionIndex": 0 }]))] }), vec!["nickname", "questions.0.options", "questions.1.conditions.0"]),
             (&api, &patch, &step, json!({ "data": { "nickname": "", "displayTitleLanguage": "fr" } }), vec!["data.displayTitleLanguage", "data.nickname"]),
@@ -192,7 +218,7 @@ on_both! {
         ] {
             assert_eq!(caller.send(method.clone(), path, Some(body.clone())).await.issues(), expected, "{method} {path} {body}");
         }
-        // What a kept question depends on may be stored and not sent.
+        // A condition of a kept question may be stored rather than sent.
         let text = api.post("/translations", json!({ "sourceTable": "precheck_question", "text": "Late?" })).await.data()["id"].clone();
         let asked = json!([{ "kind": "yes_no", "textMlTextId": text }, { "kind": "yes_no", "textMlTextId": text, "conditions": [{ "questionIndex": 0, "optionIndex": 1 }] }]);
         api.patch(&step, json!({ "data": { "questions": asked } })).await.data();
@@ -206,7 +232,7 @@ on_both! {
         assert_eq!(api.get(&step).await.data()["questions"], kept);
     }
 
-    async fn the_last_moments_of_9999_are_moments(app: App) {
+    async fn the_last_moments_of_9999_are_accepted(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let body = json!({ "name": "key", "permissions": ["view_properties"], "expiresAt": "9999-12-31T23:59:59.999Z" });
@@ -219,15 +245,29 @@ on_both! {
     }
 }
 
-/// A client that never finishes its headers is let go; the test waits the ten seconds, since the deadline is the runtime's.
+/// A client that never finishes its headers is disconnected. The test waits for the real ten
+/// seconds, because the deadline uses the runtime's clock.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_client_is_let_go_while_others_are_served() {
+async fn a_slow_client_is_disconnected_while_others_are_served() {
     let app = App::on_sqlite(&[]).await;
-    let mut slow = tokio::net::TcpStream::connect(app.server.address).await.unwrap();
-    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n").await.unwrap();
-    let answer = app.http.get(format!("{}/healthz", app.base)).send().await.unwrap();
+    let mut slow = tokio::net::TcpStream::connect(app.server.address)
+        .await
+        .unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n")
+        .await
+        .unwrap();
+    let answer = app
+        .http
+        .get(format!("{}/healthz", app.base))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(answer.status(), 200);
     let mut rest = Vec::new();
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(15), slow.read_to_end(&mut rest)).await;
+    let ended = tokio::time::timeout(
+        std::time::Duration::from_secs(15),
+        slow.read_to_end(&mut rest),
+    )
+    .await;
     assert!(ended.is_ok(), "the connection is closed");
 }

@@ -1,25 +1,25 @@
-//! How much the database is asked to do: that it does not grow with what it should not grow with.
+//! Tests that the work of the database does not grow where it should stay the same.
 
 use store::Effort;
 
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn what_a_transaction_does_is_counted(app: App) {
+    async fn the_statements_and_rows_of_a_transaction_are_counted(app: App) {
         let store = &app.server.service.store;
-        // What is done in the background may come between.
+        // Background work may run in between.
         for attempt in 0.. {
             store.heaviest();
             store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();
             let Effort { statements, rows, steps } = store.heaviest();
-            if (statements, rows, steps > 0) == (1, 1, store.is_private()) {
+            if (statements, rows, steps > 0) == (1, 1, store.is_only_process()) {
                 break;
             }
             assert!(attempt < 20, "{statements} {rows} {steps}");
         }
     }
 
-    async fn a_rehearsal_leaves_nothing(app: App) {
+    async fn a_dry_run_changes_nothing(app: App) {
         let org = app.org().await;
         let store = &app.server.service.store;
         let rehearsed = store.write(move |tx| {

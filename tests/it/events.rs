@@ -1,4 +1,5 @@
-//! What fires and what does not, devices that come back, runs of workflow steps, photos of reviews (spec: Events).
+//! Tests of which changes fire events, of devices that reconnect, of runs of workflow steps, and of
+//! photos of reviews (rules: sync#events).
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -15,29 +16,38 @@ use vestibule::server::Server;
 use crate::support::receiver::Receiver;
 use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation, serve_flags};
 
-/// How long a device has to be back.
+/// How long a device must be online again before it counts as reconnected.
 const DELAY: Duration = Duration::from_secs(600);
 const SECOND: Duration = Duration::from_secs(1);
-/// How long an address of a photo is good for.
+/// How long the address of a photo is valid.
 const LIFETIME: Duration = Duration::from_secs(900);
-/// Where nobody listens: what is sent there stays in the outbox, for the tests to read.
+/// An address on which nothing listens. Deliveries stay in the outbox, where the tests read them.
 const NOBODY: &str = "https://127.0.0.1:9/";
 const NO_EVENT: &[&str] = &[];
 const NOTHING: [(String, Uuid); 0] = [];
 
-static OUTBOX: Statement = Statement::new("select doc from webhook_delivery where organization_id = ?1 order by created_at, id");
+static OUTBOX: Statement = Statement::new(
+    "select doc from webhook_delivery where organization_id = ?1 order by created_at, id",
+);
 
-/// The events in the outbox, each with its record, in the order in which they fired.
+/// Returns the events in the outbox with their records, in the order in which they fired.
 async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
     let read = store.read(move |tx| {
         let rows = tx.rows(&OUTBOX, &[organization.into()])?;
-        rows.iter().map(|row| row.get(0).map(|Json(doc)| doc)).collect::<store::Result<Vec<Value>>>()
+        rows.iter()
+            .map(|row| row.get(0).map(|Json(doc)| doc))
+            .collect::<store::Result<Vec<Value>>>()
     });
-    let told = |doc: &Value| (doc["event"].as_str().unwrap().to_owned(), doc["recordId"].as_str().unwrap().parse().unwrap());
+    let told = |doc: &Value| {
+        (
+            doc["event"].as_str().unwrap().to_owned(),
+            doc["recordId"].as_str().unwrap().parse().unwrap(),
+        )
+    };
     read.await.unwrap().iter().map(told).collect()
 }
 
-/// An organization with a flat, all of whose events are subscribed to, but for those of workflows.
+/// An organization with a property and subscriptions to all events except those of workflows.
 struct House<'a> {
     app: &'a App,
     org: Org<'a>,
@@ -50,42 +60,65 @@ impl<'a> House<'a> {
     async fn build(app: &'a App) -> Self {
         let org = app.org().await;
         let (flat, key) = (org.property(None, &[]).await, org.key().await);
-        for event in Event::VARIANTS.iter().filter(|event| **event != Event::WorkflowStep) {
-            key.post("/webhook-subscriptions", json!({ "event": event.as_ref(), "targetUrl": NOBODY })).await.data();
+        for event in Event::VARIANTS
+            .iter()
+            .filter(|event| **event != Event::WorkflowStep)
+        {
+            key.post(
+                "/webhook-subscriptions",
+                json!({ "event": event.as_ref(), "targetUrl": NOBODY }),
+            )
+            .await
+            .data();
         }
-        Self { app, org, flat, keeper: Timekeeper::new(app.server.service.clone()), read: Cell::default() }
+        Self {
+            app,
+            org,
+            flat,
+            keeper: Timekeeper::new(app.server.service.clone()),
+            read: Cell::default(),
+        }
     }
 
-    /// What has fired since this was last asked.
-    async fn told(&self) -> Vec<(String, Uuid)> {
+    /// Returns the events that fired since the last call.
+    async fn fired_events(&self) -> Vec<(String, Uuid)> {
         let mut all = outbox(&self.app.server.service.store, self.org.id).await;
         let fresh = all.split_off(self.read.get());
         self.read.set(all.len() + fresh.len());
         fresh
     }
 
-    /// Syncs a record; the events that this fired.
+    /// Syncs a record. Returns the events that it fired.
     async fn put(&self, kind: &str, id: Uuid, data: Value) -> Vec<String> {
-        let answer = self.org.sync(json!([{ "kind": kind, "id": id, "data": data }])).await.data();
-        let told = self.told().await;
+        let answer = self
+            .org
+            .sync(json!([{ "kind": kind, "id": id, "data": data }]))
+            .await
+            .data();
+        let told = self.fired_events().await;
         assert_eq!(answer["events"], told.len());
         assert!(told.iter().all(|(_, record)| *record == id), "{told:?}");
         told.into_iter().map(|(event, _)| event).collect()
     }
 
-    /// Syncs records as history, which fires nothing.
+    /// Syncs records as history, which fires no event.
     async fn import(&self, records: Value) {
         let body = json!({ "isInitialSync": true, "records": records });
-        let answer = self.app.platform().post(&self.org.path("/sync"), body).await.data();
+        let answer = self
+            .app
+            .platform()
+            .post(&self.org.path("/sync"), body)
+            .await
+            .data();
         assert_eq!(answer["events"], 0);
-        assert_eq!(self.told().await, NOTHING);
+        assert_eq!(self.fired_events().await, NOTHING);
     }
 
     fn device(&self, is_online: bool) -> Value {
         json!({ "propertyId": self.flat, "name": "Front door", "deviceType": "lock", "vendor": "Acme", "isOnline": is_online })
     }
 
-    /// A device that went offline and has just come back.
+    /// Creates a device that went offline and has just come back.
     async fn device_back(&self) -> Uuid {
         let id = new_id();
         for (is_online, told) in [(true, NO_EVENT), (false, &["device.offline"]), (true, &[])] {
@@ -94,15 +127,15 @@ impl<'a> House<'a> {
         id
     }
 
-    /// What has fired once so much time has passed.
+    /// Moves the clock. Returns the events that fired until then.
     async fn after(&self, time: Duration) -> Vec<(String, Uuid)> {
         self.app.clock.advance(time);
         self.keeper.step().await;
-        self.told().await
+        self.fired_events().await
     }
 }
 
-/// The same data with another value in a field.
+/// Returns the same data with another value in a field.
 fn with(data: &Value, field: &str, value: impl Into<Value>) -> Value {
     let mut data = data.clone();
     data[field] = value.into();
@@ -114,7 +147,7 @@ fn reconnected(id: Uuid) -> (String, Uuid) {
 }
 
 on_both! {
-    async fn a_reservation_is_told_as_the_table_says(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn reservation_events_follow_the_event_table(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let elsewhere = house.org.property(None, &[]).await;
         let confirmed = reservation(Some(house.flat));
@@ -135,9 +168,12 @@ on_both! {
             ("is moved, cancelled", &cancelled, &[]),
             ("is confirmed again", &confirmed, &["reservation.created"]),
             ("is cancelled again", &cancelled, &["reservation.cancelled"]),
-            ("is tentative", &with(&over, "status", "tentative"), &[]),
+            ("is tentative, with other dates", &with(&over, "status", "tentative"), &["reservation.dates_changed"]),
             ("is confirmed too late", &over, &[]),
             ("is moved to what is to come", &confirmed, &["reservation.dates_changed"]),
+            ("is tentative again", &tentative, &[]),
+            ("is moved while tentative", &with(&tentative, "checkOut", "2026-12-17"), &["reservation.dates_changed"]),
+            ("is confirmed with other dates", &later, &["reservation.created", "reservation.dates_changed"]),
         ] {
             assert_eq!(house.put("reservation", id, data.clone()).await, told, "{what}");
         }
@@ -150,21 +186,21 @@ on_both! {
             assert_eq!(house.put("reservation", new_id(), data.clone()).await, told, "arrives {what}");
         }
         house.org.delete_record("reservation", id).await;
-        assert_eq!(house.told().await, NOTHING);
+        assert_eq!(house.fired_events().await, NOTHING);
         assert_eq!(house.put("reservation", id, confirmed).await, ["reservation.created"], "to us it is a new one");
     }
 
-    async fn a_property_that_is_deleted_is_one_that_is_removed(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn deleting_a_property_removes_it_from_its_reservations(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let flat = house.org.property(None, &[]).await;
         let stay = new_id();
         assert_eq!(house.put("reservation", stay, reservation(Some(flat))).await, ["reservation.created"]);
         house.org.delete_record("property", flat).await;
-        assert_eq!(house.told().await, NOTHING);
+        assert_eq!(house.fired_events().await, NOTHING);
         assert_eq!(house.put("reservation", stay, reservation(Some(house.flat))).await, ["reservation.created"]);
     }
 
-    async fn a_task_is_told_as_the_table_says(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn task_events_follow_the_event_table(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let (ada, ben) = (new_id().to_string(), new_id().to_string());
         let open = json!({ "propertyId": house.flat, "title": "Linen", "status": "open" });
@@ -187,7 +223,7 @@ on_both! {
         assert_eq!(house.put("task", new_id(), of("completed", Some(&ada))).await, ["task.created", "task.assigned"]);
     }
 
-    async fn history_is_not_news(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn imported_history_fires_no_events(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let [stay, task, review, device, flow, run] = [(); 6].map(|()| new_id());
         let tentative = with(&reservation(Some(house.flat)), "status", "tentative");
@@ -210,11 +246,12 @@ on_both! {
         assert_eq!(house.after(DELAY).await, NOTHING, "what history brought back is not told");
     }
 
-    async fn a_device_is_told_when_it_goes_and_once_it_has_stayed(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn device_events_fire_when_offline_and_after_a_stable_return(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let id = house.device_back().await;
         assert_eq!(house.after(DELAY.checked_sub(2 * SECOND).unwrap()).await, NOTHING);
-        // What else changes of it does not make it come back anew, and it is told of where it is.
+        // Other changes do not restart the device's timer. The event goes to the subscriptions of
+        // the property where the device now is.
         let moved = house.org.property(None, &[]).await;
         let renamed = with(&with(&house.device(true), "name", "Back door"), "propertyId", moved.to_string());
         let api = house.org.key().await;
@@ -228,7 +265,7 @@ on_both! {
         assert_eq!(house.put("device", id, with(&with(&renamed, "isOnline", false), "name", "Door")).await, NO_EVENT);
     }
 
-    async fn what_takes_a_device_away_ends_its_timer(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn going_offline_archiving_or_deleting_ends_a_reconnect_timer(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let (offline, archived) = (house.device(false), with(&house.device(true), "isArchived", true));
         let [gone, put_away, deleted, long_gone] =
@@ -238,7 +275,8 @@ on_both! {
         house.org.delete_record("device", deleted).await;
         house.import(json!([{ "kind": "device", "id": long_gone, "data": offline }])).await;
         assert_eq!(house.after(DELAY).await, NOTHING);
-        // From the archive it comes as from nowhere; from an absence it has to stay as long again.
+        // A device from the archive counts as new. A device that was offline again must stay online
+        // for the full delay again.
         for id in [gone, put_away, deleted] {
             assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
         }
@@ -246,7 +284,7 @@ on_both! {
         assert_eq!(house.after(SECOND).await, [reconnected(gone)]);
     }
 
-    async fn what_a_device_was_before_it_was_seen_is_not_told(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn the_first_state_of_a_device_fires_no_event(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let [online, offline, archived] = [(); 3].map(|()| new_id());
         let put_away = |is_online| with(&house.device(is_online), "isArchived", true);
@@ -256,12 +294,12 @@ on_both! {
         assert_eq!(house.put("device", archived, put_away(false)).await, NO_EVENT);
         assert_eq!(house.put("device", archived, put_away(true)).await, NO_EVENT);
         assert_eq!(house.after(DELAY).await, NOTHING);
-        // That it is offline is known since it was seen, so that it is back is news.
+        // The device was offline when it was first seen, so its return is an event.
         assert_eq!(house.put("device", offline, house.device(true)).await, NO_EVENT);
         assert_eq!(house.after(DELAY).await, [reconnected(offline)]);
     }
 
-    async fn one_vendors_devices_are_back_at_once(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_device_with_reconnects_at_once_fires_without_a_delay(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let id = new_id();
         for (is_online, told) in [(true, ""), (false, "device.offline"), (true, "device.reconnected"), (false, "device.offline")] {
@@ -271,7 +309,7 @@ on_both! {
         assert_eq!(house.after(DELAY).await, NOTHING);
     }
 
-    async fn a_timer_is_fired_by_one_node(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_timer_is_fired_by_a_single_node(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let mut back = Vec::new();
         for _ in 0..12 {
@@ -282,12 +320,12 @@ on_both! {
         node.clock.advance(DELAY);
         let others = [Timekeeper::new(node.server.service.clone()), Timekeeper::new(node.server.service.clone())];
         tokio::join!(house.keeper.step(), others[0].step(), others[1].step());
-        let mut told = house.told().await;
+        let mut told = house.fired_events().await;
         told.sort();
         assert_eq!(told, back.into_iter().map(reconnected).collect::<Vec<_>>());
     }
 
-    async fn a_timer_survives_the_process(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_timer_survives_a_restart(app: App, "--webhook-allow=127.0.0.0/8") {
         let house = House::build(&app).await;
         let (organization, id) = (house.org.id, house.device_back().await);
         drop(house);
@@ -300,7 +338,7 @@ on_both! {
         server.stop().await;
     }
 
-    async fn a_server_keeps_time_by_itself(app: App, "--device-reconnect-delay=200ms") {
+    async fn a_server_fires_due_timers_by_itself(app: App, "--device-reconnect-delay=200ms") {
         let org = app.org().await;
         let (flat, key) = (org.property(None, &[]).await, org.key().await);
         key.post("/webhook-subscriptions", json!({ "event": "device.reconnected", "targetUrl": "https://hooks.invalid/" })).await.data();
@@ -322,7 +360,7 @@ on_both! {
     }
 }
 
-/// Runs a test on both databases, with a receiver that the server trusts and a place where photos are.
+/// Runs a test on both databases, with a receiver that the server trusts and an address for photos.
 macro_rules! with_receiver {
     ($(async fn $name:ident($app:ident: App, $receiver:ident: Receiver) $body:block)*) => {
         $(mod $name {
@@ -357,7 +395,7 @@ macro_rules! with_receiver {
 }
 
 with_receiver! {
-    async fn a_run_of_a_step_is_told_to_those_who_may_know(app: App, receiver: Receiver) {
+    async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
@@ -397,7 +435,8 @@ with_receiver! {
         let without = json!({ "workflow": named, "step": { "id": "a", "label": "Call" }, "record_type": null, "data": null });
         assert_eq!(receiver.next().await.body["data"], without);
 
-        // Out of reach, not there, not to be read by this member; another step.
+        // Records that the subscription cannot access, that do not exist, or that this member may
+        // not read; then a run of another step.
         let task = org.record("task", json!({ "propertyId": mine, "title": "T", "status": "open" })).await;
         let elsewhere = org.reservation(Some(theirs)).await;
         for data in [
@@ -420,7 +459,7 @@ with_receiver! {
         assert_eq!((&listed[0]["consecutiveFailures"], &listed[0]["disabledAt"]), (&json!(0), &Value::Null));
     }
 
-    async fn photos_have_addresses_for_a_while(app: App, receiver: Receiver) {
+    async fn photo_addresses_expire(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (flat, api) = (org.property(None, &[]).await, org.key().await);
         api.post("/webhook-subscriptions", json!({ "event": "review.submitted", "targetUrl": receiver.url })).await.data();
@@ -453,15 +492,15 @@ with_receiver! {
             urls[0].replace("/0?", "/9?"), urls[0].replace("/0?", "/%00?"), urls[0].replace("/0?", "/%ff?"), urls[0].replace("/0?", "/0/?"),
         ] {
             let mut found = open(&tampered).await.error(404);
-            // A path that is no route is told so; the rest is all the same.
-            if found["message"] == "Route not found." {
+            // A path that is no route has its own message. All other refusals are the same.
+            if found["message"].as_str().is_some_and(|text| text.starts_with("Route not found.")) {
                 found = refusal.clone();
             }
             assert_eq!(found, refusal, "{tampered}");
         }
         Answer::of(app.http.post(&urls[0])).await.error(404);
 
-        // Every node knows the signature; where photos are is the flag of each.
+        // Every node can check the signature, but the address of photos is a flag of each node.
         let node = app.second_node(&[]).await;
         let there = |url: &str| url.replace(&app.base, &node.base);
         assert_eq!(open(&there(&urls[0])).await.status, 302);
@@ -486,11 +525,19 @@ with_receiver! {
 
 async fn photo_urls(api: &Api, review: Uuid) -> Vec<String> {
     let read = api.get(&format!("/reviews/{review}")).await.data();
-    read["photoUrls"].as_array().unwrap().iter().map(|url| url.as_str().unwrap().to_owned()).collect()
+    read["photoUrls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|url| url.as_str().unwrap().to_owned())
+        .collect()
 }
 
-/// What an address answers, not where it leads.
+/// Returns the answer of an address without following its redirect.
 async fn open(url: &str) -> Answer {
-    let client = reqwest::Client::builder().redirect(Policy::none()).build().unwrap();
+    let client = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .build()
+        .unwrap();
     Answer::of(client.get(url)).await
 }

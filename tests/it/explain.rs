@@ -1,5 +1,5 @@
-//! Which steps a stay gets, in which order and why (spec: Rules that decide which reservations get the step, Ordering of
-//! steps for guests, Portal resolution; contract: Guest links and explanations).
+//! Tests of which steps a stay gets, in which order and why (rules: steps#targeting; steps#order;
+//! portals#portal-of-a-property; stays#explanations).
 
 use std::time::Duration;
 
@@ -11,26 +11,54 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, ids, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// What is explained of a stay, once it is certain that the guest sees just that.
+/// Returns the explanation of a stay, after checking that the guest sees exactly what it says.
 async fn explained(house: &House<'_>, stay: Uuid) -> Value {
-    let explained = house.api.get(&format!("/reservations/{stay}/explain")).await.data();
+    let explained = house
+        .api
+        .get(&format!("/reservations/{stay}/explain"))
+        .await
+        .data();
     let view = house.org.guest_view(stay).await;
     let steps = explained["steps"].as_array().unwrap();
-    let shown: Vec<Uuid> = steps.iter().filter(|step| step["isShown"] == true).map(|step| id(&step["id"])).collect();
+    let shown: Vec<Uuid> = steps
+        .iter()
+        .filter(|step| step["isShown"] == true)
+        .map(|step| id(&step["id"]))
+        .collect();
     assert_eq!(shown, ids(&view["precheckin"]["steps"]), "{explained}");
     assert_eq!(explained["portal"]["id"], view["portal"]["id"]);
     for part in steps.iter().chain([&explained["portal"]]) {
-        assert!(part["reason"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{part}");
+        assert!(
+            part["reason"]["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty()),
+            "{part}"
+        );
     }
     explained
 }
 
-/// Whether a stay gets a step, why, and the way of its assignment to the flat.
+/// Returns whether a stay gets a step, the reason, and the path of the step's assignment to the
+/// property.
 async fn verdict(house: &House<'_>, stay: Uuid, step: Uuid) -> (bool, String, Value) {
     let explained = explained(house, stay).await;
-    let found = explained["steps"].as_array().unwrap().iter().find(|row| id(&row["id"]) == step).unwrap();
-    let path: Vec<Value> = found["path"].as_array().unwrap().iter().map(|hop| json!([hop["type"], hop["id"]])).collect();
-    (found["isShown"].as_bool().unwrap(), found["reason"]["key"].as_str().unwrap().to_owned(), json!(path))
+    let found = explained["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| id(&row["id"]) == step)
+        .unwrap();
+    let path: Vec<Value> = found["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hop| json!([hop["type"], hop["id"]]))
+        .collect();
+    (
+        found["isShown"].as_bool().unwrap(),
+        found["reason"]["key"].as_str().unwrap().to_owned(),
+        json!(path),
+    )
 }
 
 fn yes(key: &str, path: Value) -> (bool, String, Value) {
@@ -43,27 +71,48 @@ fn no(key: &str, path: Value) -> (bool, String, Value) {
 
 async fn portal(house: &House<'_>, name: &str, more: Value) -> Uuid {
     house.org.app.clock.advance(Duration::from_millis(1));
-    id(&house.api.post("/portals", with(json!({ "name": name }), more)).await.data()["id"])
+    id(&house
+        .api
+        .post("/portals", with(json!({ "name": name }), more))
+        .await
+        .data()["id"])
 }
 
-/// The nicknames of a stay's steps, in order; the stay must get all of them.
+/// Returns the nicknames of a stay's steps in order. The stay must get all of them.
 async fn order(house: &House<'_>, stay: Uuid) -> Vec<String> {
     let explained = explained(house, stay).await;
     let steps = explained["steps"].as_array().unwrap();
-    assert!(steps.iter().all(|step| step["isShown"] == true), "{explained}");
-    steps.iter().map(|step| step["nickname"].as_str().unwrap().to_owned()).collect()
+    assert!(
+        steps.iter().all(|step| step["isShown"] == true),
+        "{explained}"
+    );
+    steps
+        .iter()
+        .map(|step| step["nickname"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 impl Dice {
     fn number_or_null(&mut self, sides: u64) -> Value {
-        if self.roll(2) == 0 { Value::Null } else { json!(self.roll(sides)) }
+        if self.roll(2) == 0 {
+            Value::Null
+        } else {
+            json!(self.roll(sides))
+        }
     }
 
-    /// Whatever rules a step may have.
+    /// Returns random rules of a step.
     fn step_rules(&mut self) -> Value {
         let (min_los, earliest) = (self.roll(5), self.number_or_null(30));
-        let latest = self.number_or_null(30).as_u64().map(|days| days + 20 + earliest.as_u64().unwrap_or(0));
-        let channels = [json!(["direct"]), json!(["airbnb", "direct"]), json!(["airbnb"])];
+        let latest = self
+            .number_or_null(30)
+            .as_u64()
+            .map(|days| days + 20 + earliest.as_u64().unwrap_or(0));
+        let channels = [
+            json!(["direct"]),
+            json!(["airbnb", "direct"]),
+            json!(["airbnb"]),
+        ];
         json!({
             "isActive": self.roll(6) > 0, "sortOrder": self.number_or_null(4),
             "minLos": min_los, "maxLos": if self.roll(2) == 0 { 1000 } else { min_los + self.roll(4) },
@@ -76,7 +125,7 @@ impl Dice {
 }
 
 on_both! {
-    async fn a_step_reaches_a_stay_by_what_it_is_assigned_to(app: App) {
+    async fn a_step_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;
         let step = house.idle_step("main", json!({ "isAlwaysShown": true })).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
@@ -106,7 +155,7 @@ on_both! {
         house.scopes("add", "precheck_step", step, json!({ "tagIds": [house.tag] })).await;
         let named = explained(&house, house.stay).await["steps"][0]["path"].clone();
         assert_eq!((&named[0]["name"], &named[1]["name"]), (&json!("Sea view"), &json!("Flat")));
-        // The flat loses the tag, and with it the step.
+        // The property loses the tag, and with it the step.
         let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": house.group, "tagIds": [] });
         house.org.put_record("property", house.flat, flat).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
@@ -134,7 +183,7 @@ on_both! {
         house.update_portal(other, json!({ "isDefault": true })).await;
         assert_eq!(verdict(&house, house.stay, step).await, yes("all_rules_pass", json!([hop, flat])));
         assert_eq!(explained(&house, house.stay).await["portal"]["name"], "Other");
-        // A nearer portal takes the flat away from it.
+        // A more specific assignment gives the property to another portal.
         house.scopes("add", "portal_settings", house.portal, json!({ "tagIds": [house.tag] })).await;
         assert_eq!(verdict(&house, house.stay, step).await, no("not_assigned", json!([])));
     }
@@ -159,9 +208,10 @@ on_both! {
     async fn rules_decide_which_stays_get_a_step(app: App) {
         let house = House::build(&app).await;
         let path = json!([["property", house.flat]]);
-        // Unless a row says otherwise, a new guest booked on 2 November, directly, for the four nights from 11 December.
+        // Unless a row says otherwise: a new guest who booked directly on 2 November, for the four
+        // nights from 11 December.
         let years = json!({ "checkOut": "2029-12-15" });
-        // Half past midnight in Madrid, in winter and in summer; the day before in UTC.
+        // Half past midnight in Madrid, in winter and in summer; in UTC it is still the day before.
         let (late, late_in_summer) = (json!({ "bookedAt": "2026-11-01T23:30:00Z" }), json!({ "bookedAt": "2026-10-20T22:30:00Z" }));
         let today = json!({ "bookedAt": "2026-11-20T23:30:00Z", "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
         let returning = json!({ "isReturningGuest": true });
@@ -217,7 +267,7 @@ on_both! {
         }
     }
 
-    async fn the_day_of_booking_is_the_propertys(app: App) {
+    async fn lead_time_uses_the_property_time_zone(app: App) {
         let house = House::build(&app).await;
         let step = house.idle_step("main", json!({ "leadTimeMinDays": 40 })).await;
         for (timezone, is_shown) in [("Europe/Madrid", false), ("UTC", true), ("America/New_York", true), ("Pacific/Kiritimati", false)] {
@@ -229,7 +279,7 @@ on_both! {
         }
     }
 
-    async fn steps_come_in_the_portals_order(app: App) {
+    async fn steps_follow_the_order_set_by_the_portal(app: App) {
         let house = House::build(&app).await;
         for (nickname, step_type, sort_order) in [
             ("ready", "main", Some(0)),
@@ -261,7 +311,8 @@ on_both! {
             "ready", "fee", "rules", "screening", "deposit", "party", "deposit again", "survey", "filing", "papers", "identity",
             "who, ninth", "who, ninth again", "waiver", "background", "who, nowhere", "who, nowhere again",
         ];
-        // Another flat has the same steps, and a portal of its own: that decides, not the default.
+        // Another property has the same steps and a portal of its own. That portal decides the
+        // order, not the default one.
         let other = portal(&house, "Other", json!({ "isPrecheckOrderAutomatic": false })).await;
         let flat = house.org.property(None, &[house.tag]).await;
         house.scopes("add", "portal_settings", other, json!({ "propertyIds": [flat] })).await;
@@ -274,7 +325,7 @@ on_both! {
         assert_eq!(order(&house, neighbour).await, automatic);
     }
 
-    async fn without_a_portal_that_asks_no_step_is_shown(app: App) {
+    async fn without_a_portal_with_precheckin_no_step_is_shown(app: App) {
         let house = House::build(&app).await;
         let path = json!([["property", house.flat]]);
         let step = house.step("main", json!({ "isAlwaysShown": true })).await;
@@ -298,7 +349,7 @@ on_both! {
         assert_eq!((&step["isShown"], &step["reason"]["key"], &step["nickname"]), (&json!(false), &json!("no_portal"), &json!("Main")));
     }
 
-    async fn a_stay_is_explained_to_who_may_see_it(app: App) {
+    async fn a_stay_is_explained_only_to_callers_who_may_see_it(app: App) {
         let house = House::build(&app).await;
         let theirs = house.org.property(None, &[house.tag]).await;
         let (their_stay, homeless) = (house.org.reservation(Some(theirs)).await, house.org.reservation(None).await);
@@ -336,7 +387,7 @@ on_both! {
         assert_eq!(house.api.get(&format!("{}?at=tomorrow", at(house.stay))).await.issues(), ["at"]);
     }
 
-    async fn one_step_is_explained_by_itself(app: App) {
+    async fn a_single_step_can_be_explained(app: App) {
         let house = House::build(&app).await;
         let (shown, idle) = (house.step("agreement", json!({})).await, house.idle_step("main", json!({})).await);
         let manual = json!({ "nickname": "Door", "title": "Door code", "isActive": true, "propertyId": house.flat });
@@ -353,7 +404,7 @@ on_both! {
         }
         house.api.get(&format!("{path}?stepId={}", new_id())).await.error(404);
         assert_eq!(house.api.get(&format!("{path}?stepId=nonsense")).await.issues(), ["stepId"]);
-        // A step that the caller may not know of is not there.
+        // For the caller, a step without access does not exist.
         let theirs = house.org.property(None, &[]).await;
         house.scopes("add", "precheck_step", idle, json!({ "propertyIds": [theirs] })).await;
         let limited = house.org.limited(&[house.flat]).await;
@@ -362,7 +413,7 @@ on_both! {
         house.api.get(&format!("{path}?stepId={idle}")).await.data();
     }
 
-    async fn whatever_the_steps_guests_see_what_is_explained(app: App) {
+    async fn shown_steps_agree_with_the_explanation(app: App) {
         let house = House::build(&app).await;
         let neighbour = house.org.property(Some(house.group), &[]).await;
         let places = [

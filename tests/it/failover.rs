@@ -1,5 +1,6 @@
-//! A PostgreSQL whose connections die without a word, or that becomes another: what its callers are told, what is done, and
-//! that it is good again by itself. docs/reliability.md says what is promised.
+//! Tests of a PostgreSQL whose connections die silently, or that is replaced by another server:
+//! what callers are told, what is done, and that the service recovers by itself.
+//! docs/explanation/reliability.md states the guarantees.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +12,20 @@ use crate::support::middle_box::{Around, MiddleBox};
 use crate::support::node::Node;
 use crate::support::{Answer, Api, postgres};
 
-/// What an answer may take: the five seconds of the promise, and a half for a machine that has other things to do.
+/// The time limit of an answer: the five seconds of the guarantee, and half a second for a busy
+/// machine.
 const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
-/// How long it may take until it is good again.
+/// How long the recovery may take.
 const SECONDS: Duration = Duration::from_secs(10);
 
 async fn fresh_postgres() -> Option<String> {
-    tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()
+    tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()
 }
 
-/// A node that reaches its database through a box, with connections in its pool, and a key of an organization.
+/// Starts a node that reaches its database through a proxy. Its pool has connections. Returns also
+/// a client of an organization.
 async fn behind_a_box() -> Option<(MiddleBox, Node, Api)> {
     let middle_box = MiddleBox::before(&fresh_postgres().await?).await;
     let node = Node::start(&middle_box.database_url, &[]);
@@ -32,14 +37,19 @@ async fn behind_a_box() -> Option<(MiddleBox, Node, Api)> {
 }
 
 async fn create(api: &Api, name: &str) -> Answer {
-    api.post_with_key("/portal-manuals", name, json!({ "nickname": name, "title": "Wi-Fi" })).await
+    api.post_with_key(
+        "/portal-manuals",
+        name,
+        json!({ "nickname": name, "title": "Wi-Fi" }),
+    )
+    .await
 }
 
 async fn creations(api: &Api, name: &str, count: usize) -> Vec<Answer> {
     join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
 }
 
-/// Asks with one key until there is an answer that stays.
+/// Repeats a request with one key until its answer is final.
 async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
     let began = Instant::now();
     loop {
@@ -47,37 +57,59 @@ async fn create_at_last(api: &Api, name: &str, within: Duration) -> Answer {
         if !matches!(answer.status, 503 | 409) {
             return answer;
         }
-        assert!(began.elapsed() < within, "{name}: {} {}", answer.status, answer.body);
+        assert!(
+            began.elapsed() < within,
+            "{name}: {} {}",
+            answer.status,
+            answer.body
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 async fn named(api: &Api, name: &str) -> usize {
     let rows = api.get("/portal-manuals").await.data();
-    rows.as_array().unwrap().iter().filter(|row| row["nickname"] == name).count()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["nickname"] == name)
+        .count()
 }
 
 async fn given_up(node: &Node) -> u64 {
     let metrics = node.text("/metrics").await;
     let name = "\nvestibule_database_connections_given_up_total ";
-    metrics.split_once(name).unwrap_or_else(|| panic!("{metrics}")).1.lines().next().unwrap().parse().unwrap()
+    metrics
+        .split_once(name)
+        .unwrap_or_else(|| panic!("{metrics}"))
+        .1
+        .lines()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
-/// Connections that are swallowed at rest cost a moment: they are found dead by a question that is answered at once
-/// otherwise, and there is time left to make one anew.
+/// Idle connections that died silently cost little time. A short query detects that they are dead,
+/// and enough time is left to open a new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn connections_that_are_forgotten_are_replaced_before_anybody_is_let_down() {
-    let Some((middle_box, node, api)) = behind_a_box().await else { return };
+async fn dead_idle_connections_are_replaced_without_a_failed_request() {
+    let Some((middle_box, node, api)) = behind_a_box().await else {
+        return;
+    };
     middle_box.forget_connections();
     create(&api, "after").await.data();
     assert_eq!(named(&api, "after").await, 1);
     assert!(given_up(&node).await > 0);
 }
 
-/// Under load, with statements under way: nobody waits for longer than promised, and in a few seconds it is as before.
+/// Under load, with statements under way, no caller waits longer than guaranteed, and after a few
+/// seconds everything works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn connections_that_are_forgotten_under_load_are_replaced() {
-    let Some((middle_box, _node, api)) = behind_a_box().await else { return };
+async fn connections_that_die_under_load_are_replaced() {
+    let Some((middle_box, _node, api)) = behind_a_box().await else {
+        return;
+    };
     let asked = async |number: usize| {
         let (began, mut answers) = (Instant::now(), Vec::new());
         while began.elapsed() < Duration::from_secs(2) {
@@ -94,21 +126,35 @@ async fn connections_that_are_forgotten_under_load_are_replaced() {
     };
     let (answers, ()) = tokio::join!(join_all((0..40).map(asked)), forgotten);
     let answers = answers.concat();
-    assert!(answers.iter().all(|(_, status)| matches!(status, 201 | 503)), "{answers:?}");
+    assert!(
+        answers
+            .iter()
+            .all(|(_, status)| matches!(status, 201 | 503)),
+        "{answers:?}"
+    );
     for answer in creations(&api, "after", 40).await {
         answer.data();
     }
     for (name, status) in answers {
         let again = create_at_last(&api, &name, SECONDS).await;
-        assert_eq!((again.status, status == 503 || again.header("idempotency-replayed").is_some()), (201, true), "{name}");
+        assert_eq!(
+            (
+                again.status,
+                status == 503 || again.header("idempotency-replayed").is_some()
+            ),
+            (201, true),
+            "{name}"
+        );
     }
 }
 
-/// A way that swallows everything, new connections too: 503 in time, threads that come to an end, and it is good again by
-/// itself, though the connections that were swallowed never are.
+/// A network that drops everything, new connections included. Callers get 503 in time, threads end,
+/// and the service recovers although the old connections never do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_way_that_swallows_everything_is_unavailable_and_then_is_not() {
-    let Some((middle_box, node, api)) = behind_a_box().await else { return };
+async fn a_silent_network_gives_503_until_it_recovers() {
+    let Some((middle_box, node, api)) = behind_a_box().await else {
+        return;
+    };
     let places = 8 * std::thread::available_parallelism().unwrap().get();
     let before = node.threads();
     middle_box.close();
@@ -120,14 +166,20 @@ async fn a_way_that_swallows_everything_is_unavailable_and_then_is_not() {
             (create(&api, &name).await.status, sent.elapsed())
         }));
         for (status, took) in asked.await {
-            assert!(status == 503 && took < AT_THE_LATEST, "{status} after {took:?}");
+            assert!(
+                status == 503 && took < AT_THE_LATEST,
+                "{status} after {took:?}"
+            );
         }
         assert_eq!(node.text("/healthz").await.trim(), "ok");
         round += 1;
     }
-    // A thread that gives up its place is not at once free for the next one.
+    // A thread that has given up is not at once free for the next task.
     if let (Some(before), Some(now)) = (before, node.threads()) {
-        assert!(now <= before + 4 * places, "{before} threads, and then {now}");
+        assert!(
+            now <= before + 4 * places,
+            "{before} threads, and then {now}"
+        );
     }
     middle_box.open();
     assert_eq!(create_at_last(&api, "after", SECONDS).await.status, 201);
@@ -135,15 +187,27 @@ async fn a_way_that_swallows_everything_is_unavailable_and_then_is_not() {
         answer.data();
     }
     for name in ["round 0 0", "round 0 199"] {
-        assert_eq!(named(&api, name).await, 0, "its caller was told before it began, so it never does");
+        assert_eq!(
+            named(&api, name).await,
+            0,
+            "its caller was told before it began, so it never does"
+        );
         let again = create(&api, name).await;
-        assert_eq!((again.status, again.header("idempotency-replayed")), (201, None), "{}", again.body);
+        assert_eq!(
+            (again.status, again.header("idempotency-replayed")),
+            (201, None),
+            "{}",
+            again.body
+        );
     }
 }
 
-/// Silence on one side of a commit or the other: nobody knows what came of it, and the key has the answer.
+/// The network drops a commit or its answer. The outcome is unknown, and a repetition with the key
+/// finds it.
 async fn around_a_commit(around: Around) {
-    let Some((middle_box, _node, api)) = behind_a_box().await else { return };
+    let Some((middle_box, _node, api)) = behind_a_box().await else {
+        return;
+    };
     middle_box.swallow_commit("the marked one", around);
     let sent = Instant::now();
     let answer = create(&api, "the marked one").await;
@@ -152,25 +216,38 @@ async fn around_a_commit(around: Around) {
     let again = create_at_last(&api, "the marked one", SECONDS).await;
     assert_eq!(again.status, 201, "{}", again.body);
     let is_replay = again.header("idempotency-replayed").is_some();
-    assert_eq!(is_replay, around == Around::After, "it was committed, if the commit was heard");
-    assert_eq!(named(&api, "the marked one").await, 1, "it was applied once");
+    assert_eq!(
+        is_replay,
+        around == Around::After,
+        "it was committed, if the commit was heard"
+    );
+    assert_eq!(
+        named(&api, "the marked one").await,
+        1,
+        "it was applied once"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_commit_that_is_swallowed_is_told_by_its_key() {
+async fn the_outcome_of_a_lost_commit_is_found_by_its_key() {
     around_a_commit(Around::Before).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_commit_whose_answer_is_swallowed_is_told_by_its_key() {
+async fn the_outcome_of_a_lost_commit_answer_is_found_by_its_key() {
     around_a_commit(Around::After).await;
 }
 
-/// A server that takes no writes any more is left, with every connection to it, and nothing is read from it either: it may
-/// lag behind the one that has taken its place.
+/// The service drops every connection to a server that has become read-only. It does not read from
+/// that server either, because it may lag behind its successor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_demoted_server_is_left_until_there_is_one_that_takes_writes() {
-    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_cluster).await.unwrap() else { return };
+async fn a_demoted_server_is_not_used_until_writes_are_possible() {
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_cluster)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     let node = Node::start(&url, &[]);
     let api = node.api(&node.key().await);
     for answer in creations(&api, "before", 16).await {
@@ -180,18 +257,34 @@ async fn a_demoted_server_is_left_until_there_is_one_that_takes_writes() {
         let url = url.clone();
         tokio::task::spawn_blocking(move || {
             let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
-            client.execute("set default_transaction_read_only = off", &[]).unwrap();
-            client.execute(&format!("alter system set default_transaction_read_only = {is_demoted}"), &[]).unwrap();
+            client
+                .execute("set default_transaction_read_only = off", &[])
+                .unwrap();
+            client
+                .execute(
+                    &format!("alter system set default_transaction_read_only = {is_demoted}"),
+                    &[],
+                )
+                .unwrap();
             client.execute("select pg_reload_conf()", &[]).unwrap();
-            // Told to read its settings anew is not to have read them.
+            // The server has been told to reload its settings, but may not have done so yet.
             let setting = "show default_transaction_read_only";
-            let seen =
-                || ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap().query_one(setting, &[]).unwrap().get::<_, String>(0);
+            let seen = || {
+                ::postgres::Client::connect(&url, ::postgres::NoTls)
+                    .unwrap()
+                    .query_one(setting, &[])
+                    .unwrap()
+                    .get::<_, String>(0)
+            };
             while seen() != is_demoted {}
         })
     };
     demote("on").await.unwrap();
-    let asked = (create(&api, "meanwhile"), api.get("/portal-manuals?search=before"), create(&api, "meanwhile 2"));
+    let asked = (
+        create(&api, "meanwhile"),
+        api.get("/portal-manuals?search=before"),
+        create(&api, "meanwhile 2"),
+    );
     let (one, read, other) = tokio::join!(asked.0, asked.1, asked.2);
     for answer in [one, read, other] {
         answer.error(503);
@@ -205,16 +298,21 @@ async fn a_demoted_server_is_left_until_there_is_one_that_takes_writes() {
     }
 }
 
-/// Of two hosts of a URL the first accepts connections and says nothing: the second is asked in time, so that not even a write
-/// that finds its connection dead is refused.
+/// The first of two hosts in a URL accepts connections and stays silent. The second is used in
+/// time, so that not even a write on a dead connection is refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_host_that_says_nothing_is_left_for_the_other() {
-    let Some(url) = fresh_postgres().await else { return };
+async fn a_silent_host_is_skipped_for_the_next_host() {
+    let Some(url) = fresh_postgres().await else {
+        return;
+    };
     let middle_box = MiddleBox::before(&url).await;
     let (way, database) = middle_box.database_url.rsplit_once('/').unwrap();
     let other = url.split_once('@').unwrap().1;
     assert!(other.ends_with(database));
-    let node = Node::start(&format!("{way},{other}?target_session_attrs=read-write"), &[]);
+    let node = Node::start(
+        &format!("{way},{other}?target_session_attrs=read-write"),
+        &[],
+    );
     let api = node.api(&node.key().await);
     create(&api, "by the first").await.data();
     middle_box.close();
@@ -225,12 +323,12 @@ async fn a_host_that_says_nothing_is_left_for_the_other() {
         }
         assert!(sent.elapsed() < AT_THE_LATEST, "{:?}", sent.elapsed());
     }
-    // One that starts now finds it as well.
+    // A node that starts now finds the second host too.
     let node = Node::start(&format!("{way},{other}"), &[]);
     assert_eq!(node.text("/readyz").await.trim(), "ready");
 }
 
-// The store by itself.
+// Tests of the store alone.
 
 static PROCESS: Statement = Statement::new("select pg_backend_pid()::bigint");
 static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
@@ -240,9 +338,22 @@ static END: Statement = Statement::new("select pg_terminate_backend(pg_backend_p
 
 async fn store() -> Option<Store> {
     let url = fresh_postgres().await?;
-    let runner = || Migrations::runner(&[("V1__thing", "create table thing (name text not null unique)")]);
-    let migrations = Migrations { sqlite: runner(), postgres: runner() };
-    Some(tokio::task::spawn_blocking(move || Store::open(&url, &migrations)).await.unwrap().unwrap())
+    let runner = || {
+        Migrations::runner(&[(
+            "V1__thing",
+            "create table thing (name text not null unique)",
+        )])
+    };
+    let migrations = Migrations {
+        sqlite: runner(),
+        postgres: runner(),
+    };
+    Some(
+        tokio::task::spawn_blocking(move || Store::open(&url, &migrations))
+            .await
+            .unwrap()
+            .unwrap(),
+    )
 }
 
 fn insert(tx: &mut Transaction<'_>, name: &str) -> Result<u64, Error> {
@@ -254,32 +365,45 @@ fn process(tx: &mut Transaction<'_>) -> Result<i64, Error> {
 }
 
 async fn count(store: &Store) -> i64 {
-    store.read(|tx| tx.row(&COUNT, &[])?.unwrap().get(0)).await.unwrap()
+    store
+        .read(|tx| tx.row(&COUNT, &[])?.unwrap().get(0))
+        .await
+        .unwrap()
 }
 
-/// The process that answers, of one connection that is used again and again.
+/// Returns the process that serves the connection. There is one connection, which is used again and
+/// again.
 async fn serving(store: &Store) -> i64 {
     store.read(process).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_comes_back_only_outside_of_a_transaction() {
+async fn a_connection_is_reused_only_outside_of_a_transaction() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
-    // Rolled back is outside.
-    let failed = store.write(|tx| insert(tx, "a").and_then(|_| Err::<(), _>(Error::Configuration("it changed its mind".into())))).await;
+    // A rolled-back transaction has ended, so the connection is used again.
+    let failed = store
+        .write(|tx| {
+            insert(tx, "a")
+                .and_then(|_| Err::<(), _>(Error::Configuration("it changed its mind".into())))
+        })
+        .await;
     assert!(matches!(failed, Err(Error::Configuration(_))), "{failed:?}");
     assert_eq!((serving(&store).await, count(&store).await), (first, 0));
-    // What has panicked may be anywhere.
+    // After a panic the state of the connection is unknown.
     let panicking = store.clone();
-    let panics = |tx: &mut Transaction<'_>| -> Result<(), Error> { insert(tx, "b").map(|_| panic!("it gave up")) };
+    let panics = |tx: &mut Transaction<'_>| -> Result<(), Error> {
+        insert(tx, "b").map(|_| panic!("it gave up"))
+    };
     let panicked = tokio::spawn(async move { panicking.write(panics).await }).await;
     assert!(panicked.unwrap_err().is_panic());
     let second = serving(&store).await;
     assert_ne!(second, first);
     assert_eq!(count(&store).await, 0);
-    // The server has ended it.
-    let ended = store.write(|tx| insert(tx, "c").and_then(|_| tx.execute(&END, &[]))).await;
+    // The server has ended the connection.
+    let ended = store
+        .write(|tx| insert(tx, "c").and_then(|_| tx.execute(&END, &[])))
+        .await;
     assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
     assert_ne!(serving(&store).await, second);
     assert_eq!(count(&store).await, 0);
@@ -287,37 +411,50 @@ async fn a_connection_comes_back_only_outside_of_a_transaction() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_refuses_a_write_as_read_only_is_left() {
+async fn a_connection_to_a_read_only_server_is_dropped() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
-    let refused = store.write(|tx| tx.execute(&NO_WRITES, &[]).and_then(|_| insert(tx, "a"))).await;
+    let refused = store
+        .write(|tx| tx.execute(&NO_WRITES, &[]).and_then(|_| insert(tx, "a")))
+        .await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     assert_ne!(serving(&store).await, first);
 }
 
-/// The server would take a commit after a failed statement, and undo everything.
+/// The server would accept a commit after a failed statement, but undo everything.
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_goes_on_after_a_failed_statement_is_not_acknowledged() {
+async fn work_after_a_failed_statement_is_not_acknowledged() {
     let Some(store) = store().await else { return };
-    let kept = store.write(|tx| insert(tx, "a").map(|_| insert(tx, "a").is_err())).await;
+    let kept = store
+        .write(|tx| insert(tx, "a").map(|_| insert(tx, "a").is_err()))
+        .await;
     assert!(matches!(kept, Err(Error::Defect(_))), "{kept:?}");
     assert_eq!(count(&store).await, 0);
-    let refused = store.write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b"))).await;
+    let refused = store
+        .write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b")))
+        .await;
     assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
-    // Why it failed is what the caller has to know; a read has nothing to lose by it.
-    let lost = store.write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err())).await;
+    // A lost connection is reported as such. A read loses nothing by a failed statement.
+    let lost = store
+        .write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err()))
+        .await;
     assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
-    assert!(store.read(|tx| Ok::<_, Error>(insert(tx, "c").is_err())).await.unwrap());
+    assert!(
+        store
+            .read(|tx| Ok::<_, Error>(insert(tx, "c").is_err()))
+            .await
+            .unwrap()
+    );
 }
 
-/// Work whose caller was told that it takes too long is sent no further, and is not committed.
+/// Work that exceeds its time limit sends no further statement and is not committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_too_long_is_undone() {
+async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
     let limit = Duration::from_millis(700);
     let (told, heard) = std::sync::mpsc::channel();
-    // The caller waits in any case as long as for work that has not begun.
+    // The caller waits at least as long as for work that has not begun.
     let late = store.write_within(limit, move |tx| {
         insert(tx, "a")?;
         std::thread::sleep(limit);
@@ -327,23 +464,35 @@ async fn what_takes_too_long_is_undone() {
     let late = late.await;
     assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
     assert!(heard.recv().unwrap(), "no further statement");
-    let late = store.write_within(limit, move |tx| insert(tx, "c").map(|_| std::thread::sleep(limit))).await;
+    let late = store
+        .write_within(limit, move |tx| {
+            insert(tx, "c").map(|_| std::thread::sleep(limit))
+        })
+        .await;
     assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-    assert_eq!((serving(&store).await, count(&store).await), (first, 0), "and the connection is as good as before");
+    assert_eq!(
+        (serving(&store).await, count(&store).await),
+        (first, 0),
+        "and the connection is as good as before"
+    );
 }
 
-/// What a value that does not fit leads to is no fault of the connection.
+/// A value of the wrong type is no fault of the connection.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_does_not_fit_is_a_defect() {
+async fn a_value_of_the_wrong_type_is_a_defect() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
-    let of_type = store.write(|tx| tx.execute(&INSERT, &[store::Value::Integer(1)])).await;
+    let of_type = store
+        .write(|tx| tx.execute(&INSERT, &[store::Value::Integer(1)]))
+        .await;
     assert!(matches!(of_type, Err(Error::Defect(_))), "{of_type:?}");
     let of_text = store.write(|tx| insert(tx, "a\0b")).await;
     assert!(matches!(of_text, Err(Error::Defect(_))), "{of_text:?}");
     let too_few = store.write(|tx| tx.execute(&INSERT, &[])).await;
     assert!(matches!(too_few, Err(Error::Defect(_))), "{too_few:?}");
-    let column = store.read(|tx| tx.row(&PROCESS, &[])?.unwrap().get::<String>(0)).await;
+    let column = store
+        .read(|tx| tx.row(&PROCESS, &[])?.unwrap().get::<String>(0))
+        .await;
     assert!(matches!(column, Err(Error::Defect(_))), "{column:?}");
     assert_eq!(serving(&store).await, first);
 }

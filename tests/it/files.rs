@@ -1,4 +1,4 @@
-//! Files that guests hand in (contract: Steps that are really done).
+//! Tests of files from guests (rules: pre-check-in#files).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,15 +21,20 @@ const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
 const PDF: &[u8] = b"%PDF-1.7 a visa";
 const LIMIT: usize = 10 << 20;
 
-/// A part of a form: a field, the file's name where it has one, and the content.
+/// A part of a form: its field, the name of the file if it is one, and the content.
 pub type Part<'p> = (&'p str, Option<&'p str>, &'p [u8]);
 
-/// A directory of the test's own.
+/// Returns the path of a new directory for one test.
 fn directory() -> String {
-    format!("{}/uploads-{}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id(), new_id())
+    format!(
+        "{}/uploads-{}-{}",
+        env!("CARGO_TARGET_TMPDIR"),
+        std::process::id(),
+        new_id()
+    )
 }
 
-/// Where files of a test of its own are kept, as a flag.
+/// Returns the flag for a new upload directory.
 pub fn uploads() -> &'static str {
     Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
 }
@@ -37,8 +42,12 @@ pub fn uploads() -> &'static str {
 fn form(parts: &[Part<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, file, content) in parts {
-        let file = file.map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
-        body.extend_from_slice(format!("--XX\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n").as_bytes());
+        let file = file
+            .map(|file| format!("; filename=\"{file}\""))
+            .unwrap_or_default();
+        body.extend_from_slice(
+            format!("--XX\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n").as_bytes(),
+        );
         body.extend_from_slice(b"Content-Type: text/html\r\n\r\n");
         body.extend_from_slice(content);
         body.extend_from_slice(b"\r\n");
@@ -48,14 +57,34 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 }
 
 pub async fn send(app: &App, token: &str, step: Uuid, parts: &[Part<'_>]) -> Answer {
-    let request = app.http.post(format!("{}/guest/v1/stays/{token}/steps/{step}/files", app.base));
-    Answer::of(request.header("content-type", "multipart/form-data; boundary=XX").body(form(parts))).await
+    let request = app.http.post(format!(
+        "{}/guest/v1/stays/{token}/steps/{step}/files",
+        app.base
+    ));
+    Answer::of(
+        request
+            .header("content-type", "multipart/form-data; boundary=XX")
+            .body(form(parts)),
+    )
+    .await
 }
 
-async fn hand_in(house: &House<'_>, step: Uuid, name: &str, sort: Option<&str>, content: &[u8]) -> Answer {
+async fn hand_in(
+    house: &House<'_>,
+    step: Uuid,
+    name: &str,
+    sort: Option<&str>,
+    content: &[u8],
+) -> Answer {
     let file: Part<'_> = ("file", Some(name), content);
     let sort = sort.map(|sort| ("documentType", None, sort.as_bytes()));
-    send(house.org.app, &house.token, step, &[Some(file), sort].into_iter().flatten().collect::<Vec<_>>()).await
+    send(
+        house.org.app,
+        &house.token,
+        step,
+        &[Some(file), sort].into_iter().flatten().collect::<Vec<_>>(),
+    )
+    .await
 }
 
 async fn keys(app: &App) -> Vec<String> {
@@ -65,7 +94,7 @@ async fn keys(app: &App) -> Vec<String> {
     keys
 }
 
-/// Waits until so many files are kept: what is removed goes in the background.
+/// Waits until this number of files is stored. Files are removed in the background.
 async fn kept(app: &App, count: usize) -> Vec<String> {
     for _ in 0..2_000 {
         let keys = keys(app).await;
@@ -78,7 +107,10 @@ async fn kept(app: &App, count: usize) -> Vec<String> {
 }
 
 async fn rows(app: &App) -> i64 {
-    app.query("select count(*) from guest_file", Vec::new(), |row| row.get(0)).await[0]
+    app.query("select count(*) from guest_file", Vec::new(), |row| {
+        row.get(0)
+    })
+    .await[0]
 }
 
 async fn put(app: &App, key: &str) {
@@ -88,7 +120,7 @@ async fn put(app: &App, key: &str) {
     writing.finish().await.unwrap();
 }
 
-/// A status, headers and bytes.
+/// Returns status, headers and body.
 async fn fetch(app: &App, url: &str) -> (u16, http::HeaderMap, Vec<u8>) {
     let response = app.http.get(url).send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -96,11 +128,14 @@ async fn fetch(app: &App, url: &str) -> (u16, http::HeaderMap, Vec<u8>) {
 }
 
 fn url(handed_in: &Value, file: usize) -> String {
-    handed_in["steps"][0]["files"][file]["url"].as_str().unwrap().to_owned()
+    handed_in["steps"][0]["files"][file]["url"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 on_both! {
-    async fn a_file_is_handed_in_and_read_and_taken_back(app: App, uploads()) {
+    async fn a_file_is_uploaded_read_and_deleted(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let view = house.step_view(step, "en").await;
@@ -123,7 +158,7 @@ on_both! {
         let keys = kept(&app, 2).await;
         assert!(keys.iter().all(|key| key.starts_with(&folder(house.org.id))), "{keys:?}");
 
-        // The platform gets an address of each.
+        // The platform gets an address for each file.
         let read = house.handed_in().await;
         assert_eq!(read["steps"][0]["files"][0]["name"], "pass port.jpg");
         let address = url(&read, 0);
@@ -151,7 +186,7 @@ on_both! {
             assert_eq!(fetch(&app, &forged).await.0, 404, "{forged}");
         }
 
-        // The guest gets one that shows a picture, and nothing else.
+        // The guest gets an address that shows a picture inline; any other file is a download.
         let path = |file: &Value| format!("/steps/{step}/files/{}", id(&file["id"]));
         for (file, wanted) in [(&file, "inline; "), (&second, "attachment; ")] {
             let own = house.guest(Method::GET, &path(file), None).await.data();
@@ -175,7 +210,64 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["files"], json!([second]));
     }
 
-    async fn documents_that_are_required_complete_a_step(app: App, uploads()) {
+    async fn a_stored_name_ends_with_the_extension_of_the_detected_type(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let file = hand_in(&house, step, "passport.hta", None, PDF).await.data();
+        assert_eq!(file["name"], "passport.pdf");
+        let read = house.handed_in().await;
+        assert_eq!(read["steps"][0]["files"][0]["name"], "passport.pdf");
+        let (_, headers, _) = fetch(&app, &url(&read, 0)).await;
+        assert_eq!(headers["content-disposition"], "attachment; filename*=UTF-8''passport.pdf");
+    }
+
+    async fn a_file_sent_twice_is_stored_once(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let tapped = (0..2).map(|_| hand_in(&house, step, "id.pdf", Some("Passport"), PDF));
+        let answers = futures_util::future::join_all(tapped).await;
+        assert_eq!(answers.iter().map(|answer| answer.status).collect::<Vec<_>>(), [201, 201]);
+        assert_eq!(answers[0].data()["id"], answers[1].data()["id"]);
+        assert_eq!(hand_in(&house, step, "id.pdf", Some("Passport"), PDF).await.data()["id"], answers[0].data()["id"]);
+        let other = hand_in(&house, step, "id.pdf", Some("Visa"), PDF).await.data();
+        assert_ne!(other["id"], answers[0].data()["id"], "of another sort it is another file");
+        assert_eq!(rows(&app).await, 2);
+        kept(&app, 2).await;
+    }
+
+    async fn file_storage_is_limited_per_stay_and_organization(app: App, uploads(), "--uploads-per-stay=3KiB", "--uploads-per-organization=5KiB") {
+        let (house, neighbour) = (House::build(&app).await, House::build(&app).await);
+        let step = house.step("document_upload", json!({})).await;
+        let file = |number: u8| [PDF, &vec![number; 1 << 10]].concat();
+        hand_in(&house, step, "1.pdf", None, &file(1)).await.data();
+        let first = hand_in(&house, step, "2.pdf", None, &file(2)).await.data();
+        let refused = hand_in(&house, step, "3.pdf", None, &file(3)).await;
+        assert_eq!((refused.status, refused.body["error"]["details"]["key"].as_str()), (400, Some("guest.stay_storage_limit")));
+        assert_eq!(refused.issues(), ["file"]);
+        kept(&app, 2).await;
+        // Deleting a file frees its space.
+        house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&first["id"])), None).await.data();
+        hand_in(&house, step, "4.pdf", None, &file(4)).await.data();
+        let put = |limit: Value| house.org.put("", json!({ "uploadLimitBytes": limit }));
+        assert_eq!(put(json!(2_100)).await["uploadLimitBytes"], 2_100);
+        house.guest(Method::DELETE, &format!("/steps/{step}/files/{}", id(&house.step_view(step, "en").await["files"][0]["id"])), None).await.data();
+        let refused = hand_in(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await;
+        assert_eq!(refused.body["error"]["details"]["key"], "organization.storage_limit");
+        assert_eq!(put(Value::Null).await["uploadLimitBytes"], Value::Null);
+        hand_in(&house, step, "5.pdf", None, &[PDF, &[5; 1_100]].concat()).await.data();
+        let step = neighbour.step("document_upload", json!({})).await;
+        hand_in(&neighbour, step, "1.pdf", None, &file(1)).await.data();
+    }
+
+    async fn uploads_that_would_use_the_disk_reserve_get_503(app: App, uploads(), "--uploads-reserve=1000TiB") {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let refused = hand_in(&house, step, "1.pdf", None, PDF).await;
+        assert_eq!((refused.status, refused.body["error"]["message"].as_str()), (503, Some("The service has no space for files at the moment.")));
+        house.answer(step, json!({ "note": "Other writes go on." })).await.data();
+    }
+
+    async fn required_documents_complete_a_step(app: App, uploads()) {
         let house = House::build(&app).await;
         let required = json!({ "requiredDocumentTypes": ["Passport", "visa "], "isPhotoIdRequired": true });
         let step = house.step("identity_check", required).await;
@@ -198,7 +290,7 @@ on_both! {
         kept(&app, 4).await;
     }
 
-    async fn what_is_wrong_is_named_and_nothing_of_it_is_kept(app: App, uploads()) {
+    async fn every_fault_of_an_upload_is_named_and_nothing_is_stored(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let mut large = JPEG.to_vec();
@@ -244,10 +336,10 @@ on_both! {
         assert_eq!(send(&app, &house.token, step, &[("file", Some("a\0b.jpg"), JPEG)]).await.issues(), [""]);
         large.pop();
         assert_eq!(send(&app, &house.token, step, &[("file", Some("../../etc/passwd"), &large)]).await.data()["size"], LIMIT);
-        assert_eq!(house.step_view(step, "en").await["files"][0]["name"], "passwd");
+        assert_eq!(house.step_view(step, "en").await["files"][0]["name"], "passwd.jpg");
     }
 
-    async fn files_are_of_one_step_of_one_stay(app: App, uploads()) {
+    async fn files_belong_to_a_single_step_of_a_single_stay(app: App, uploads()) {
         let house = House::build(&app).await;
         let (step, other) = (house.step("document_upload", json!({})).await, house.step("identity_check", json!({})).await);
         let (details, unseen) = (house.step("your_details", json!({})).await, house.idle_step("document_upload", json!({})).await);
@@ -273,12 +365,12 @@ on_both! {
                 crate::support::house::guest(&app, token, method, &path, None).await.error(404);
             }
         }
-        // What was refused is gone, what was not is there.
+        // Files of refused requests are gone; the accepted ones remain.
         kept(&app, 2).await;
-        for number in 1..10 {
-            hand_in(&house, step, &format!("{number}.jpg"), None, JPEG).await.data();
+        for number in 1..10_u8 {
+            hand_in(&house, step, &format!("{number}.jpg"), None, &[JPEG, &[number]].concat()).await.data();
         }
-        let answer = hand_in(&house, step, "10.jpg", None, JPEG).await;
+        let answer = hand_in(&house, step, "10.jpg", None, &[JPEG, b"10"].concat()).await;
         assert_eq!(answer.issues(), ["file"]);
         assert_eq!(answer.body["error"]["details"]["key"], "guest.files_limit");
         hand_in(&house, other, "10.jpg", None, JPEG).await.data();
@@ -288,7 +380,7 @@ on_both! {
         kept(&app, 12).await;
     }
 
-    async fn what_nothing_names_goes_after_an_hour(app: App, uploads()) {
+    async fn unreferenced_files_are_deleted_after_an_hour(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         hand_in(&house, step, "a.jpg", None, JPEG).await.data();
@@ -298,7 +390,7 @@ on_both! {
             format!("{}{id}-{}", folder(organization), Uuid::from_u128(7).simple())
         };
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        // All names are gone through now, and then once an hour.
+        // This sweep goes through all names; later ones do so once an hour.
         app.server.sweep_once().await;
         app.clock.advance(minutes(30));
         let (lost, strange) = (fresh(house.org.id), "strange/readme".to_owned());
@@ -321,7 +413,7 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
     }
 
-    async fn files_go_when_their_stay_is_long_over(app: App, uploads()) {
+    async fn files_are_deleted_30_days_after_check_out(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         hand_in(&house, step, "a.jpg", None, JPEG).await.data();
@@ -333,7 +425,7 @@ on_both! {
         until("2027-01-14T09:59:59Z");
         app.server.sweep_once().await;
         assert_eq!((rows(&app).await, keys(&app).await.len()), (1, 1));
-        // One that is moved is looked at again within a day.
+        // After a change of the check-out, the date is checked again within a day.
         let mut moved = reservation(Some(house.flat));
         moved["checkOut"] = json!("2026-12-20");
         house.org.put_record("reservation", house.stay, moved).await;
@@ -346,12 +438,12 @@ on_both! {
         assert_eq!(house.handed_in().await["steps"][0]["files"], json!([]));
     }
 
-    async fn files_go_with_their_stay_and_with_their_organization(app: App, uploads()) {
+    async fn files_are_deleted_with_their_stay_or_organization(app: App, uploads()) {
         let (house, gone) = (House::build(&app).await, House::build(&app).await);
         for house in [&house, &gone] {
             let step = house.step("document_upload", json!({})).await;
             hand_in(house, step, "a.jpg", None, JPEG).await.data();
-            hand_in(house, step, "b.jpg", None, JPEG).await.data();
+            hand_in(house, step, "b.pdf", None, PDF).await.data();
         }
         app.platform().ok(Method::DELETE, &format!("/organizations/{}", gone.org.id), None).await;
         let keys = kept(&app, 2).await;
@@ -365,7 +457,7 @@ on_both! {
         assert_eq!(rows(&app).await, 0);
     }
 
-    async fn a_stay_has_two_on_their_way_at_once(app: App, uploads()) {
+    async fn a_stay_may_have_two_uploads_at_once(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let mut slow = Vec::new();
@@ -378,7 +470,7 @@ on_both! {
             );
             stream.write_all(head.as_bytes()).await.unwrap();
             stream.write_all(&[JPEG, &[b'x'; 1_000]].concat()).await.unwrap();
-            // Its body is asked for once it has its place.
+            // The server asks for the body once it has admitted the upload.
             let mut told = [0; 25];
             stream.read_exact(&mut told).await.unwrap();
             assert!(told.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&told));
@@ -399,8 +491,10 @@ on_both! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_place_files_are_not_taken() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+async fn without_file_storage_uploads_get_503() {
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     let house = House::build(&app).await;
     let step = house.step("document_upload", json!({})).await;
     let answer = hand_in(&house, step, "a.jpg", None, JPEG).await;
@@ -410,36 +504,53 @@ async fn without_a_place_files_are_not_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn they_lie_beside_a_database_of_sqlite() {
+async fn with_sqlite_files_are_stored_beside_the_database() {
     use std::os::unix::fs::PermissionsExt as _;
     let app = App::on_sqlite(&[]).await;
     let house = House::build(&app).await;
     let step = house.step("document_upload", json!({})).await;
     hand_in(&house, step, "a.jpg", None, JPEG).await.data();
-    let root = PathBuf::from(format!("{}.uploads", app.database_url.strip_prefix("sqlite:").unwrap()));
+    let root = PathBuf::from(format!(
+        "{}.uploads",
+        app.database_url.strip_prefix("sqlite:").unwrap()
+    ));
     let file = root.join(&keys(&app).await[0]);
-    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((std::fs::read(&file).unwrap().as_slice(), mode(&root), mode(&file)), (JPEG, 0o700, 0o600));
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (
+            std::fs::read(&file).unwrap().as_slice(),
+            mode(&root),
+            mode(&file)
+        ),
+        (JPEG, 0o700, 0o600)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_place_that_is_none_is_told_at_the_start() {
+async fn an_invalid_storage_url_is_reported_at_start() {
     crate::support::choose_tls_provider();
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("test.db").display());
-    for (url, told) in
-        [("uploads", "is not a place such as"), ("ftp://x/y", "is not a place such as"), ("file:///proc/none", "/proc/none: ")]
-    {
+    for (url, told) in [
+        ("uploads", "is not a storage URL such as"),
+        ("ftp://x/y", "is not a storage URL such as"),
+        ("file:///proc/none", "/proc/none: "),
+    ] {
         let flags = crate::support::serve_flags(&database, &["--uploads-url", url]);
         let started = vestibule::server::Server::start(flags, engine::clock::Clock::system()).await;
         let error = started.err().unwrap();
-        assert!(error.starts_with("--uploads-url: ") && error.contains(told), "{error}");
+        assert!(
+            error.starts_with("--uploads-url: ") && error.contains(told),
+            "{error}"
+        );
     }
 }
 
-/// The whole way of a file with a bucket, in a process that has it from its environment.
+/// The whole life of a file in a bucket, in a process that gets the bucket's settings from its
+/// environment.
 #[tokio::test(flavor = "multi_thread")]
-async fn they_lie_in_a_bucket() {
+async fn files_can_be_stored_in_a_bucket() {
     let bucket = Bucket::start().await;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("test.db").display());
@@ -449,38 +560,81 @@ async fn they_lie_in_a_bucket() {
         ("AWS_SECRET_ACCESS_KEY", "secret"),
         ("AWS_REGION", "eu-1"),
     ];
-    let environment: Vec<(&str, PathBuf)> = variables.iter().map(|(name, value)| (*name, PathBuf::from(value))).collect();
-    // Not ours, and older than anything.
-    let old = Ids::default().uuid("2026-01-01T00:00:00Z".parse().unwrap()).simple().to_string();
-    let lost = format!("guests/files/{}{old}-{}", folder(new_id()), Uuid::from_u128(7).simple());
-    let strange = ["guests/files/strange/a", "guests/files/strange/b", "guests/files/strange/c", "other"];
+    let environment: Vec<(&str, PathBuf)> = variables
+        .iter()
+        .map(|(name, value)| (*name, PathBuf::from(value)))
+        .collect();
+    // An old file that belongs to no stay, and names that the service does not use.
+    let old = Ids::default()
+        .uuid("2026-01-01T00:00:00Z".parse().unwrap())
+        .simple()
+        .to_string();
+    let lost = format!(
+        "guests/files/{}{old}-{}",
+        folder(new_id()),
+        Uuid::from_u128(7).simple()
+    );
+    let strange = [
+        "guests/files/strange/a",
+        "guests/files/strange/b",
+        "guests/files/strange/c",
+        "other",
+    ];
     for key in strange.iter().copied().chain([lost.as_str()]) {
         bucket.put(key, b"x");
     }
-    let node = Node::start_with(&database, &["--uploads-url", "s3://bucket/guests/files/"], &environment);
+    let node = Node::start_with(
+        &database,
+        &["--uploads-url", "s3://bucket/guests/files/"],
+        &environment,
+    );
     let platform = node.platform();
     let (organization, flat, stay) = (new_id(), new_id(), new_id());
     let of = |rest: &str| format!("/organizations/{organization}{rest}");
-    platform.ok(Method::PUT, &of(""), Some(json!({ "name": "O" }))).await;
+    platform
+        .ok(Method::PUT, &of(""), Some(json!({ "name": "O" })))
+        .await;
     let records = json!([
         { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
         { "kind": "reservation", "id": stay, "data": reservation(Some(flat)) },
     ]);
-    platform.ok(Method::POST, &of("/sync"), Some(json!({ "records": records }))).await;
+    platform
+        .ok(
+            Method::POST,
+            &of("/sync"),
+            Some(json!({ "records": records })),
+        )
+        .await;
     let key = json!({ "name": "k", "permissions": ["view_properties", "modify_properties", "manage_organization", "view_reservations"] });
     let key = platform.ok(Method::POST, &of("/api-keys"), Some(key)).await;
     let api = node.api(key["token"].as_str().unwrap());
-    api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data();
+    api.post("/portals", json!({ "name": "Casa", "isDefault": true }))
+        .await
+        .data();
     let step = json!({ "stepType": "document_upload", "nickname": "Papers", "isActive": true });
     let step = id(&api.post("/precheck-steps", step).await.data()["id"]);
     let scope = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });
     api.post("/entity-scopes/add", scope).await.data();
-    let link = platform.ok(Method::POST, &of(&format!("/reservations/{stay}/guest-link")), None).await;
-    let files = format!("{}/guest/v1/stays/{}/steps/{step}/files", node.base, link["token"].as_str().unwrap());
+    let link = platform
+        .ok(
+            Method::POST,
+            &of(&format!("/reservations/{stay}/guest-link")),
+            None,
+        )
+        .await;
+    let files = format!(
+        "{}/guest/v1/stays/{}/steps/{step}/files",
+        node.base,
+        link["token"].as_str().unwrap()
+    );
     let http = reqwest::Client::new();
     let send = |content: &[u8]| {
         let body = form(&[("file", Some("a.pdf"), content)]);
-        Answer::of(http.post(&files).header("content-type", "multipart/form-data; boundary=XX").body(body))
+        Answer::of(
+            http.post(&files)
+                .header("content-type", "multipart/form-data; boundary=XX")
+                .body(body),
+        )
     };
 
     let mut large = PDF.to_vec();
@@ -488,17 +642,40 @@ async fn they_lie_in_a_bucket() {
     let small = id(&send(PDF).await.data()["id"]);
     assert_eq!((bucket.calls("put"), bucket.calls("begin")), (1, 0));
     send(&large).await.data();
-    assert!(bucket.calls("begin") == 1 && bucket.calls("part") >= 2 && bucket.calls("complete") == 1);
+    assert!(
+        bucket.calls("begin") == 1 && bucket.calls("part") >= 2 && bucket.calls("complete") == 1
+    );
     large.push(b'y');
     send(&large).await.error(400);
-    let read = platform.get(&of(&format!("/reservations/{stay}/precheckin"))).await.data();
-    let bytes = http.get(url(&read, 1)).send().await.unwrap().bytes().await.unwrap();
+    let read = platform
+        .get(&of(&format!("/reservations/{stay}/precheckin")))
+        .await
+        .data();
+    let bytes = http
+        .get(url(&read, 1))
+        .send()
+        .await
+        .unwrap()
+        .bytes()
+        .await
+        .unwrap();
     assert_eq!(bytes, large[..LIMIT]);
-    Answer::of(http.delete(format!("{files}/{small}"))).await.data();
-    // What was lost goes with the first round through the bucket, page by page; what is not ours stays.
+    Answer::of(http.delete(format!("{files}/{small}")))
+        .await
+        .data();
+    // The first pass through the bucket removes the lost file, page by page, and keeps names that
+    // the service does not use.
     let wanted = |keys: &[String]| {
-        let ours = keys.iter().filter(|key| key.starts_with(&format!("guests/files/{organization}/"))).count();
-        ours == 1 && !keys.contains(&lost) && strange.iter().all(|key| keys.iter().any(|there| there == key)) && keys.len() == 5
+        let ours = keys
+            .iter()
+            .filter(|key| key.starts_with(&format!("guests/files/{organization}/")))
+            .count();
+        ours == 1
+            && !keys.contains(&lost)
+            && strange
+                .iter()
+                .all(|key| keys.iter().any(|there| there == key))
+            && keys.len() == 5
     };
     for _ in 0..1_000 {
         if wanted(&bucket.keys()) && bucket.parts() == 0 {
@@ -506,7 +683,12 @@ async fn they_lie_in_a_bucket() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(wanted(&bucket.keys()) && bucket.parts() == 0, "{:?} and {} parts", bucket.keys(), bucket.parts());
+    assert!(
+        wanted(&bucket.keys()) && bucket.parts() == 0,
+        "{:?} and {} parts",
+        bucket.keys(),
+        bucket.parts()
+    );
     assert!(bucket.calls("list") >= 2 && bucket.calls("give up") == 1);
     platform.ok(Method::DELETE, &of(""), None).await;
     for _ in 0..1_000 {

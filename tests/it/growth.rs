@@ -1,4 +1,5 @@
-//! What is written and read of long lists takes as many statements as of short ones, and no more work than there is in them.
+//! Tests that long lists take as many statements as short ones, and only as much more work as they
+//! have more items.
 
 use serde_json::{Value, json};
 use store::Effort;
@@ -7,7 +8,7 @@ use uuid::Uuid;
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
-/// The heaviest transaction of a request.
+/// Returns the heaviest transaction of a request.
 async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> Effort {
     let store = &app.server.service.store;
     let _ = store.heaviest();
@@ -15,21 +16,35 @@ async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>
     store.heaviest()
 }
 
-/// What a list of `many` takes in place of one of `few`: as many statements, and on SQLite hardly more work an item.
+/// Compares a list of `many` items with one of `few`: as many statements, and on SQLite hardly more
+/// work for each item.
 #[track_caller]
 fn assert_grows(what: &str, (few, of_few): (u64, Effort), (many, of_many): (u64, Effort)) {
-    // A look for what is due, once a second, takes up to five.
-    assert!(of_many.statements <= of_few.statements.max(5), "{what}: {of_few:?}, {of_many:?}");
+    // A search for due deliveries, once a second, takes up to five statements.
+    assert!(
+        of_many.statements <= of_few.statements.max(5),
+        "{what}: {of_few:?}, {of_many:?}"
+    );
     let times = many / few;
-    assert!(of_many.steps <= of_few.steps * times * 2, "{what}, {times} times as many: {of_few:?}, {of_many:?}");
+    assert!(
+        of_many.steps <= of_few.steps * times * 2,
+        "{what}, {times} times as many: {of_few:?}, {of_many:?}"
+    );
 }
 
-/// Flats of an organization.
+/// Creates properties of an organization.
 async fn flats(org: &Org<'_>, count: usize) -> Vec<Uuid> {
     let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
     let data = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" });
     for chunk in ids.chunks(1_000) {
-        org.sync(chunk.iter().map(|id| json!({ "kind": "property", "id": id, "data": data })).collect()).await.data();
+        org.sync(
+            chunk
+                .iter()
+                .map(|id| json!({ "kind": "property", "id": id, "data": data }))
+                .collect(),
+        )
+        .await
+        .data();
     }
     ids
 }
@@ -38,15 +53,19 @@ async fn portal(api: &Api, name: &str) -> Value {
     api.post("/portals", json!({ "name": name })).await.data()["id"].clone()
 }
 
-/// A step with questions that each have options, every one with a text.
+/// Returns the questions of a step, each with options; every one has a text.
 fn questions(texts: &[Value], count: usize, options: usize) -> Value {
-    let names: Vec<_> = texts[..options].iter().map(|text| json!({ "nameMlTextId": text })).collect();
-    let question = |text: &Value| json!({ "kind": "single_select", "textMlTextId": text, "options": names });
+    let names: Vec<_> = texts[..options]
+        .iter()
+        .map(|text| json!({ "nameMlTextId": text }))
+        .collect();
+    let question =
+        |text: &Value| json!({ "kind": "single_select", "textMlTextId": text, "options": names });
     texts[..count].iter().map(question).collect()
 }
 
 on_both! {
-    async fn many_flats_move_onto_a_portal_in_as_many_statements_as_a_few(app: App) {
+    async fn assigning_many_flats_takes_as_many_statements_as_a_few(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 2_000).await;
@@ -55,7 +74,7 @@ on_both! {
         for how in ["/add", "", "/remove"] {
             let mut measured = Vec::new();
             for count in [200, 2_000] {
-                // From one portal, where all of them are, onto another.
+                // All properties move from one portal to another.
                 api.post("/entity-scopes", body(&second, &[])).await.data();
                 api.post("/entity-scopes", body(&first, &all)).await.data();
                 let path = format!("/entity-scopes{how}");
@@ -71,7 +90,7 @@ on_both! {
         assert_grows("read", (100, few), (1_000, effort(&app, api.get(&read(&second))).await));
     }
 
-    async fn one_flat_moves_among_many_as_among_few(app: App) {
+    async fn moving_a_flat_costs_the_same_among_many_flats(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 2_000).await;
@@ -86,7 +105,7 @@ on_both! {
         assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
     }
 
-    async fn a_flat_is_deleted_among_many_as_among_few(app: App) {
+    async fn deleting_a_flat_costs_the_same_among_many_flats(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 2_000).await;
@@ -100,7 +119,7 @@ on_both! {
         assert!(measured[1].statements == measured[0].statements && measured[1].steps <= measured[0].steps * 2, "{measured:?}");
     }
 
-    async fn limited_callers_assign_in_as_many_statements(app: App) {
+    async fn limited_callers_assign_many_flats_in_as_many_statements(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 500).await;
@@ -114,7 +133,7 @@ on_both! {
         assert_eq!(measured[0], measured[1]);
     }
 
-    async fn what_a_limited_caller_covers_is_read_once_and_anew_when_it_changes(app: App) {
+    async fn the_access_of_a_limited_caller_is_cached_until_it_changes(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = flats(&org, 3).await;
@@ -126,7 +145,7 @@ on_both! {
         assign(own, vec![all[0]]).await;
         assign(other.clone(), vec![all[1]]).await;
         let search = || { let limited = limited.clone(); async move { limited.get("/search?query=o").await } };
-        // So that who asks is known both times.
+        // The caller is then in the cache for both measurements.
         limited.get("/departments").await.data();
         let first = effort(&app, search()).await.statements;
         let again = effort(&app, search()).await.statements;
@@ -151,7 +170,7 @@ on_both! {
         })); async move { api.post("/precheck-steps", body).await } };
         assert_grows("create", (2, effort(&app, made(2, 2)).await), (800, effort(&app, made(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
-        // So that there is something to replace both times.
+        // Both updates then have questions to replace.
         change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();
         let few = json!({ "questions": questions(&texts, 2, 2) });
         let many = json!({ "questions": questions(&texts, 40, 40) });
@@ -164,7 +183,7 @@ on_both! {
         let fees: Vec<Uuid> = (0..300).map(|_| new_id()).collect();
         org.sync(fees.iter().map(|id| json!({ "kind": "fee_product", "id": id, "data": { "name": "Fee" } })).collect()).await.data();
         let step = create(&api, "mandatory_fee", json!({})).await;
-        // So that there is something to replace both times.
+        // Both updates then have fees to replace.
         change(&api, &step, json!({ "feeProductIds": fees[3..4] })).await.data();
         let few = effort(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
         assert_grows("fees", (3, few), (300, effort(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));
@@ -187,7 +206,7 @@ on_both! {
         assert!(written.statements < 30, "{written:?}");
     }
 
-    async fn the_links_of_many_stays_are_found_as_those_of_a_few(app: App) {
+    async fn many_guest_links_take_as_many_statements_as_a_few(app: App) {
         let org = app.org().await;
         let stays: Vec<Uuid> = (0..600).map(|_| new_id()).collect();
         org.sync(stays.iter().map(|id| json!({ "kind": "reservation", "id": id, "data": reservation(None) })).collect()).await.data();

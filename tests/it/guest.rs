@@ -1,4 +1,4 @@
-//! The guest view (contract: Guest interface).
+//! Tests of the guest view (rules: stays#guest-view).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{App, on_both, reservation};
 
 on_both! {
-    async fn the_portal_is_resolved_for_the_flat(app: App) {
+    async fn the_guest_view_shows_the_portal_of_the_property(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (district, sea) = (org.group().await, org.tag().await);
@@ -59,7 +59,11 @@ on_both! {
         assert_eq!(app.stay(&token, "?language=pt-BR").await.data()["specialOffer"]["title"], "Tarde");
         let with_a_slash = app.stay(&token, "/?language=pt-BR").await.data();
         assert_eq!(with_a_slash["specialOffer"]["title"], "Tarde", "what is joined to a stay's address may be nothing");
-        assert_eq!(app.stay(&token, "?language=pt").await.data()["specialOffer"]["title"], "Late");
+        assert_eq!(app.stay(&token, "?language=pt").await.data()["specialOffer"]["title"], "Tarde", "the default region");
+        let step = json!({ "stepType": "main", "nickname": "Ready", "isActive": true });
+        let step = api.post("/precheck-steps", step).await.data()["id"].clone();
+        let assigned = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });
+        api.post("/entity-scopes/add", assigned).await.data();
         let french = app.stay(&token, "?language=fr").await.data();
         assert!(french["precheckin"]["promptMessage"].as_str().unwrap().starts_with("Merci"));
         assert_eq!(app.stay(&token, "?language=!").await.issues(), ["language"]);
@@ -70,7 +74,7 @@ on_both! {
         assert_eq!((&view["precheckin"]["isEnabled"], &view["specialOffer"]), (&json!(false), &Value::Null));
     }
 
-    async fn a_stay_opens_to_its_token_only(app: App) {
+    async fn a_stay_is_shown_only_to_its_token(app: App) {
         let org = app.org().await;
         let stay = org.reservation(None).await;
         let token = org.stay_token(stay).await;
@@ -92,7 +96,7 @@ on_both! {
         app.stay(&token, "").await.error(404);
     }
 
-    async fn the_page_shows_the_same(app: App) {
+    async fn the_page_shows_the_guest_view_in_html(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         api.post("/portals", json!({ "name": "Casa", "isDefault": true, "supportNotes": "<script>alert(1)</script>" })).await.data();

@@ -1,4 +1,5 @@
-//! How much a guest may write, and how often they may ask (contract: The guest's page, Guest interface).
+//! Tests of how much a guest may write, and how often they may make requests (rules:
+//! stays#messages; pre-check-in#saving).
 
 use std::time::Duration;
 
@@ -9,42 +10,65 @@ use uuid::Uuid;
 use crate::support::house::{House, with};
 use crate::support::{Answer, App, Org, new_id, on_both, reservation};
 
-/// A request to the guest interface below a stay.
+/// Builds a request to the guest interface below a stay.
 fn asking(app: &App, token: &str, method: Method, rest: &str) -> RequestBuilder {
-    app.http.request(method, format!("{}/guest/v1/stays/{token}{rest}", app.base))
+    app.http
+        .request(method, format!("{}/guest/v1/stays/{token}{rest}", app.base))
 }
 
 async fn say(app: &App, token: &str, text: &str) -> Answer {
     Answer::of(asking(app, token, Method::POST, "/messages").json(&json!({ "text": text }))).await
 }
 
-/// What a guest reads of what they wrote.
+/// Returns the guest's own messages.
 async fn own_messages(app: &App, token: &str) -> Value {
-    Answer::of(asking(app, token, Method::GET, "/messages")).await.data()
+    Answer::of(asking(app, token, Method::GET, "/messages"))
+        .await
+        .data()
 }
 
 async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> Answer {
-    Answer::of(asking(app, token, Method::PUT, &format!("/steps/{step}")).json(&json!({ "answers": answers }))).await
+    Answer::of(
+        asking(app, token, Method::PUT, &format!("/steps/{step}"))
+            .json(&json!({ "answers": answers })),
+    )
+    .await
 }
 
-/// A form of the guest's page.
+/// Sends a form of the guest's page.
 async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (Answer, String) {
-    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-    // Where it leads is not gone to, which would count as well.
-    let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    let request = browser.post(format!("{}/stay/{token}{rest}", app.base)).body(body);
-    let answer = Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
+    let body = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish();
+    // The redirect is not followed, because that request would count too.
+    let browser = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let request = browser
+        .post(format!("{}/stay/{token}{rest}", app.base))
+        .body(body);
+    let answer =
+        Answer::of(request.header("content-type", "application/x-www-form-urlencoded")).await;
     let html = answer.body.as_str().unwrap_or_default().to_owned();
     (answer, html)
 }
 
-/// What the platform reads of the messages of a stay.
+/// Returns the messages of a stay as the platform reads them.
 async fn messages_of(org: &Org<'_>, stay: Uuid, query: &str) -> Answer {
-    org.app.platform().get(&org.path(&format!("/reservations/{stay}/messages{query}"))).await
+    org.app
+        .platform()
+        .get(&org.path(&format!("/reservations/{stay}/messages{query}")))
+        .await
 }
 
 fn texts(messages: &Value) -> Vec<&str> {
-    messages.as_array().unwrap().iter().map(|message| message["text"].as_str().unwrap()).collect()
+    messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["text"].as_str().unwrap())
+        .collect()
 }
 
 on_both! {
@@ -64,22 +88,22 @@ on_both! {
         let path = house.org.path(&format!("/reservations/{}/precheckin", house.stay));
         assert_eq!(app.platform().get(&path).await.data()["messages"], own);
 
-        // The page says it in words, and keeps what was written.
+        // The page explains the refusal and keeps the text.
         let (answer, html) = form(&app, &house.token, "/messages?language=es", &[("text", "Una más")]).await;
         assert_eq!((answer.status, html.contains("tantos mensajes"), html.contains("Una más")), (400, true, true), "{html}");
         let (_, html) = form(&app, &house.token, "/messages", &[("text", " ")]).await;
         assert!(html.contains("Please fill this in."), "another refusal has other words: {html}");
 
-        // Another stay has its own.
+        // Another stay has its own limit.
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         say(&app, &other, "Hello").await.data();
     }
 
-    async fn a_guest_reads_what_they_wrote_and_nothing_else(app: App) {
+    async fn a_guest_reads_only_their_own_messages(app: App) {
         let house = House::build(&app).await;
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         assert_eq!(own_messages(&app, &house.token).await, json!([]));
-        // All of them at one moment of the clock: they are told apart all the same.
+        // All are sent at one time of the clock. Their stored times differ nevertheless.
         for text in ["first", "second", "third"] {
             let sent = say(&app, &house.token, text).await.data();
             assert_eq!(own_messages(&app, &house.token).await.as_array().unwrap().last(), Some(&sent));
@@ -90,7 +114,7 @@ on_both! {
         let moments: Vec<&str> = own.as_array().unwrap().iter().map(|message| message["createdAt"].as_str().unwrap()).collect();
         assert!(moments.is_sorted_by(|one, next| one < next), "{moments:?}");
 
-        // What is written stays readable, whether more may be written or not.
+        // Messages stay readable even if no more may be sent.
         house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
         let cancelled = with(reservation(Some(house.flat)), json!({ "status": "cancelled" }));
         house.org.put_record("reservation", house.stay, cancelled).await;
@@ -100,7 +124,7 @@ on_both! {
         Answer::of(asking(&app, &house.token, Method::GET, "/messages")).await.error(404);
     }
 
-    async fn the_platform_pages_messages(app: App) {
+    async fn the_platform_reads_messages_in_pages(app: App) {
         let house = House::build(&app).await;
         let (org, stay) = (&house.org, house.stay);
         assert_eq!(messages_of(org, stay, "").await.data(), json!([]));
@@ -111,7 +135,7 @@ on_both! {
         let first = messages_of(org, stay, "").await.data();
         assert_eq!(first.as_array().unwrap()[..], all.as_array().unwrap()[..50], "fifty where nothing is said");
         assert_eq!(messages_of(org, stay, "?limit=200").await.data(), all);
-        // Page by page, nothing is passed over and nothing comes twice.
+        // The pages omit and repeat nothing.
         let (mut seen, mut query) = (Vec::new(), "?limit=20".to_owned());
         loop {
             let page = messages_of(org, stay, &query).await.data();
@@ -140,7 +164,7 @@ on_both! {
         let (one, other) = (house.step("other_guests", json!({})).await, house.step("main", json!({})).await);
         let long = |kibibytes: usize| json!({ "note": "x".repeat(kibibytes << 10) });
         save(&app, &house.token, one, long(600)).await.data();
-        // What is replaced does not count.
+        // Answers that are replaced do not count.
         save(&app, &house.token, one, long(700)).await.data();
         let refused = save(&app, &house.token, other, long(400)).await;
         assert_eq!(refused.issues(), ["answers"]);
@@ -149,33 +173,33 @@ on_both! {
         assert!(error["message"].as_str().unwrap().contains("1 MiB"), "{error}");
         assert_eq!(house.precheckin().await["steps"][1]["isComplete"], false, "nothing of it was saved");
         save(&app, &house.token, other, long(300)).await.data();
-        // Characters that take more than a byte count as what they take.
+        // Characters of several bytes count with all their bytes.
         let accented = json!({ "note": "é".repeat(200 << 10) });
         save(&app, &house.token, other, accented).await.error(400);
 
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("g.0.firstName", "Ana")]).await;
         assert_eq!(answer.status, 303, "{html}");
-        // What is not sent of the guests is kept, and counts.
+        // Answers about guests that are not sent again are kept and count.
         save(&app, &house.token, other, long(1000)).await.error(400);
         save(&app, &house.token, one, json!({ "note": null })).await.data();
         save(&app, &house.token, other, long(1020)).await.data();
-        // None of them too long by itself.
+        // No single field is too long.
         let name = "n".repeat(200);
         let fields: Vec<String> = (0..30).map(|guest| format!("g.{guest}.firstName")).collect();
         let fields: Vec<(&str, &str)> = fields.iter().map(|field| (field.as_str(), name.as_str())).collect();
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &fields).await;
         assert_eq!((answer.status, html.contains("more than can be saved")), (400, true));
         assert_eq!(html.matches(&name).count(), fields.len(), "what was written is still there");
-        // Another stay has its own.
+        // Another stay has its own limit.
         let another = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         save(&app, &another, one, long(600)).await.data();
     }
 
-    async fn a_stay_is_asked_so_often_a_minute(app: App, "--guest-rate-limit-per-minute=3") {
+    async fn requests_are_limited_per_stay_and_minute(app: App, "--guest-rate-limit-per-minute=3") {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
-        // Whatever is asked counts, and what is refused by the limit does not.
+        // Every request counts, except those that this limit refuses.
         let viewed = app.stay(&house.token, "").await;
         viewed.data();
         assert_eq!((viewed.header("x-ratelimit-limit"), viewed.header("x-ratelimit-remaining")), (Some("3"), Some("2")));
@@ -191,13 +215,13 @@ on_both! {
         save(&app, &house.token, step, json!({})).await.error(429);
         app.stay(&other, "").await.data();
 
-        // The page says it in words.
+        // The page explains the refusal.
         let page = Answer::of(app.http.get(format!("{}/stay/{}?language=fr", app.base, house.token))).await;
         assert_eq!((page.status, page.header("retry-after")), (429, Some("60")));
         assert!(page.body.as_str().unwrap().contains("Merci de patienter"), "{}", page.body);
         app.clock.advance(Duration::from_secs(60));
         app.stay(&house.token, "").await.data();
-        // Who is not there is not there, however often it is asked.
+        // An unknown stay is a 404, however often it is requested.
         for _ in 0..5 {
             app.stay("nonsense", "").await.error(404);
         }
@@ -214,7 +238,7 @@ on_both! {
         assert_eq!(texts(&own_messages(&app, &house.token).await), ["One"]);
     }
 
-    async fn stays_of_one_id_in_two_organizations_are_two(app: App, "--guest-rate-limit-per-minute=1") {
+    async fn stays_with_the_same_id_have_separate_limits(app: App, "--guest-rate-limit-per-minute=1") {
         let (one, other) = (app.org().await, app.org().await);
         let stay = new_id();
         for org in [&one, &other] {
@@ -229,7 +253,7 @@ on_both! {
         }
     }
 
-    async fn the_limit_of_guests_can_be_switched_off(app: App, "--guest-rate-limit-per-minute=0") {
+    async fn the_guest_rate_limit_can_be_switched_off(app: App, "--guest-rate-limit-per-minute=0") {
         let org = app.org().await;
         let token = org.stay_token(org.reservation(None).await).await;
         assert_eq!(app.stay(&token, "").await.header("x-ratelimit-limit"), None);

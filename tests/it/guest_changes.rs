@@ -1,4 +1,5 @@
-//! What the platform follows of what guests do: in order, nothing skipped or repeated, for 30 days.
+//! Tests of the list of guests' changes that the platform follows: in order, without gaps or
+//! repetitions, for 30 days.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,24 +15,38 @@ use crate::support::{Answer, App, new_id, on_both};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// One more change.
+    /// Adds one change.
     FILL = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at) values (?1, ?2, 'message', ?3, null, ?4)";
-    /// How far they go.
+    /// Sets the latest cursor.
     FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, ?2, ?3)";
 }
 
 async fn page(app: &App, organization: Uuid, query: &str) -> Answer {
-    app.platform().get(&format!("/organizations/{organization}/guest-changes{query}")).await
+    app.platform()
+        .get(&format!(
+            "/organizations/{organization}/guest-changes{query}"
+        ))
+        .await
 }
 
-/// What a page tells: kinds, with the step where there is one.
-fn told(page: &Value) -> Vec<(String, Option<Uuid>)> {
-    let change = |item: &Value| (item["kind"].as_str().unwrap().to_owned(), (!item["stepId"].is_null()).then(|| id(&item["stepId"])));
-    page["items"].as_array().unwrap().iter().map(change).collect()
+/// Returns the changes of a page: the kind, and the step if there is one.
+fn kinds_and_steps(page: &Value) -> Vec<(String, Option<Uuid>)> {
+    let change = |item: &Value| {
+        (
+            item["kind"].as_str().unwrap().to_owned(),
+            (!item["stepId"].is_null()).then(|| id(&item["stepId"])),
+        )
+    };
+    page["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(change)
+        .collect()
 }
 
 on_both! {
-    async fn what_guests_do_is_told_in_order(app: App) {
+    async fn guest_changes_are_listed_in_order(app: App) {
         let house = House::build(&app).await;
         let org = house.org.id;
         assert_eq!(page(&app, org, "").await.data(), json!({ "items": [], "next": 0 }));
@@ -41,7 +56,7 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         house.say("Hello").await.data();
         house.submit().await.data();
-        // What is refused did not happen, and what staff do is not a guest's.
+        // Refused requests are no changes, and neither are actions of staff.
         house.answer(step, json!({})).await.error(409);
         house.submit().await.error(409);
         house.say(" ").await.error(400);
@@ -52,7 +67,7 @@ on_both! {
         let all = page(&app, org, "").await.data();
         let kinds = [("answers_saved", Some(step)), ("message", None), ("submitted", None), ("submitted", None)];
         let kinds = kinds.map(|(kind, step)| (kind.to_owned(), step));
-        assert_eq!((told(&all), &all["next"]), (kinds.to_vec(), &json!(4)));
+        assert_eq!((kinds_and_steps(&all), &all["next"]), (kinds.to_vec(), &json!(4)));
         assert_eq!(all["items"][0], json!({
             "cursor": 1, "kind": "answers_saved", "reservationId": house.stay, "stepId": step, "occurredAt": "2026-11-21T09:30:00.001Z",
         }));
@@ -61,12 +76,12 @@ on_both! {
         let mut after = 0;
         for kind in &kinds {
             let one = page(&app, org, &format!("?after={after}&limit=1")).await.data();
-            assert_eq!(told(&one), std::slice::from_ref(kind));
+            assert_eq!(kinds_and_steps(&one), std::slice::from_ref(kind));
             assert_eq!(one["next"], one["items"][0]["cursor"]);
             after = one["next"].as_i64().unwrap();
         }
         assert_eq!(page(&app, org, &format!("?after={after}")).await.data(), json!({ "items": [], "next": after }));
-        // Another organization has an order of its own, and a stay that is gone was there.
+        // Another organization has cursors of its own. The changes of a deleted stay remain.
         let other = House::build(&app).await;
         other.say("Hello").await.data();
         assert_eq!(page(&app, other.org.id, "").await.data()["items"][0]["cursor"], 1);
@@ -74,7 +89,7 @@ on_both! {
         assert_eq!(page(&app, org, "").await.data(), all);
     }
 
-    async fn a_cursor_that_was_never_given_is_refused(app: App) {
+    async fn an_unknown_cursor_is_refused(app: App) {
         let house = House::build(&app).await;
         house.say("Hello").await.data();
         for after in ["2", "-1", "01", "x", "1.0", "%201", "9223372036854775808", "9999999999999999999", "99999999999999999999"] {
@@ -87,7 +102,7 @@ on_both! {
         page(&app, new_id(), "").await.error(404);
     }
 
-    async fn what_is_older_than_30_days_is_gone(app: App) {
+    async fn guest_changes_are_deleted_after_30_days(app: App) {
         let house = House::build(&app).await;
         let org = house.org.id;
         for _ in 0..2 {
@@ -97,7 +112,7 @@ on_both! {
         house.say("New").await.data();
         app.clock.advance(20 * DAY);
         app.server.sweep_once().await;
-        assert_eq!(told(&page(&app, org, "?after=0").await.data()).len(), 3, "30 days are not over yet");
+        assert_eq!(kinds_and_steps(&page(&app, org, "?after=0").await.data()).len(), 3, "30 days are not over yet");
         app.clock.advance(Duration::from_secs(1));
         app.server.sweep_once().await;
         for after in ["0", "1"] {
@@ -105,7 +120,8 @@ on_both! {
             assert_eq!((&gone["type"], &gone["code"]), (&json!("gone_error"), &json!("GONE")));
             assert!(gone["message"].as_str().unwrap().contains("30 days"));
         }
-        // Whoever has read the last that is gone has missed nothing; whoever begins, begins with what is kept.
+        // A reader that has read the last removed change has missed nothing. A new reader begins
+        // with the oldest kept change.
         let kept = page(&app, org, "").await.data();
         assert_eq!((&kept["items"][0]["cursor"], &kept["next"]), (&json!(3), &json!(3)));
         assert_eq!(page(&app, org, "?after=2").await.data(), kept);
@@ -120,7 +136,7 @@ on_both! {
         assert_eq!(page(&app, org, "?after=3").await.data()["items"][0]["cursor"], 4);
     }
 
-    async fn what_is_old_goes_a_little_at_a_time(app: App) {
+    async fn old_guest_changes_are_swept_in_batches(app: App) {
         let org = app.org().await.id;
         let (now, service) = (app.clock.now(), app.server.service.clone());
         let fill = service.store.write_within(Duration::from_secs(30), move |tx| {
@@ -143,12 +159,14 @@ on_both! {
     }
 }
 
-/// Guests write through two nodes while somebody reads on: every change is read once, in its order.
+/// Guests write through two nodes while a reader follows: it reads every change once, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_skipped_or_repeated_however_many_nodes_write() {
+async fn a_reader_sees_every_change_once_while_two_nodes_write() {
     const STAYS: usize = 8;
     const MESSAGES: usize = 20;
-    let Some(app) = App::on_postgres(&[]).await else { return };
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     let second = app.second_node(&[]).await;
     let house = House::build(&app).await;
     let org = house.org.id;
@@ -163,7 +181,15 @@ async fn nothing_is_skipped_or_repeated_however_many_nodes_write() {
             let node = if number % 2 == 0 { &app } else { &second };
             async move {
                 for _ in 0..MESSAGES {
-                    guest(node, token, Method::POST, "/messages", Some(json!({ "text": "Hello" }))).await.data();
+                    guest(
+                        node,
+                        token,
+                        Method::POST,
+                        "/messages",
+                        Some(json!({ "text": "Hello" })),
+                    )
+                    .await
+                    .data();
                 }
             }
         });
@@ -173,8 +199,16 @@ async fn nothing_is_skipped_or_repeated_however_many_nodes_write() {
     let read = async {
         let (mut seen, mut after, mut was_over) = (Vec::new(), 0, false);
         for node in [&app, &second].into_iter().cycle() {
-            let next = page(node, org, &format!("?after={after}&limit=7")).await.data();
-            seen.extend(next["items"].as_array().unwrap().iter().map(|item| usize::try_from(item["cursor"].as_u64().unwrap()).unwrap()));
+            let next = page(node, org, &format!("?after={after}&limit=7"))
+                .await
+                .data();
+            seen.extend(
+                next["items"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|item| usize::try_from(item["cursor"].as_u64().unwrap()).unwrap()),
+            );
             after = next["next"].as_i64().unwrap();
             if was_over && next["items"] == json!([]) {
                 break;

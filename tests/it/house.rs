@@ -1,12 +1,14 @@
-//! The floors of the house: what is lower knows nothing of what is higher.
+//! Tests that a lower module does not import a higher one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The chapters, from below to above; those of one floor know nothing of each other.
-const CHAPTERS: [&[&str]; 14] = [
-    &["records"],
-    &["events"],
+/// The modules of `src/`, from the lowest layer to the highest. Modules of one layer do not know
+/// each other.
+const LAYERS: [&[&str]; 16] = [
+    &["browser"],
+    &["records", "markdown"],
+    &["events", "devices"],
     &["translations"],
     &["scopes"],
     &["portals"],
@@ -16,21 +18,31 @@ const CHAPTERS: [&[&str]; 14] = [
     &["page"],
     &["search"],
     &["platform"],
-    &["people"],
+    &["calendars"],
+    &["people", "tables"],
     &["oauth"],
     &["console"],
 ];
 
-/// What puts the chapters together.
-const ABOVE: [&str; 6] = ["app", "guides", "server", "config", "commands", "main"];
+/// The files that assemble the modules.
+const ABOVE: [&str; 7] = [
+    "app",
+    "guides",
+    "server",
+    "config",
+    "commands",
+    "main",
+    "migrations",
+];
 
-/// The modules of the engine, from below to above.
-const ENGINE: [&[&str]; 17] = [
+/// The modules of the engine, from the lowest layer to the highest.
+const ENGINE: [&[&str]; 18] = [
     &["error"],
-    &["moment", "fold", "logging"],
+    &["moment", "fold", "logging", "nearest", "currency", "typed"],
     &["json", "clock", "ids", "processors", "erased", "background"],
     &["traces"],
     &["format"],
+    &["language"],
     &["field"],
     &["access"],
     &["kit", "uploads"],
@@ -45,31 +57,52 @@ const ENGINE: [&[&str]; 17] = [
     &["chapter"],
 ];
 
-/// Words of what the chapters are about. The engine has three interfaces, one of them the guests', and credentials that reach
-/// properties; of nothing else it has heard.
-const WORDS: [&str; 10] =
-    ["portal", "portals", "branding", "brandings", "reservation", "reservations", "precheck", "precheckin", "review", "reviews"];
+/// Words of the domain. The engine may know its interfaces, one of them for guests, and credentials
+/// limited to properties, but none of these words.
+const WORDS: [&str; 10] = [
+    "portal",
+    "portals",
+    "branding",
+    "brandings",
+    "reservation",
+    "reservations",
+    "precheck",
+    "precheckin",
+    "review",
+    "reviews",
+];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     entries
-        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(&path)
+            } else {
+                vec![path]
+            }
+        })
         .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
         .collect()
 }
 
-/// A source without its tests and its comments.
+/// Returns a source file without its tests and its comments.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-/// The first module of each path that begins with `crate::`, also of those in braces.
+/// Returns the first module of each path that begins with `crate::`, including paths in braces.
 fn named(code: &str) -> Vec<String> {
     let mut named = Vec::new();
     for (place, _) in code.match_indices("crate::") {
-        // `$crate` is a macro's, and leads elsewhere.
+        // `$crate` belongs to a macro and names another crate.
         if code[..place].ends_with('$') {
             continue;
         }
@@ -101,17 +134,34 @@ fn named(code: &str) -> Vec<String> {
     named
 }
 
-/// Imports that run up, or that lead from a floor to another thing on it, among the files below a folder.
-fn running_up(root: &Path, floors: &[&[&str]]) -> Vec<String> {
-    let floor: BTreeMap<&str, usize> =
-        floors.iter().enumerate().flat_map(|(floor, names)| names.iter().map(move |name| (*name, floor))).collect();
+/// Returns the imports in the files below a folder that lead to a higher layer, or to another
+/// module of the same layer.
+fn upward_imports(root: &Path, floors: &[&[&str]]) -> Vec<String> {
+    let floor: BTreeMap<&str, usize> = floors
+        .iter()
+        .enumerate()
+        .flat_map(|(floor, names)| names.iter().map(move |name| (*name, floor)))
+        .collect();
     let mut found = Vec::new();
     for path in sources(root) {
         let relative = path.strip_prefix(root).unwrap();
-        let own = relative.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
-        let Some(at) = floor.get(own.as_str()) else { continue };
+        let own = relative
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_str()
+            .unwrap()
+            .trim_end_matches(".rs")
+            .to_owned();
+        let Some(at) = floor.get(own.as_str()) else {
+            continue;
+        };
         for name in named(&code(&path)) {
-            if floor.get(name.as_str()).is_some_and(|other| other >= at && name != own) {
+            if floor
+                .get(name.as_str())
+                .is_some_and(|other| other >= at && name != own)
+            {
                 found.push(format!("{} names {name}", relative.display()));
             }
         }
@@ -124,47 +174,117 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn no_chapter_names_one_above_it() {
-    let mut floors = CHAPTERS.to_vec();
+fn no_module_imports_a_higher_module() {
+    let mut floors = LAYERS.to_vec();
     floors.push(&ABOVE[..1]);
-    assert_eq!(running_up(&root().join("src"), &floors), [""; 0]);
-    // Nothing is left out: what is no chapter is above them.
-    let known: Vec<&str> = CHAPTERS.concat().into_iter().chain(ABOVE).chain(["lib"]).collect();
+    assert_eq!(upward_imports(&root().join("src"), &floors), [""; 0]);
+    // Every file and folder of `src/` is either a module of a layer or listed above them.
+    let known: Vec<&str> = LAYERS
+        .concat()
+        .into_iter()
+        .chain(ABOVE)
+        .chain(["lib"])
+        .collect();
     for entry in std::fs::read_dir(root().join("src")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(known.contains(&name.trim_end_matches(".rs")), "{name} has no floor");
+        assert!(
+            known.contains(&name.trim_end_matches(".rs")),
+            "{name} has no floor"
+        );
     }
 }
 
 #[test]
-fn the_engine_has_an_order_too() {
+fn no_engine_module_imports_a_higher_module() {
     let folder = root().join("crates/engine/src");
-    assert_eq!(running_up(&folder, &ENGINE), [""; 0]);
+    assert_eq!(upward_imports(&folder, &ENGINE), [""; 0]);
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(name == "lib.rs" || ENGINE.concat().contains(&name.trim_end_matches(".rs")), "{name} has no floor");
+        assert!(
+            name == "lib.rs" || ENGINE.concat().contains(&name.trim_end_matches(".rs")),
+            "{name} has no floor"
+        );
     }
 }
 
 #[test]
-fn neither_the_engine_nor_the_deliveries_know_what_they_serve() {
+fn engine_and_delivery_name_no_concept_of_the_service() {
     let mut found = Vec::new();
-    for path in ["crates/engine/src", "crates/delivery/src"].iter().flat_map(|folder| sources(&root().join(folder))) {
-        // The names of permissions are the interface's.
+    for path in ["crates/engine/src", "crates/delivery/src"]
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+    {
+        // The names of permissions are part of the interface.
         if path.ends_with("access/permission.rs") {
             continue;
         }
         for line in code(&path).lines() {
             let lower = line.to_lowercase();
             let words = lower.split(|letter: char| !letter.is_alphanumeric());
-            found.extend(words.filter(|word| WORDS.contains(word)).map(|word| format!("{}: {word}", path.display())));
+            found.extend(
+                words
+                    .filter(|word| WORDS.contains(word))
+                    .map(|word| format!("{}: {word}", path.display())),
+            );
         }
     }
     assert_eq!(found, [""; 0]);
 }
 
 #[test]
-fn a_path_is_read_to_its_module() {
+fn imported_modules_are_found_in_code() {
     let code = "use crate::{a::{b, c}, d, e::f};\nuse crate::g::h; crate::i::j(); $crate::k";
     assert_eq!(named(code), ["a", "d", "e", "g", "i"]);
+}
+
+/// Calls that read a setting, a database URL or a forwarding header, with the files that may use
+/// them. Two readers of one thing would sooner or later disagree.
+const READERS: [(&[&str], &[&str]); 3] = [
+    (
+        &[
+            "strip_prefix(\"sqlite",
+            "starts_with(\"sqlite",
+            "starts_with(\"postgres",
+            "\"sqlite\" =>",
+        ],
+        &["crates/store/src/location.rs"],
+    ),
+    (
+        &["x-forwarded-for", "header::FORWARDED", "\"forwarded\""],
+        &["crates/engine/src/server/client_address.rs"],
+    ),
+    (
+        &["env::var_os(", "env::var("],
+        &[
+            "src/config.rs",
+            "src/config/text.rs",
+            // The log is set before settings are read, and a trace names the machine.
+            "crates/engine/src/logging.rs",
+            "crates/engine/src/traces/export.rs",
+        ],
+    ),
+];
+
+#[test]
+fn one_function_reads_each_setting_url_and_address() {
+    let folders = [
+        "src",
+        "crates/engine/src",
+        "crates/store/src",
+        "crates/files/src",
+    ];
+    let files = folders
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)));
+    for path in files {
+        let relative = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        let code = code(&path);
+        for (needles, allowed) in READERS {
+            let found = needles.iter().find(|needle| code.contains(**needle));
+            assert!(
+                found.is_none() || allowed.contains(&relative),
+                "{relative} has {found:?}, which only {allowed:?} may have"
+            );
+        }
+    }
 }

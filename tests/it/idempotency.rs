@@ -1,4 +1,4 @@
-//! Idempotency keys (spec: Idempotency; contract: Requests).
+//! Idempotency keys (rules: errors#idempotency).
 
 use std::time::{Duration, Instant};
 use strum::VariantArray;
@@ -24,8 +24,9 @@ on_both! {
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
     }
 
-    /// What is answered again changes nothing, also among others that are: whoever looks at the organization finds it as it was.
-    async fn replays_leave_the_organization_as_it_is(app: App) {
+    /// Replayed answers change nothing, even in a commit shared with each other: the revisions of
+    /// the organization stay the same.
+    async fn replays_do_not_change_the_revisions(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let post = |number: usize| {
@@ -46,7 +47,7 @@ on_both! {
         assert_eq!(revisions().await, before);
     }
 
-    async fn a_key_belongs_to_its_request(app: App) {
+    async fn an_idempotency_key_belongs_to_its_request(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         api.post_with_key("/portals", "k", json!({ "name": "Once" })).await.data();
@@ -54,12 +55,12 @@ on_both! {
             let error = api.post_with_key(path, "k", body).await.error(422);
             assert_eq!(error["code"], "PERMANENT_MUTATION_ERROR");
         }
-        // Another credential's key of the same name is another key; so is one in another case.
+        // The same key of another credential is a different key, and so is the key in another case.
         org.key().await.post_with_key("/portals", "k", json!({ "name": "Twice" })).await.data();
         api.post_with_key("/portals", "K", json!({ "name": "Thrice" })).await.data();
     }
 
-    async fn errors_release_the_key(app: App) {
+    async fn errors_release_the_idempotency_key(app: App) {
         let api = app.org().await.key().await;
         api.post("/portals", json!({ "name": "Taken" })).await.data();
         api.post_with_key("/portals", "k", json!({ "name": "Taken" })).await.error(409);
@@ -68,7 +69,7 @@ on_both! {
         assert_eq!((fresh.status, fresh.header("idempotency-replayed")), (201, None));
     }
 
-    async fn a_key_is_forgotten_after_its_time(app: App) {
+    async fn an_idempotency_key_expires_after_24_hours(app: App) {
         let api = app.org().await.key().await;
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.data();
         app.clock.advance(Duration::from_secs(24 * 3600 - 1));
@@ -99,7 +100,7 @@ on_both! {
         Answer::of(api.request(Method::GET, "/portals").header("idempotency-key", " ")).await.data();
     }
 
-    async fn of_racing_clients_one_applies(app: App) {
+    async fn only_the_first_of_concurrent_requests_is_applied(app: App) {
         let api = app.org().await.key().await;
         let answers = join_all((0..32).map(|_| api.post_with_key("/portals", "raced", json!({ "name": "Raced" })))).await;
         assert!(answers.iter().all(|answer| answer.status == 201 || answer.status == 409), "{answers:?}");
@@ -108,7 +109,7 @@ on_both! {
         assert_eq!(api.post_with_key("/portals", "raced", json!({ "name": "Raced" })).await.header("idempotency-replayed"), Some("true"));
     }
 
-    async fn a_replay_passes_the_checks_again(app: App) {
+    async fn a_replay_checks_permissions_again(app: App) {
         let org = app.org().await;
         let member = crate::support::new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
@@ -122,36 +123,57 @@ on_both! {
     }
 }
 
-/// A write of the same organization at another node holds up neither an answer that is kept, nor who is told that there will be one.
+/// A write of the same organization on another node delays neither a replayed answer nor the
+/// refusal of a request whose key is in use.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_told_of_an_answer_waits_for_no_other_node() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+async fn replays_do_not_wait_for_writes_of_another_node() {
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     if app.server.service.store.is_spread() {
-        // It is waited for on another server than is looked at here.
+        // On Citus the wait happens on another server than the one read here.
         return;
     }
     let elsewhere = app.second_node(&[]).await;
     let org = app.org().await;
     let api = org.key().await;
     let kept = json!({ "name": "Kept" });
-    api.post_with_key("/portals", "kept", kept.clone()).await.data();
+    api.post_with_key("/portals", "kept", kept.clone())
+        .await
+        .data();
 
     let (url, id) = (app.database_url.clone(), org.id.to_string());
-    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
-    let (waits, has_waited) = (std::sync::mpsc::channel::<()>(), tokio::sync::oneshot::channel());
+    let (locked, release) = (
+        tokio::sync::oneshot::channel(),
+        std::sync::mpsc::channel::<()>(),
+    );
+    let (waits, has_waited) = (
+        std::sync::mpsc::channel::<()>(),
+        tokio::sync::oneshot::channel(),
+    );
     let holder = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let mut transaction = client.transaction().unwrap();
-        transaction.execute("select 1 from organization where id = $1::text::uuid for no key update", &[&id]).unwrap();
+        transaction
+            .execute(
+                "select 1 from organization where id = $1::text::uuid for no key update",
+                &[&id],
+            )
+            .unwrap();
         locked.0.send(()).unwrap();
         waits.1.recv().unwrap();
         let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
         let began = Instant::now();
         while transaction.query(waiting, &[]).unwrap().is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(4), "it waits for the organization");
+            assert!(
+                began.elapsed() < Duration::from_secs(4),
+                "it waits for the organization"
+            );
             std::thread::sleep(Duration::from_millis(5));
-            // What is read of it in a transaction is otherwise what it was.
-            transaction.execute("select pg_stat_clear_snapshot()", &[]).unwrap();
+            // Within a transaction, statistics are cached and would not change.
+            transaction
+                .execute("select pg_stat_clear_snapshot()", &[])
+                .unwrap();
         }
         has_waited.0.send(()).unwrap();
         release.1.recv().unwrap();
@@ -165,8 +187,17 @@ async fn who_is_told_of_an_answer_waits_for_no_other_node() {
     waits.0.send(()).unwrap();
     has_waited.1.await.unwrap();
     let again = elsewhere.api(api.token.as_deref().unwrap());
-    assert_eq!(again.post_with_key("/portals", "kept", kept).await.header("idempotency-replayed"), Some("true"));
-    again.post_with_key("/portals", "under way", under_way).await.error(409);
+    assert_eq!(
+        again
+            .post_with_key("/portals", "kept", kept)
+            .await
+            .header("idempotency-replayed"),
+        Some("true")
+    );
+    again
+        .post_with_key("/portals", "under way", under_way)
+        .await
+        .error(409);
     release.0.send(()).unwrap();
     holder.await.unwrap();
     first.await.unwrap().data();

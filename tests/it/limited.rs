@@ -1,4 +1,5 @@
-//! Callers limited to some properties (spec: Property-limited OAuth callers; contract: Limited callers).
+//! Tests of callers limited to some properties (rules: access#limited-callers;
+//! access#portals-of-limited-callers).
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -6,23 +7,33 @@ use uuid::Uuid;
 use crate::support::{Api, App, arrays, new_id, on_both};
 
 async fn portal(api: &Api, body: Value) -> String {
-    api.post("/portals", body).await.data()["id"].as_str().unwrap().to_owned()
+    api.post("/portals", body).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 async fn scope(api: &Api, portal: &str, fields: Value) {
     let mut body = json!({ "entityType": "portal_settings", "entityId": portal });
-    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
     api.post("/entity-scopes/add", body).await.data();
 }
 
 fn ids(rows: &Value) -> Vec<Uuid> {
-    let mut ids: Vec<Uuid> = rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().parse().unwrap()).collect();
+    let mut ids: Vec<Uuid> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["id"].as_str().unwrap().parse().unwrap())
+        .collect();
     ids.sort();
     ids
 }
 
 on_both! {
-    async fn a_portal_is_readable_and_writable_by_what_it_serves(app: App) {
+    async fn access_to_a_portal_depends_on_the_properties_it_serves(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let group = org.group().await;
@@ -44,7 +55,8 @@ on_both! {
         rename(&idle, "idle still").await.data();
         rename(&foreign, "no").await.error(404);
 
-        // Both flats fall back to the portal of their group once nothing is assigned to them.
+        // Both properties fall back to the portal of their group once no portal is assigned to
+        // them.
         scope(&api, &shared, json!({ "propertyGroupIds": [group] })).await;
         for flat in [mine, theirs] {
             api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": null })).await.data();
@@ -60,7 +72,7 @@ on_both! {
         assert_eq!(api.get("/portals?writableOnly=true").await.data().as_array().unwrap().len(), 4);
     }
 
-    async fn the_default_is_not_theirs_to_choose(app: App) {
+    async fn a_limited_caller_cannot_choose_the_default_portal(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -72,12 +84,13 @@ on_both! {
         let assign = format!("/properties/{mine}/assign-portal");
         limited.post(&assign, json!({ "portalSettingsId": default })).await.data();
         limited.post(&assign, json!({ "portalSettingsId": own })).await.data();
-        // Now the default serves only the other flat: unreadable, the default, and serving something.
+        // The default portal now serves only the other property: the caller cannot read it,
+        // although it is the default.
         limited.post(&assign, json!({ "portalSettingsId": default })).await.error(403);
         limited.post(&format!("/properties/{theirs}/assign-portal"), json!({ "portalSettingsId": own })).await.error(404);
     }
 
-    async fn scopes_are_theirs_as_far_as_they_reach(app: App) {
+    async fn a_limited_caller_sees_and_changes_only_their_assignments(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (inside, across, empty) = (org.tag().await, org.tag().await, org.tag().await);
@@ -98,7 +111,8 @@ on_both! {
                 write(path, fields.clone()).await.error(404);
             }
         }
-        // Replacing leaves alone what they may not write; `across` is visible to them, `empty` is not.
+        // A replacement keeps assignments that the caller may not write. The caller sees `across`
+        // but not `empty`.
         scope(&api, &own, json!({ "tagIds": [empty] })).await;
         let replaced = write("", json!({ "propertyIds": [mine] })).await.data();
         assert_eq!(arrays(replaced), json!({ "propertyIds": [mine], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
@@ -106,7 +120,7 @@ on_both! {
         assert_eq!(all["tagIds"], json!([empty]));
     }
 
-    async fn records_are_theirs_as_far_as_they_reach(app: App) {
+    async fn a_limited_caller_reads_only_records_of_their_properties(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -121,7 +135,7 @@ on_both! {
         api.get(&format!("/reservations/{other}")).await.data();
         limited.get(&format!("/reservations/{other}/guest-link")).await.error(404);
     }
-    async fn a_shared_portal_is_theirs_to_assign_to_their_flats(app: App) {
+    async fn a_limited_caller_assigns_a_shared_portal_to_their_flats(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (inside, across) = (org.tag().await, org.tag().await);
@@ -152,7 +166,8 @@ on_both! {
         assert_eq!(read(&limited, &shared).await, four(&[mine], &[across]), "others' assignments are invisible");
         limited.patch(&format!("/portals/{shared}"), json!({ "data": { "name": "no" } })).await.error(404);
 
-        // They move flats of theirs on and off it, and replace leaves the others' alone.
+        // The caller assigns own properties to the portal and removes them. A replacement keeps the
+        // properties of others.
         assert_eq!(arrays(write("/add", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[mine, loose], &[across]));
         assert_eq!(arrays(write("", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[loose], &[across]));
         assert_eq!(read(&api, &shared).await, four(&[loose, theirs], &[across]));
@@ -165,12 +180,14 @@ on_both! {
             }
         }
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
-        // One that serves others only may be assigned, too, as assign-portal has it; it takes the flat from where it was.
+        // A portal that serves only others' properties may be assigned too, as with assign-portal.
+        // The property leaves its previous portal.
         scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
         assert_eq!(arrays(write("/add", &foreign, json!({ "propertyIds": [mine] })).await.data()), four(&[mine], &[]));
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
         assert_eq!(read(&api, &foreign).await, four(&[mine, other], &[]));
-        // The default is assigned while they can read it: while it serves a flat of theirs, or nothing.
+        // The default portal can be assigned while the caller can read it: while it serves one of
+        // the caller's properties, or none at all.
         write("/add", &default, json!({ "propertyIds": [loose] })).await.data();
         write("/add", &foreign, json!({ "propertyIds": [loose] })).await.data();
         let rest = org.property(None, &[]).await;
@@ -182,7 +199,7 @@ on_both! {
         assert_eq!(read(&api, &default).await, four(&[], &[]), "{rest} has it by falling back");
     }
 
-    async fn groups_and_tags_are_the_visible_ones(app: App) {
+    async fn a_limited_caller_sees_only_visible_groups_and_tags(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, foreign_group, empty_group) = (org.group().await, org.group().await, org.group().await);
@@ -205,7 +222,7 @@ on_both! {
         assert_eq!((&paged.data()[0], paged.body["meta"]["pagination"].clone()), (&rows[1], json!({ "limit": 1, "offset": 1, "total": 2 })));
         assert_eq!(ids(&api.get("/tags").await.data()), sorted(vec![inside, foreign, across, empty]));
         assert_eq!(ids(&api.get("/property-groups").await.data()), sorted(vec![group, foreign_group, empty_group]));
-        // A flat that moves takes its group out of their sight.
+        // Once a property has left its group, the caller no longer sees the group.
         for flat in [mine, beside] {
             org.put_record("property", flat, json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [empty] })).await;
         }
@@ -214,7 +231,7 @@ on_both! {
         assert_eq!(nobody.get("/tags").await.body["meta"]["pagination"]["total"], 0);
     }
 
-    async fn an_instruction_is_within_reach_as_what_it_is_of(app: App) {
+    async fn access_to_an_instruction_follows_its_scope(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (inside, foreign, across) = (org.tag().await, org.tag().await, org.tag().await);
@@ -222,7 +239,8 @@ on_both! {
         let mine = org.property(Some(group), &[inside, across]).await;
         let theirs = org.property(None, &[foreign, across]).await;
         let limited = org.limited(&[mine]).await;
-        // What it is of, whether they see it, whether they may delete it.
+        // Each row: the scope of the instruction, whether the caller sees it, and whether the
+        // caller may delete it.
         for (of, is_seen, is_theirs) in [
             (mine, true, true), (inside, true, true), (group, true, true), (across, true, false), (theirs, false, false), (foreign, false, false),
             (empty, false, false), (new_id(), true, true),

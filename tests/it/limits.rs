@@ -1,11 +1,12 @@
-//! Rate limits over HTTP (spec: Limits). The windows themselves are tested beside their code.
+//! Rate limits over HTTP (rules: limits#rate-limits). The windows themselves are tested beside
+//! their code.
 
 use std::time::Duration;
 
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn the_minute_window_is_told_and_held(app: App, "--rate-limit-per-minute=3") {
+    async fn the_minute_limit_is_announced_and_enforced(app: App, "--rate-limit-per-minute=3") {
         let org = app.org().await;
         let api = org.key().await;
         for remaining in ["2", "1", "0"] {
@@ -25,7 +26,7 @@ on_both! {
         assert_eq!(api.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
     }
 
-    async fn the_second_window_is_told_where_it_is_the_only_one(app: App, "--rate-limit-per-second=1") {
+    async fn the_second_limit_is_announced_if_it_is_the_only_limit(app: App, "--rate-limit-per-second=1") {
         let api = app.org().await.key().await;
         assert_eq!(api.get("/portals").await.header("x-ratelimit-limit"), Some("1"));
         let refused = api.get("/portals").await;
@@ -38,7 +39,7 @@ on_both! {
         assert_eq!(anonymous.header("x-ratelimit-limit"), None);
     }
 
-    async fn without_limits_nothing_is_told(app: App) {
+    async fn without_limits_no_rate_limit_headers_are_sent(app: App) {
         let api = app.org().await.key().await;
         assert_eq!(api.get("/portals").await.header("x-ratelimit-limit"), None);
     }

@@ -1,5 +1,5 @@
-//! The lists of manuals, what manuals are assigned to, and who may see and change them (spec: listPortalManuals,
-//! listPortalManualsByProperty, Entity scopes, Authentication; contract: Limited callers, Entity scopes).
+//! Tests of the lists of manuals, of their assignments, and of who may see and change them (rules:
+//! manuals#order; assignments#entity-scopes; access#limited-callers).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::precheck::translation;
 use crate::support::house::{id, with};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// A manual named so and assigned to its targets, younger than any before.
+/// Creates a manual with this nickname, later than all before, and assigns it.
 async fn assigned(app: &App, api: &Api, nickname: &str, targets: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     let manual = create(api, nickname, json!({})).await;
@@ -22,10 +22,16 @@ async fn assigned(app: &App, api: &Api, nickname: &str, targets: Value) -> Value
 }
 
 async fn listed_of(api: &Api, property: Uuid) -> String {
-    nicknames(&api.get(&format!("/properties/{property}/portal-manuals")).await.data()).join(" ")
+    nicknames(
+        &api.get(&format!("/properties/{property}/portal-manuals"))
+            .await
+            .data(),
+    )
+    .join(" ")
 }
 
-/// A flat of the caller's and one of somebody else's, with tags, and a manual for each way to reach them.
+/// A property of the caller and one of somebody else, with tags, and a manual for each kind of
+/// assignment to them.
 struct Neighbours {
     mine: Uuid,
     theirs: Uuid,
@@ -47,27 +53,47 @@ impl Neighbours {
         for (nickname, targets) in [
             ("a_own", json!({ "propertyIds": [mine] })),
             ("b_group", json!({ "propertyGroupIds": [group] })),
-            ("c_tag", json!({ "tagIds": [inside], "propertyIds": [mine] })),
+            (
+                "c_tag",
+                json!({ "tagIds": [inside], "propertyIds": [mine] }),
+            ),
             ("d_nowhere", json!({})),
             ("e_across", json!({ "tagIds": [across] })),
             ("f_both", json!({ "propertyIds": [mine, theirs] })),
-            ("g_empty", json!({ "propertyIds": [mine], "tagIds": [empty] })),
+            (
+                "g_empty",
+                json!({ "propertyIds": [mine], "tagIds": [empty] }),
+            ),
             ("h_theirs", json!({ "propertyIds": [theirs] })),
             ("i_nobodys", json!({ "tagIds": [empty] })),
         ] {
             manuals.push((nickname, assigned(app, api, nickname, targets).await));
         }
-        Self { mine, theirs, group, inside, across, empty, limited: org.limited(&[mine]).await, manuals }
+        Self {
+            mine,
+            theirs,
+            group,
+            inside,
+            across,
+            empty,
+            limited: org.limited(&[mine]).await,
+            manuals,
+        }
     }
 
     fn manual(&self, nickname: &str) -> &Value {
-        &self.manuals.iter().find(|(name, _)| *name == nickname).unwrap().1
+        &self
+            .manuals
+            .iter()
+            .find(|(name, _)| *name == nickname)
+            .unwrap()
+            .1
     }
 }
 
-// The lists.
+// Tests of the lists.
 on_both! {
-    async fn the_list_is_ordered_by_nickname_in_any_case(app: App) {
+    async fn manuals_are_listed_by_nickname_regardless_of_case(app: App) {
         let api = app.org().await.key().await;
         for nickname in ["banana", "Apple", "STRASSE", "apple", "straße", "Cherry"] {
             assigned(&app, &api, nickname, json!({})).await;
@@ -75,7 +101,7 @@ on_both! {
         assert_eq!(listed(&api, "").await, "Apple apple banana Cherry STRASSE straße");
     }
 
-    async fn a_search_looks_for_a_part_of_the_nickname(app: App) {
+    async fn a_search_matches_part_of_the_nickname(app: App) {
         let api = app.org().await.key().await;
         for nickname in ["Wi-Fi", "CAFÉ", "café_2", "100%", "Heating"] {
             let manual = create(&api, nickname, json!({ "title": "Zebra", "internalDescription": "Zebra" })).await;
@@ -92,7 +118,7 @@ on_both! {
         }
     }
 
-    async fn spaces_are_part_of_what_is_searched_for(app: App) {
+    async fn spaces_are_part_of_the_search_text(app: App) {
         let api = app.org().await.key().await;
         for nickname in ["wi-fi", "wi fi"] {
             create(&api, nickname, json!({})).await;
@@ -130,7 +156,7 @@ on_both! {
         }
     }
 
-    async fn a_property_has_what_reaches_it(app: App) {
+    async fn a_property_lists_the_manuals_that_reach_it(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag, other_tag) = (org.group().await, org.tag().await, org.tag().await);
@@ -165,9 +191,9 @@ on_both! {
     }
 }
 
-// Assignments, references, and records that go.
+// Tests of assignments, references, and deleted records.
 on_both! {
-    async fn what_is_referred_to_must_be_there(app: App) {
+    async fn references_of_a_manual_must_exist(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let stranger = app.org().await.key().await;
@@ -196,7 +222,7 @@ on_both! {
         assert_eq!(listed(&stranger, "").await, "");
     }
 
-    async fn a_manual_is_assigned_to_all_but_portals(app: App) {
+    async fn a_manual_is_assigned_to_properties_groups_and_tags_only(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag, flat) = (org.group().await, org.tag().await, org.property(None, &[]).await);
@@ -227,7 +253,7 @@ on_both! {
         assert_eq!(scopes(&api, &manual).await, four(json!({})));
     }
 
-    async fn what_pointed_at_a_deleted_record_points_at_nothing(app: App) {
+    async fn references_to_a_deleted_record_become_null(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let field = org.record("custom_field", json!({ "name": "Door code" })).await;
@@ -243,9 +269,9 @@ on_both! {
     }
 }
 
-// Who may.
+// Tests of permissions.
 on_both! {
-    async fn modifying_does_not_include_viewing(app: App) {
+    async fn modify_guides_does_not_include_view_guides(app: App) {
         let org = app.org().await;
         let flat = org.property(None, &[]).await;
         let (writer, reader) = (org.key_with(&[Permission::ModifyGuides]).await, org.key_with(&[Permission::ViewGuides]).await);
@@ -259,7 +285,7 @@ on_both! {
         }
         refused.push(reader.post("/portal-manuals", json!({ "nickname": "N", "title": "T" })).await);
         refused.push(reader.patch(&path, json!({ "data": {} })).await);
-        // The permission comes before the body and before what is there.
+        // The permission is checked before the body and before the object is looked up.
         refused.push(reader.post("/portal-manuals", json!({})).await);
         refused.push(reader.patch(&format!("/portal-manuals/{}", new_id()), json!({})).await);
         for answer in refused {
@@ -270,7 +296,7 @@ on_both! {
         app.anonymous().get("/portal-manuals").await.error(401);
     }
 
-    async fn assigning_manuals_takes_both_permissions(app: App) {
+    async fn assigning_manuals_needs_both_permissions(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -290,7 +316,7 @@ on_both! {
         org.key_with(&[Permission::ViewProperties]).await.get(&query).await.data();
     }
 
-    async fn a_limited_caller_sees_what_reaches_them_and_the_organizations_own(app: App) {
+    async fn a_limited_caller_sees_their_and_unassigned_manuals(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = Neighbours::build(&app, &org, &api).await;
@@ -307,14 +333,15 @@ on_both! {
         assert_eq!(listed(&org.limited(&[]).await, "").await, "d_nowhere");
         for (nickname, _) in &all.manuals {
             let manual = all.manual(nickname);
-            // Theirs to change is what is assigned to nothing outside.
+            // The caller may change a manual that is assigned to nothing beyond the caller's
+            // properties.
             let is_writable = ["a_own", "b_group", "c_tag", "d_nowhere"].contains(nickname);
             let answer = change(limited, manual, json!({ "internalDescription": "Mine" })).await;
             assert_eq!(answer.status, if is_writable { 200 } else { 404 }, "{nickname}");
             let stored = row(&api, manual).await["internalDescription"].clone();
             assert_eq!(stored, if is_writable { json!("Mine") } else { Value::Null }, "{nickname}");
         }
-        // 404 comes before anything that would confirm it exists.
+        // 404 comes before anything that would confirm that the manual exists.
         change(limited, all.manual("h_theirs"), json!({ "titleId": new_id(), "manualCategoryId": new_id() })).await.error(404);
         change(limited, all.manual("h_theirs"), json!({ "titleId": null })).await.error(404);
     }
@@ -327,7 +354,7 @@ on_both! {
             let path = format!("/portal-manuals/{}", id(&manual["id"]));
             let read = api.get(&path).await.data();
             assert_eq!(read, row(&api, manual).await, "the row of the list: {nickname}");
-            // Theirs to read is what the list has for them.
+            // The caller may read a manual by its id if the list shows it.
             let is_listed = ["a_own", "b_group", "c_tag", "d_nowhere", "e_across", "f_both", "g_empty"].contains(nickname);
             let answer = all.limited.get(&path).await;
             assert_eq!(answer.status, if is_listed { 200 } else { 404 }, "{nickname}");
@@ -345,7 +372,7 @@ on_both! {
         api.get("/portal-manuals/nonsense").await.error(404);
     }
 
-    async fn a_limited_caller_writes_within_their_reach(app: App) {
+    async fn a_limited_caller_changes_only_their_manuals(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let all = Neighbours::build(&app, &org, &api).await;
@@ -376,9 +403,9 @@ on_both! {
     }
 }
 
-// Instructions.
+// Tests of instructions.
 on_both! {
-    async fn instructions_close_ranks_within_their_scope(app: App) {
+    async fn deleting_an_instruction_closes_the_gap_in_its_scope(app: App) {
         let org = app.org().await;
         let (api, flat, other) = (org.key().await, org.property(None, &[]).await, org.property(None, &[]).await);
         let mut records = Vec::new();
@@ -407,7 +434,7 @@ on_both! {
         api.send(Method::DELETE, "/instructions/nonsense", None).await.error(404);
     }
 
-    async fn numbers_that_no_list_has_do_no_harm(app: App) {
+    async fn extreme_instruction_positions_do_no_harm(app: App) {
         let org = app.org().await;
         let (api, flat) = (org.key().await, org.property(None, &[]).await);
         for position in [json!(u64::MAX), json!(1e30)] {
@@ -419,7 +446,7 @@ on_both! {
         }
     }
 
-    async fn an_instruction_of_anothers_property_is_not_theirs(app: App) {
+    async fn an_instruction_of_another_property_is_404(app: App) {
         let org = app.org().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let limited = org.limited(&[mine]).await;

@@ -1,4 +1,4 @@
-//! House manuals over HTTP (spec: House manual, House manuals and categories, Entity scopes; contract: Manuals).
+//! Tests of house manuals over HTTP (rules: manuals; assignments#entity-scopes).
 
 use std::time::Duration;
 
@@ -14,60 +14,115 @@ pub async fn try_create(api: &Api, body: Value) -> Answer {
     api.post("/portal-manuals", body).await
 }
 
-/// A new manual, with its nickname for a title.
+/// Creates a manual with its nickname as title.
 pub async fn create(api: &Api, nickname: &str, more: Value) -> Value {
-    try_create(api, with(json!({ "nickname": nickname, "title": nickname }), more)).await.data()
+    try_create(
+        api,
+        with(json!({ "nickname": nickname, "title": nickname }), more),
+    )
+    .await
+    .data()
 }
 
 pub async fn change(api: &Api, manual: &Value, data: Value) -> Answer {
-    api.patch(&format!("/portal-manuals/{}", id(&manual["id"])), json!({ "data": data })).await
+    api.patch(
+        &format!("/portal-manuals/{}", id(&manual["id"])),
+        json!({ "data": data }),
+    )
+    .await
 }
 
 /// Writes the assignments of a manual; `how` is empty, `/add` or `/remove`.
 pub async fn scope(api: &Api, how: &str, manual: &Value, targets: Value) -> Answer {
-    of_arrays(api.post(&format!("/entity-scopes{how}"), with(json!({ "entityType": "manual", "entityId": manual["id"] }), targets)).await)
+    of_arrays(
+        api.post(
+            &format!("/entity-scopes{how}"),
+            with(
+                json!({ "entityType": "manual", "entityId": manual["id"] }),
+                targets,
+            ),
+        )
+        .await,
+    )
 }
 
 pub async fn scopes(api: &Api, manual: &Value) -> Value {
-    arrays(api.get(&format!("/entity-scopes?entityType=manual&entityId={}", id(&manual["id"]))).await.data())
+    arrays(
+        api.get(&format!(
+            "/entity-scopes?entityType=manual&entityId={}",
+            id(&manual["id"])
+        ))
+        .await
+        .data(),
+    )
 }
 
-/// The four arrays, with these in them.
+/// Returns the four arrays of assignments, with these values.
 pub fn four(some: Value) -> Value {
-    with(json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }), some)
+    with(
+        json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
+        some,
+    )
 }
 
-/// The manual's row of the list.
+/// Returns the manual's row in the list.
 pub async fn row(api: &Api, manual: &Value) -> Value {
     let rows = api.get("/portal-manuals").await.data();
-    rows.as_array().unwrap().iter().find(|row| row["id"] == manual["id"]).unwrap().clone()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["id"] == manual["id"])
+        .unwrap()
+        .clone()
 }
 
 pub fn nicknames(rows: &Value) -> Vec<&str> {
-    rows.as_array().unwrap().iter().map(|row| row["nickname"].as_str().unwrap()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["nickname"].as_str().unwrap())
+        .collect()
 }
 
-/// The nicknames of a list, one after another.
+/// Returns the nicknames of a list, joined by spaces.
 pub async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/portal-manuals?{query}")).await.data()).join(" ")
 }
 
-/// The versions of a text: language, text, and whether a machine wrote it.
+/// Returns the entries of a text: language, text, and whether a machine wrote it.
 pub async fn texts(api: &Api, translation: &Value) -> Value {
-    let entries = api.get(&format!("/translations/{}/entries", id(translation))).await.data();
-    entries.as_array().unwrap().iter().map(|entry| json!([entry["language"], entry["text"], entry["isMachineTranslated"]])).collect()
+    let entries = api
+        .get(&format!("/translations/{}/entries", id(translation)))
+        .await
+        .data();
+    entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            json!([
+                entry["language"],
+                entry["text"],
+                entry["isMachineTranslated"]
+            ])
+        })
+        .collect()
 }
 
-/// Whether there is an image record: a reference to nothing is found before what else is wrong.
+/// Returns whether an image record exists. A missing reference is a 404, which comes before the 400
+/// for the rest of the body.
 async fn is_there(api: &Api, probe: &Value, image: &Value) -> bool {
-    match change(api, probe, json!({ "imageId": image, "titleId": null })).await.status {
+    match change(api, probe, json!({ "imageId": image, "titleId": null }))
+        .await
+        .status
+    {
         400 => true,
         404 => false,
         status => panic!("{status}"),
     }
 }
 
-/// What is answered of a new manual, besides what was sent and what the server assigns.
+/// Returns the fields of a new manual that were neither sent nor assigned by the server.
 fn defaults() -> Value {
     json!({
         "isActive": false, "manualCategoryId": null, "descriptionId": null, "displayMode": "multi_lingual_text", "customFieldId": null,
@@ -75,7 +130,7 @@ fn defaults() -> Value {
     })
 }
 
-// Fields.
+// Tests of fields.
 on_both! {
     async fn a_new_manual_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
@@ -99,7 +154,7 @@ on_both! {
         assert_eq!(other, with(created, json!({ "id": other["id"], "titleId": other["titleId"] })), "null on create is nothing said");
     }
 
-    async fn what_is_written_is_read(app: App) {
+    async fn written_manual_fields_are_read_back(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -126,7 +181,7 @@ on_both! {
         assert_eq!(with(changed.clone(), cleared), changed);
     }
 
-    async fn every_failing_field_is_reported(app: App) {
+    async fn every_wrong_field_of_a_manual_is_reported(app: App) {
         let api = app.org().await.key().await;
         let body = json!({
             "nickname": " \u{a0} ", "title": "x".repeat(201), "descriptionId": "x", "manualCategoryId": "x", "displayMode": "html",
@@ -140,7 +195,7 @@ on_both! {
             "isActive", "manualCategoryId", "nickname", "nicknme", "propertyId", "title", "updatedAt", "videoUrl", "visibilityRules",
         ]);
         let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
-        for (field, message) in [("nicknme", "unrecognized field"), ("id", "read-only field"), ("updatedAt", "read-only field")] {
+        for (field, message) in [("nicknme", "unrecognized field; did you mean \"nickname\"?"), ("id", "read-only field"), ("updatedAt", "read-only field")] {
             assert!(issues.iter().any(|issue| issue["path"] == json!([field]) && issue["message"] == message), "{field}");
         }
         assert_eq!(try_create(&api, json!({ "title": "T" })).await.issues(), ["nickname"]);
@@ -170,7 +225,7 @@ on_both! {
         assert_eq!(change(&api, &manual, json!({ "nickname": longest })).await.data()["nickname"], created["nickname"]);
     }
 
-    async fn what_several_fields_say_together_is_reported_at_once(app: App) {
+    async fn cross_field_faults_are_reported_together(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let field = org.record("custom_field", json!({ "name": "Door code" })).await;
@@ -190,7 +245,7 @@ on_both! {
     }
 }
 
-// Texts and display modes.
+// Tests of texts and display modes.
 on_both! {
     async fn a_title_is_given_as_text_or_as_id(app: App) {
         let org = app.org().await;
@@ -213,7 +268,7 @@ on_both! {
         }
     }
 
-    async fn rules_over_several_fields_are_told_with_the_rest(app: App) {
+    async fn cross_field_faults_are_reported_with_other_faults(app: App) {
         let api = app.org().await.key().await;
         for (path, body, expected) in [
             ("/portal-manuals", json!({}), &["nickname", "title"][..]),
@@ -230,7 +285,7 @@ on_both! {
         }
     }
 
-    async fn what_is_no_id_is_at_fault_beside_a_text_too(app: App) {
+    async fn an_invalid_id_is_reported_even_beside_a_text(app: App) {
         let api = app.org().await.key().await;
         for beside in [json!("nonsense"), json!(7)] {
             let body = json!({ "nickname": "Mine", "title": "Mine", "titleId": beside, "description": "Mine too", "descriptionId": beside });
@@ -238,7 +293,7 @@ on_both! {
         }
     }
 
-    async fn the_mode_decides_about_the_custom_field(app: App) {
+    async fn the_display_mode_decides_whether_a_custom_field_is_required(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let field = org.record("custom_field", json!({ "name": "Door code" })).await;
@@ -248,7 +303,8 @@ on_both! {
         }
         let manual = try_create(&api, base).await.data();
         let (text, variable) = ("multi_lingual_text", "pms_variable");
-        // Each row on what the one before left behind; a row that names a field is refused for it.
+        // Each row changes the result of the row before. A row with the name of a field is refused
+        // for that field.
         for (data, fault) in [
             (json!({ "displayMode": variable }), "customFieldId"),
             (json!({ "displayMode": variable, "customFieldId": null }), "customFieldId"),
@@ -272,7 +328,7 @@ on_both! {
     }
 }
 
-// Covers.
+// Tests of covers.
 on_both! {
     async fn a_cover_is_an_image_or_an_icon(app: App) {
         let org = app.org().await;
@@ -315,7 +371,7 @@ on_both! {
         }
     }
 
-    async fn an_image_made_for_a_manual_goes_when_it_is_replaced(app: App) {
+    async fn a_replaced_image_of_a_manual_is_deleted(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let url = |name: &str| json!({ "imageUrl": format!("https://a.example/{name}.jpg") });
@@ -328,7 +384,7 @@ on_both! {
             assert_ne!(image, before);
             assert!(before.is_null() || !is_there(&api, &probe, &before).await, "{next}");
         }
-        // What others made is theirs, and what others use stays.
+        // Images created by others, and images used by others, remain.
         let bound = json!(org.record("image", json!({ "url": "https://a.example/bound.jpg" })).await);
         for next in [json!({ "iconName": "wifi" }), json!({ "imageUrl": "" }), json!({ "imageId": null }), url("other")] {
             change(&api, &manual, json!({ "imageId": bound })).await.data();
@@ -343,7 +399,7 @@ on_both! {
         assert_eq!(row(&api, &other).await["imageUrl"], "https://a.example/shared.jpg");
     }
 
-    async fn the_same_cover_again_changes_nothing(app: App) {
+    async fn setting_the_same_cover_changes_nothing(app: App) {
         let api = app.org().await.key().await;
         let manual = create(&api, "Cover", json!({ "imageUrl": "https://a.example/1.jpg" })).await;
         assert_eq!(change(&api, &manual, json!({ "imageId": manual["imageId"] })).await.data(), manual);
@@ -351,9 +407,9 @@ on_both! {
     }
 }
 
-// Visibility rules and the time of change.
+// Tests of visibility rules and of the time of change.
 on_both! {
-    async fn what_is_wrong_with_a_rule_is_named(app: App) {
+    async fn every_fault_of_a_rule_is_reported_by_path(app: App) {
         let api = app.org().await.key().await;
         let manual = create(&api, "N", json!({})).await;
         let rule = |category: &str, fields: Value| json!([with(json!({ "ruleCategory": category }), fields)]);
@@ -422,7 +478,7 @@ on_both! {
         assert_eq!(manual["visibilityRules"], all);
         let rules = async |sent: Value| change(&api, &manual, sent).await.data()["visibilityRules"].clone();
         assert_eq!(rules(json!({ "nickname": "M" })).await, all);
-        // Fields of the other categories, whatever they hold.
+        // Fields of other categories, with any content.
         let foreign = json!({
             "startDateRelativeType": 7, "daysBefore": -3, "daysAfterTimeUnit": "year", "seasonalWindows": "never", "sourceRuleType": "some",
             "includedBookingSources": {}, "verificationStatuses": ["maybe"],
@@ -441,7 +497,7 @@ on_both! {
         assert_eq!(rules(json!({ "visibilityRules": [] })).await, json!([]));
     }
 
-    async fn every_change_moves_the_time_on(app: App) {
+    async fn every_change_advances_updated_at(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let manual = create(&api, "N", json!({ "iconName": "wifi" })).await;

@@ -1,4 +1,5 @@
-//! Every operation of every surface × every kind of credential: generated from the list, so that none can be forgotten.
+//! Tests every operation of every surface with every kind of credential. The tests are generated
+//! from the list of operations, so that none can be forgotten.
 
 use engine::access::Permission;
 use engine::operation::{Needs, Operation, Surface};
@@ -7,7 +8,7 @@ use strum::VariantArray;
 
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// The path of an operation with ids that name nothing.
+/// Returns the path of an operation with ids of no object.
 fn path(operation: &Operation) -> String {
     let parts = operation.path.split('/').map(|part| match part {
         "{language}" => "fr".to_owned(),
@@ -17,10 +18,14 @@ fn path(operation: &Operation) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Sends a body that no operation takes, so that whoever is let in is told 400 or 404, and nothing is done.
-async fn knock(api: &Api, operation: &Operation) -> Answer {
-    let body = operation.has_body().then(|| json!({ "no such field": true }));
-    api.send(operation.method.clone(), &path(operation), body).await
+/// Sends a body that no operation accepts. A caller with permission gets 400 or 404, and nothing is
+/// changed.
+async fn send_invalid_body(api: &Api, operation: &Operation) -> Answer {
+    let body = operation
+        .has_body()
+        .then(|| json!({ "no such field": true }));
+    api.send(operation.method.clone(), &path(operation), body)
+        .await
 }
 
 fn is_let_in(answer: &Answer) -> bool {
@@ -28,7 +33,7 @@ fn is_let_in(answer: &Answer) -> bool {
 }
 
 on_both! {
-    async fn every_operation_asks_for_its_credential_and_its_permission(app: App) {
+    async fn every_operation_requires_its_credential_and_permission(app: App) {
         let org = app.org().await;
         let all = org.key().await;
         let strict = app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
@@ -45,13 +50,13 @@ on_both! {
         let wrong = [app.api("sk_wrong"), app.api("at_wrong"), app.api(crate::support::PLATFORM_KEY), app.api("\u{7f}")];
         for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public) {
             let id = operation.id;
-            knock(&app.anonymous(), operation).await.error(401);
+            send_invalid_body(&app.anonymous(), operation).await.error(401);
             for api in &wrong[..3] {
-                knock(api, operation).await.error(401);
+                send_invalid_body(api, operation).await.error(401);
             }
-            assert!(is_let_in(&knock(&all, operation).await), "{id} with every permission");
-            assert!(is_let_in(&knock(&limited, operation).await), "{id} limited to no property");
-            let refused = knock(&not_enrolled, operation).await;
+            assert!(is_let_in(&send_invalid_body(&all, operation).await), "{id} with every permission");
+            assert!(is_let_in(&send_invalid_body(&limited, operation).await), "{id} limited to no property");
+            let refused = send_invalid_body(&not_enrolled, operation).await;
             assert_eq!(refused.error(403)["code"], "TWO_FACTOR_REQUIRED", "{id}");
             let needed = match &operation.needs {
                 Needs::Permission(needed) => std::slice::from_ref(needed),
@@ -59,11 +64,11 @@ on_both! {
                 Needs::Credential | Needs::ByBody(_) => continue,
             };
             for (permission, api) in &single {
-                let answer = knock(api, operation).await;
+                let answer = send_invalid_body(api, operation).await;
                 assert_eq!(is_let_in(&answer), needed == [*permission], "{id} with {} alone: {}", permission.as_ref(), answer.status);
             }
             for (permission, api) in &all_but {
-                let answer = knock(api, operation).await;
+                let answer = send_invalid_body(api, operation).await;
                 assert_eq!(is_let_in(&answer), !needed.contains(permission), "{id} without {}: {}", permission.as_ref(), answer.status);
                 if needed.contains(permission) {
                     let error = answer.error(403);
@@ -73,7 +78,7 @@ on_both! {
         }
     }
 
-    async fn the_platform_interface_is_the_platforms(app: App) {
+    async fn platform_operations_accept_only_the_platform_key(app: App) {
         let org = app.org().await;
         let token = org.key().await.token.unwrap();
         for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Platform) {
@@ -89,7 +94,7 @@ on_both! {
         }
     }
 
-    async fn the_events_permission_comes_before_the_rest_of_the_body(app: App) {
+    async fn the_event_permission_is_checked_before_the_body(app: App) {
         let org = app.org().await;
         let key = org.key_with(&[Permission::ViewTasks]).await;
         let body = json!({ "event": "reservation.created", "targetUrl": "nonsense", "colour": Value::Null });
@@ -100,14 +105,20 @@ on_both! {
     }
 }
 
-/// Operations the interface will have that are not built yet have no route; this list names what there is.
+/// The list of all operations. Planned operations have no route yet.
 #[test]
-fn the_operations_are_these() {
+fn the_list_of_operations_is_unchanged() {
     let listed: Vec<String> = vestibule::app::app()
         .operations
         .iter()
         .map(|operation| {
-            format!("{:?} {} {}{}", operation.surface, operation.method, operation.path, if operation.is_tool { " (tool)" } else { "" })
+            format!(
+                "{:?} {} {}{}",
+                operation.surface,
+                operation.method,
+                operation.path,
+                if operation.is_tool { " (tool)" } else { "" }
+            )
         })
         .collect();
     insta::assert_snapshot!("operations", listed.join("\n"));

@@ -1,4 +1,5 @@
-//! Answers from memory: never older than the last commit, whoever made it, and named by a tag.
+//! Tests of answers from memory: they are never older than the last commit of any node, and each
+//! state has an `ETag`.
 
 use std::io::Read as _;
 use strum::VariantArray;
@@ -10,7 +11,14 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Api, App, on_both};
 
 async fn names(api: &Api) -> Vec<Value> {
-    api.get("/portals").await.data().as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+    api.get("/portals")
+        .await
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].clone())
+        .collect()
 }
 
 async fn with_header(api: &Api, path: &str, name: &str, value: &str) -> Answer {
@@ -27,13 +35,13 @@ on_both! {
             let writer = if number % 2 == 0 { &api } else { &there };
             writer.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
             for reader in [&api, &there] {
-                // Twice, so that the second is from memory.
+                // Reads twice, so that the second answer comes from memory.
                 assert_eq!((names(reader).await.len(), names(reader).await.len()), (number + 1, number + 1));
             }
         }
     }
 
-    async fn a_token_dies_at_once_on_every_node(app: App) {
+    async fn a_revoked_token_gets_401_at_once_on_every_node(app: App) {
         let org = app.org().await;
         let (api, id) = org.key_and_id(Permission::VARIANTS).await;
         let other_node = app.second_node(&[]).await;
@@ -47,7 +55,7 @@ on_both! {
         }
     }
 
-    async fn a_token_expires_though_nothing_is_written(app: App) {
+    async fn a_cached_token_expires_without_any_write(app: App) {
         let org = app.org().await;
         let body = json!({ "name": "key", "permissions": ["view_properties"], "expiresAt": "2026-11-21T09:31:00Z" });
         let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
@@ -58,7 +66,7 @@ on_both! {
         api.get("/portals").await.error(401);
     }
 
-    async fn what_is_kept_is_for_the_same_reach_and_permissions(app: App) {
+    async fn cached_answers_are_separated_by_access_and_permissions(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -72,7 +80,7 @@ on_both! {
         app.org().await.key().await.get("/properties").await.data().as_array().map(|rows| assert!(rows.is_empty())).unwrap();
     }
 
-    async fn records_that_come_and_go_are_never_stale(app: App) {
+    async fn cached_lists_follow_changes_of_records(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -85,7 +93,7 @@ on_both! {
                 reader.get(&format!("/reservations/{stay}")).await.data();
             }
         }
-        // What a limited caller sees of the configuration hangs on records, too.
+        // The configuration that a limited caller sees also depends on records.
         let tag = org.tag().await;
         let step = api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Main" })).await.data()["id"].clone();
         let scopes = json!({ "entityType": "precheck_step", "entityId": step, "tagIds": [tag] });
@@ -96,7 +104,7 @@ on_both! {
         assert_eq!(limited.get("/precheck-steps").await.data().as_array().unwrap().len(), 1);
     }
 
-    async fn what_is_kept_does_not_hang_on_the_machine(app: App, "--processors=32") {
+    async fn large_answers_are_cached_on_any_machine(app: App, "--processors=32") {
         let org = app.org().await;
         let api = org.key().await;
         let record = |number| json!({ "kind": "payment_account", "id": crate::support::new_id(), "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false } });
@@ -114,7 +122,7 @@ on_both! {
         }
     }
 
-    async fn a_state_has_a_tag(app: App) {
+    async fn each_state_of_an_answer_has_an_etag(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         api.post("/portals", json!({ "name": "First" })).await.data();
@@ -138,7 +146,7 @@ on_both! {
         assert_eq!((after.status, after.data().as_array().unwrap().len()), (200, 2));
     }
 
-    async fn what_is_compressed_says_the_same(app: App) {
+    async fn compressed_answers_have_the_same_content(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         for number in 0..20 {
@@ -159,10 +167,10 @@ on_both! {
         }
     }
 
-    async fn each_coding_of_an_answer_has_a_tag_of_its_own(app: App) {
+    async fn each_content_coding_has_its_own_etag(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // Kept in memory, made anew each time, and the document.
+        // An answer kept in memory, one computed for each request, and the document.
         for path in ["/cover-icons?limit=100", "/webhook-event-types", "/openapi.json"] {
             let mut tags = std::collections::BTreeSet::new();
             for coding in ["identity", "gzip", "br"] {
@@ -197,7 +205,7 @@ on_both! {
         let other_node = app.second_node(&[]).await;
         let see = async |pointer: &str, expected: Value| {
             for node in [&app, &other_node] {
-                // Twice, so that the second finds what the first left.
+                // Reads twice, so that the second request finds the first answer in memory.
                 for _ in 0..2 {
                     let view = node.stay(&token, "").await.data();
                     assert_eq!(view.pointer(pointer), Some(&expected), "{pointer} of {view}");
@@ -227,7 +235,7 @@ on_both! {
         let data = json!({ "name": "Renamed", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] });
         org.put_record("property", flat, data).await;
         see("/property/name", json!("Renamed")).await;
-        // None of it is the organization's configuration: the stay itself.
+        // Changes of the stay itself, which is no configuration of the organization.
         let saved = app.http.put(format!("{}/guest/v1/stays/{token}/steps/{}", app.base, id(&step))).json(&json!({ "answers": {} }));
         Answer::of(saved).await.data();
         see("/precheckin/status", json!("in_progress")).await;
@@ -235,7 +243,7 @@ on_both! {
         see("/precheckin/steps", json!([])).await;
         org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
         see("/precheckin/steps/0/title", json!("Two")).await;
-        // What is judged by the moment is judged anew.
+        // Rules that depend on the time are evaluated again.
         let until_check_in = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "check_in_time" });
         api.patch(&format!("/portal-manuals/{}", id(&manual)), json!({ "data": { "visibilityRules": [until_check_in] } })).await.data();
         see("/manualCategories/0/title", json!("Cellar")).await;
@@ -247,7 +255,7 @@ on_both! {
         see("/property", Value::Null).await;
     }
 
-    async fn a_guest_is_told_of_what_time_shows_and_hides_to_the_second(app: App) {
+    async fn manuals_appear_and_disappear_to_the_second(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -283,7 +291,7 @@ on_both! {
         }
     }
 
-    async fn what_is_remembered_of_a_link_is_no_bearer_token_and_the_other_way_round(app: App) {
+    async fn cached_guest_links_and_bearer_tokens_are_not_interchangeable(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let stay = org.reservation(None).await;

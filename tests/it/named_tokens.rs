@@ -1,4 +1,4 @@
-//! Tokens name their organization, and one that does not is found all the same.
+//! Tests of tokens that contain the id of their organization. A token without it is found too.
 
 use engine::access;
 use engine::ids::Ids;
@@ -11,7 +11,8 @@ use crate::support::house::House;
 use crate::support::{App, on_both};
 
 on_both! {
-    /// What names an organization is looked for there; a token of another organization under its name is nobody's.
+    /// A token that names an organization is looked up there only. A secret under the name of
+    /// another organization is invalid.
     async fn a_token_names_its_organization(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let token = org.key().await.token.unwrap();
@@ -26,8 +27,8 @@ on_both! {
         }
     }
 
-    /// API keys, stay tokens and access tokens that were made before tokens named anything.
-    async fn tokens_of_before_go_on_working(app: App) {
+    /// API keys, stay tokens and access tokens that do not name their organization.
+    async fn tokens_without_an_organization_stay_valid(app: App) {
         let house = House::build(&app).await;
         let org = &house.org;
         let old = access::token("sk_", &Ids::default());

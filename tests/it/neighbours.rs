@@ -1,5 +1,6 @@
-//! What one organization, one caller or one moment must not do to another: keys and limits across organizations, what is
-//! remembered of what was never committed or is lost, what is revoked while a body arrives.
+//! Tests of what one organization, caller or moment must not do to another: keys and limits across
+//! organizations, answers in memory after a failed commit or a lost one, and credentials revoked
+//! while a body arrives.
 
 use std::time::Duration;
 
@@ -20,17 +21,17 @@ use crate::support::{Answer, Api, App, Org, new_id, on_both};
 store::statements! {
     /// The revisions of an organization.
     REVISIONS = "select revision, stream_revision from organization where id = ?1";
-    /// Puts them back, as a database does that has lost commits.
+    /// Sets the revisions back, like a database that has lost commits.
     PUT_BACK = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
-    /// Loses a portal.
+    /// Deletes a portal, as a lost commit would.
     LOSE = "delete from portal where organization_id = ?1 and name_key = ?2";
-    /// References are looked at when the transaction is committed, rather than at once.
+    /// Checks references at the commit instead of at once.
     DEFER = "pragma defer_foreign_keys = 1";
-    /// A text of an organization that is not there.
+    /// Inserts a text of a missing organization.
     ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
 }
 
-/// The same member of two organizations, by the same app.
+/// Creates the same member in two organizations, with the same app.
 async fn of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
     let member = new_id();
     other.oauth_app = one.oauth_app;
@@ -41,11 +42,18 @@ async fn of_both(one: &Org<'_>, other: &mut Org<'_>) -> Uuid {
 }
 
 async fn names(api: &Api) -> Vec<Value> {
-    api.get("/portals").await.data().as_array().unwrap().iter().map(|row| row["name"].clone()).collect()
+    api.get("/portals")
+        .await
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].clone())
+        .collect()
 }
 
 on_both! {
-    async fn a_key_means_nothing_in_another_organization(app: App) {
+    async fn an_idempotency_key_is_separate_in_each_organization(app: App) {
         let (one, mut other) = (app.org().await, app.org().await);
         let member = of_both(&one, &mut other).await;
         let here = one.token_of(member, Permission::VARIANTS).await;
@@ -60,7 +68,7 @@ on_both! {
         assert_eq!(there.post_with_key("/portals", "key", body).await.body, second.body);
     }
 
-    async fn a_limit_is_an_organizations_own(app: App, "--rate-limit-per-minute=3") {
+    async fn a_rate_limit_is_separate_in_each_organization(app: App, "--rate-limit-per-minute=3") {
         let (one, mut other) = (app.org().await, app.org().await);
         let member = of_both(&one, &mut other).await;
         let here = one.token_of(member, Permission::VARIANTS).await;
@@ -72,7 +80,7 @@ on_both! {
         assert_eq!(there.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
     }
 
-    async fn what_a_database_has_lost_is_not_remembered(app: App) {
+    async fn answers_of_a_lost_commit_are_not_served_from_memory(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let limited = org.limited(&[org.property(None, &[]).await]).await;
@@ -91,7 +99,7 @@ on_both! {
         assert_eq!((names(&api).await, names(&limited).await), (vec![json!("First"), json!("Second")], vec![json!("First"), json!("Second")]));
     }
 
-    async fn what_is_revoked_while_a_body_arrives_counts(app: App) {
+    async fn a_revocation_during_the_body_takes_effect(app: App) {
         let org = app.org().await;
         let (api, id) = org.key_and_id(Permission::VARIANTS).await;
         let member = new_id();
@@ -107,7 +115,7 @@ on_both! {
         app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
         sending.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
 
-        // A replay shows what was answered, so it passes the same checks.
+        // A replay reveals an earlier answer, so it passes the same checks.
         let (again, id) = org.key_and_id(Permission::VARIANTS).await;
         again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
         let sending = Sending::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
@@ -116,7 +124,7 @@ on_both! {
         assert_eq!(names(&org.key().await).await, ["Casa"]);
     }
 
-    async fn what_expires_while_a_body_arrives_has_expired(app: App) {
+    async fn an_expiry_during_the_body_takes_effect(app: App) {
         let org = app.org().await;
         let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": "2026-11-21T09:31:00Z" });
         let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
@@ -127,17 +135,20 @@ on_both! {
     }
 }
 
-/// A POST whose caller has been let in, and whose body has not been sent.
+/// A POST whose caller has passed the checks, and whose body has not been sent.
 struct Sending {
     stream: TcpStream,
     body: String,
 }
 
 impl Sending {
-    /// Waits to be told to go on: the body is asked for once its caller is known and may do this.
+    /// Waits for "100 Continue". The server sends it once the caller is known and has the
+    /// permission.
     async fn begin(app: &App, api: &Api, path: &str, body: &Value, key: Option<&str>) -> Self {
         let (token, body) = (api.token.as_ref().unwrap(), body.to_string());
-        let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
+        let key = key
+            .map(|key| format!("idempotency-key: {key}\r\n"))
+            .unwrap_or_default();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n{key}expect: 100-continue\r\nconnection: close\r\n\r\n",
             body.len()
@@ -150,7 +161,7 @@ impl Sending {
         Self { stream, body }
     }
 
-    /// Sends the body; the answer.
+    /// Sends the body. Returns the answer.
     async fn end(mut self) -> String {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -159,10 +170,10 @@ impl Sending {
     }
 }
 
-/// On SQLite operations share a commit, and one of another caller's may make it fail. What they read of each other then
-/// never was.
+/// On SQLite operations share a commit, and one of them may make the commit fail. The data that the
+/// others have read from it was then never committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_never_committed_is_not_remembered() {
+async fn uncommitted_data_is_not_cached() {
     let app = App::on_sqlite(&[]).await;
     let house = House::build(&app).await;
     let step = house.step("main", json!({})).await;
@@ -175,18 +186,25 @@ async fn what_was_never_committed_is_not_remembered() {
         let (go, holding) = hold(&store, None).await;
         let renamed = tokio::spawn({
             let (api, path) = (house.api.clone(), format!("/portals/{}", house.portal));
-            async move { api.patch(&path, json!({ "data": { "name": "Never" } })).await }
+            async move {
+                api.patch(&path, json!({ "data": { "name": "Never" } }))
+                    .await
+            }
         });
         queued(&store, 1).await;
         let saved = tokio::spawn({
-            let request = app.http.put(format!("{}/guest/v1/stays/{}/steps/{step}", app.base, house.token));
+            let request = app.http.put(format!(
+                "{}/guest/v1/stays/{}/steps/{step}",
+                app.base, house.token
+            ));
             async move { Answer::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
         });
         queued(&store, 2).await;
         let failed = tokio::spawn({
             let store = store.clone();
             async move {
-                // Of nobody who is known to take long: that would be in a commit by itself.
+                // The organization must not be known for slow work, which would get a commit of its
+                // own.
                 store
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
                         tx.execute(&DEFER, &[])?;
@@ -201,22 +219,35 @@ async fn what_was_never_committed_is_not_remembered() {
         assert!(failed.await.unwrap().is_err());
         let (renamed, saved) = (renamed.await.unwrap(), saved.await.unwrap());
         if renamed.status == 200 {
-            house.update_portal(house.portal, json!({ "name": "Casa" })).await;
+            house
+                .update_portal(house.portal, json!({ "name": "Casa" }))
+                .await;
         }
         if renamed.status == 200 || saved.status == 200 {
             continue;
         }
-        assert!(renamed.status >= 500 && saved.status >= 500, "{} {}", renamed.status, saved.status);
+        assert!(
+            renamed.status >= 500 && saved.status >= 500,
+            "{} {}",
+            renamed.status,
+            saved.status
+        );
         break;
     }
     assert_eq!(view().await, "Casa");
-    house.update_portal(house.portal, json!({ "supportNotes": "Raises the revision." })).await;
+    house
+        .update_portal(
+            house.portal,
+            json!({ "supportNotes": "Raises the revision." }),
+        )
+        .await;
     assert_eq!(view().await, "Casa");
 }
 
-/// What is rehearsed or refused may have read what others in its commit have written: who hears of it counts on that.
+/// Dry runs and refused operations may have read uncommitted data of others, so they are answered
+/// after the commit and fail with it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_undone_fails_with_the_commit_that_it_has_read() {
+async fn operations_that_read_a_failed_commit_fail_with_it() {
     type Work = fn(&mut store::Transaction<'_>) -> Result<(), store::Error>;
     let app = App::on_sqlite(&[]).await;
     let store = app.server.service.store.clone();
@@ -238,14 +269,25 @@ async fn what_is_undone_fails_with_the_commit_that_it_has_read() {
         let mut writes = Vec::new();
         for work in works {
             let store = store.clone();
-            writes.push(tokio::spawn(async move { store.write_for(Some(Uuid::max()), store::WORK_LIMIT, work).await }));
+            writes.push(tokio::spawn(async move {
+                store
+                    .write_for(Some(Uuid::max()), store::WORK_LIMIT, work)
+                    .await
+            }));
             queued(&app.server.service.store, writes.len()).await;
         }
         drop(go);
         holding.await.unwrap().unwrap();
-        let outcomes: Vec<_> = join_all(writes).await.into_iter().map(Result::unwrap).collect();
+        let outcomes: Vec<_> = join_all(writes)
+            .await
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
         if outcomes[0].is_err() {
-            let texts: Vec<_> = outcomes.into_iter().map(|outcome| outcome.unwrap_err().to_string()).collect();
+            let texts: Vec<_> = outcomes
+                .into_iter()
+                .map(|outcome| outcome.unwrap_err().to_string())
+                .collect();
             assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
             break;
         }

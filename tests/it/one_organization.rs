@@ -1,82 +1,316 @@
-//! Every statement is one organization's: all that it reads and writes of tenants is bound to `?1`. Where the rows of organizations are on
-//! several servers, such a statement is one server's business. What is not so is listed here, with the reason.
+//! Checks that every statement belongs to one organization: all rows of tenants that it reads or
+//! writes are bound to `?1`. Where organizations are on several servers, such a statement runs on
+//! one of them. The exceptions are listed here with a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tables that are no organization's.
-const OF_NOBODY: [&str; 5] = ["duty", "oauth_app", "secret", "summary_version", "unnest"];
+/// Tables without rows of an organization.
+const OF_NOBODY: [&str; 7] = [
+    "domain",
+    "duty",
+    "oauth_app",
+    "secret",
+    "setup_ticket",
+    "summary_version",
+    "unnest",
+];
 
-/// Statements that look for something whosever it is. Each is told by its beginning, which no other statement has.
+/// Statements that look for rows of any organization. Each is identified by its beginning, which no
+/// other statement has.
 const ACROSS: &[(&str, &str)] = &[
-    ("select organization_id, token_hash from api_key where token_hash = any(?1)", "the owner of a key that does not name it"),
-    ("select organization_id, token_hash from access_token where", "the owner of an access token that does not name it"),
-    ("select organization_id from access_token where token_hash = ?1", "the same, to revoke it"),
-    ("select organization_id from oauth_grant where code_hash = ?1", "the owner of a code that does not name it"),
-    ("select organization_id from oauth_refresh_token where token_hash = ?1", "the owner of a refresh token that does not name it"),
-    ("select organization_id from member_session where token_hash = ?1", "the owner of a session that does not name it"),
-    ("select organization_id from sign_in_ticket where token_hash = ?1", "the owner of a sign-in link that does not name it"),
-    ("select organization_id, token from guest_link where", "the owners of stay tokens that do not name them"),
-    ("select organization_id, token_hash from portal_preview where", "the owners of previews that do not name them"),
-    ("select m.id, m.doc, o.id, o.doc from member m join organization o", "whoever signs in by an address names no organization"),
-    ("select id, doc, created_at, updated_at from organization where erased_at is null order by", "the platform lists its organizations"),
+    (
+        "select organization_id, token_hash from api_key where token_hash = any(?1)",
+        "the owner of a key that does not name it",
+    ),
+    (
+        "select organization_id, token_hash from access_token where",
+        "the owner of an access token that does not name it",
+    ),
+    (
+        "select organization_id from access_token where token_hash = ?1",
+        "the same, to revoke it",
+    ),
+    (
+        "select organization_id from oauth_grant where code_hash = ?1",
+        "the owner of a code that does not name it",
+    ),
+    (
+        "select organization_id from oauth_refresh_token where token_hash = ?1",
+        "the owner of a refresh token that does not name it",
+    ),
+    (
+        "select organization_id from member_session where token_hash = ?1",
+        "the owner of a session that does not name it",
+    ),
+    (
+        "select organization_id from sign_in_ticket where token_hash = ?1",
+        "the owner of a sign-in link that does not name it",
+    ),
+    (
+        "select organization_id, token from guest_link where",
+        "the owners of stay tokens that do not name them",
+    ),
+    (
+        "select organization_id, token_hash from portal_preview where",
+        "the owners of previews that do not name them",
+    ),
+    (
+        "select m.id, m.doc, o.id, o.doc from member m join organization o",
+        "whoever signs in by an address names no organization",
+    ),
+    (
+        "select id, doc, created_at, updated_at from organization where erased_at is null order by",
+        "the platform lists its organizations",
+    ),
     ("select count(*) from organization where", "and counts them"),
-    ("select id from organization where id > ?1", "a new version of a summary is written for each"),
-    ("select id from organization where erased_at is not null", "the sweep of erased organizations"),
-    ("delete from access_token where organization_id <> ?1", "a member connects an app in one organization at a time"),
-    ("delete from oauth_grant where organization_id <> ?1", "the same"),
-    ("update webhook_subscription set disabled_at = ?3, disabled_reason = ?4 where organization_id <> ?1", "the same"),
-    ("select organization_id, id from portal_preview where expires_at", "a sweep"),
-    ("select organization_id, id from sign_in_ticket where expires_at", "a sweep"),
-    ("select organization_id, id from member_session where created_at", "a sweep"),
-    ("select organization_id, id from member_session where used_at", "a sweep"),
-    ("select organization_id, id from audit_log where occurred_at", "a sweep"),
-    ("select organization_id, credential, key from idempotency_record where completed_at", "a sweep"),
-    ("select organization_id, cursor from guest_change where occurred_at", "a sweep"),
-    ("select organization_id, id, oauth_app_id from oauth_grant where expires_at", "a sweep"),
-    ("select organization_id, token_hash from oauth_refresh_token where expires_at", "a sweep"),
-    ("select organization_id, id from access_token where expires_at", "a sweep"),
-    ("select distinct oauth_app_id from oauth_grant", "a sweep asks who uses an app"),
+    (
+        "select id from organization where erased_at is null limit",
+        "a set-up link is good until there is an organization",
+    ),
+    (
+        "select id from organization where id > ?1",
+        "a new version of a summary is written for each",
+    ),
+    (
+        "select id from organization where erased_at is not null",
+        "the sweep of erased organizations",
+    ),
+    (
+        "select organization_id, id from oauth_grant where organization_id <> ?1",
+        "a member connects an app in one organization at a time",
+    ),
+    (
+        "with free as (select id from oauth_grant where organization_id <> ?1",
+        "the same",
+    ),
+    (
+        "select organization_id, id from access_token where organization_id <> ?1",
+        "the same",
+    ),
+    (
+        "with free as (select id from access_token where organization_id <> ?1",
+        "the same",
+    ),
+    (
+        "select organization_id, id from webhook_subscription where organization_id <> ?1",
+        "the same",
+    ),
+    (
+        "with free as (select id from webhook_subscription where organization_id <> ?1",
+        "the same",
+    ),
+    (
+        "select organization_id, id from portal_preview where expires_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from sign_in_ticket where expires_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from member_session where created_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from member_session where used_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from audit_log where occurred_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, credential, key from idempotency_record where completed_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, cursor from guest_change where occurred_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id, oauth_app_id from oauth_grant where expires_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, token_hash from oauth_refresh_token where expires_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from access_token where expires_at",
+        "a sweep",
+    ),
+    (
+        "select distinct oauth_app_id from oauth_grant",
+        "a sweep asks who uses an app",
+    ),
     ("select distinct oauth_app_id from access_token", "the same"),
-    ("select organization_id, id from webhook_subscription where deleted_at", "a sweep"),
-    ("select organization_id, id from webhook_delivery where id > ?1", "a sweep"),
-    ("with recursive waiting(id) as", "the dispatcher asks for whom something waits"),
-    ("select s.organization_id, s.id from webhook_due q", "the same"),
-    ("select organization_id from webhook_due where due_at", "which of these are to be looked at again"),
-    ("insert into webhook_due (organization_id, due_at) select", "and which are missing, asked now and then"),
-    ("select organization_id, id from webhook_delivery where leased_until", "it asks which leases have run out"),
-    ("select leased_until from webhook_delivery", "and when the next will have"),
-    ("select next_attempt_at from webhook_delivery where status = 'pending' and leased_until is null", "and when the next delivery is due"),
-    ("select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1", "a measure"),
-    ("select count(*) from (select 1 as one from webhook_delivery", "a measure"),
-    ("select f.organization_id, f.id from guest_file f join organization o", "a sweep"),
-    ("select organization_id, key from file_removal where", "a sweep"),
-    ("select f.key from guest_file f join organization o", "a sweep asks whose files lie in the storage"),
-    ("select organization_id from record where name_key is null", "what version 0.1.0 wrote is completed once"),
+    (
+        "select organization_id, id from webhook_subscription where deleted_at",
+        "a sweep",
+    ),
+    (
+        "select organization_id, id from webhook_delivery where id > ?1",
+        "a sweep",
+    ),
+    (
+        "with recursive waiting(id) as",
+        "the dispatcher asks for whom something waits",
+    ),
+    (
+        "select s.organization_id, s.id from webhook_due q",
+        "the same",
+    ),
+    (
+        "select organization_id from webhook_due where due_at",
+        "which of these are to be looked at again",
+    ),
+    (
+        "insert into webhook_due (organization_id, due_at) select",
+        "and which are missing, asked now and then",
+    ),
+    (
+        "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1",
+        "a sweep after a clock that was ahead",
+    ),
+    (
+        "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1",
+        "the same, of leases",
+    ),
+    (
+        "select organization_id, translation_id from translation_job where next_attempt_at > ?1",
+        "the same, of translations",
+    ),
+    (
+        "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1",
+        "the same, of their leases",
+    ),
+    (
+        "select organization_id, device_id from device_timer where online_since > ?1",
+        "the same, of timers",
+    ),
+    (
+        "select organization_id, reservation_id from guest_cart where due_at > ?1",
+        "the same, of selections of extras",
+    ),
+    (
+        "select organization_id, id from guest_file where due_at > ?1",
+        "the same, of files",
+    ),
+    (
+        "select organization_id, id from webhook_delivery where leased_until",
+        "it asks which leases have run out",
+    ),
+    (
+        "select leased_until from webhook_delivery",
+        "and when the next will have",
+    ),
+    (
+        "select c.organization_id from guest_charge c join organization o",
+        "the teller of charges asks whose moment has come",
+    ),
+    (
+        "select c.notice_at from guest_charge c join organization o",
+        "and when the next one comes",
+    ),
+    (
+        "select next_attempt_at from webhook_delivery where status = 'pending' and leased_until is null",
+        "and when the next delivery is due",
+    ),
+    (
+        "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1",
+        "a measure",
+    ),
+    (
+        "select count(*) from (select 1 as one from webhook_delivery",
+        "a measure",
+    ),
+    (
+        "select f.organization_id, f.id from guest_file f join organization o",
+        "a sweep",
+    ),
+    (
+        "select c.organization_id, c.reservation_id from guest_cart c join organization o",
+        "carts are looked at once a minute",
+    ),
+    (
+        "select r.organization_id, r.reservation_id, l.token from pass_registration r",
+        "a phone asks which of its passes changed",
+    ),
+    (
+        "select distinct r.organization_id, r.reservation_id, l.token, o.revision",
+        "a node looks for passes that changed",
+    ),
+    (
+        "select r.organization_id from pass_registration r",
+        "and for pushes that are due",
+    ),
+    (
+        "select organization_id, key from file_removal where",
+        "a sweep",
+    ),
+    (
+        "select f.key from guest_file f join organization o",
+        "a sweep asks whose files lie in the storage",
+    ),
     (
         "select organization_id, credential, created_at, id, event from webhook_subscription",
         "every subscription is looked at once a minute",
     ),
-    ("select t.organization_id from device_timer t", "the timekeeper asks whose timer has run out"),
-    ("select t.online_since from device_timer t", "and when the next will have"),
-    ("select j.organization_id, j.translation_id, j.language from translation_job j", "the translator asks what is due"),
-    ("select next_attempt_at from translation_job", "and when more will be"),
-    ("update translation_job set leased_until = null where leased_until is not null", "a translator that starts alone"),
+    (
+        "select t.organization_id from device_timer t",
+        "the timekeeper asks whose timer has run out",
+    ),
+    (
+        "select t.online_since from device_timer t",
+        "and when the next will have",
+    ),
+    (
+        "select j.organization_id, j.translation_id, j.language from translation_job j",
+        "the translator asks what is due",
+    ),
+    (
+        "select next_attempt_at from translation_job",
+        "and when more will be",
+    ),
+    (
+        "select f.organization_id, f.id from calendar_feed f join organization o",
+        "the fetcher of calendars asks what is due",
+    ),
+    (
+        "select next_fetch_at from calendar_feed",
+        "and when more will be",
+    ),
+    (
+        "update calendar_feed set leased_until = null where leased_until is not null",
+        "a fetcher that starts alone",
+    ),
+    (
+        "update translation_job set leased_until = null where leased_until is not null",
+        "a translator that starts alone",
+    ),
 ];
 
-/// Whether a statement, its words apart by one space, is listed.
+/// Returns whether a statement is listed. Its words must be separated by single spaces.
 pub fn is_across(text: &str) -> bool {
     across(text).is_some()
 }
 
 fn across(text: &str) -> Option<&'static str> {
-    ACROSS.iter().map(|(start, _)| *start).find(|start| text.starts_with(start))
+    ACROSS
+        .iter()
+        .map(|(start, _)| *start)
+        .find(|start| text.starts_with(start))
 }
 
 #[test]
-fn every_statement_is_one_organizations() {
+fn every_statement_is_bound_to_a_single_organization() {
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
     for statement in &vestibule::app::app().statements {
-        let text = statement.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = statement
+            .text()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         if let Some(start) = across(&text) {
             assert!(used.insert(start), "more than one begins so: {start}");
             continue;
@@ -87,11 +321,15 @@ fn every_statement_is_one_organizations() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let idle: Vec<_> = ACROSS.iter().filter(|(start, _)| !used.contains(start)).collect();
+    let idle: Vec<_> = ACROSS
+        .iter()
+        .filter(|(start, _)| !used.contains(start))
+        .collect();
     assert!(idle.is_empty(), "no statement begins so: {idle:?}");
 }
 
-/// The tables of a statement that are not bound to the organization `?1`, each by the name it goes by.
+/// Returns the tables of a statement that are not bound to the organization `?1`, each by its name
+/// or alias.
 fn unbound(text: &str) -> Vec<String> {
     let mut blocks = vec![Block::default()];
     let mut open = vec![0];
@@ -102,31 +340,52 @@ fn unbound(text: &str) -> Vec<String> {
         match word.as_str() {
             "(" if at(1) == "select" || at(1) == "with" => {
                 open.push(blocks.len());
-                blocks.push(Block { within: Some(inner), ..Block::default() });
+                blocks.push(Block {
+                    within: Some(inner),
+                    ..Block::default()
+                });
             }
             "(" => open.push(inner),
             ")" => drop(open.pop()),
-            // What follows is another query beside the one before.
+            // A union begins another query on the same level.
             "union" => {
                 *open.last_mut().unwrap() = blocks.len();
-                blocks.push(Block { within: blocks[inner].within, ..Block::default() });
+                blocks.push(Block {
+                    within: blocks[inner].within,
+                    ..Block::default()
+                });
             }
-            // `for update` locks what is bound already.
+            // `for update` locks rows of tables that are already bound.
             "update" if index > 0 && ["for", "key", "do"].contains(&words[index - 1].as_str()) => {}
-            "from" | "join" | "into" | "update" if at(1) != "(" && is_name(at(1)) && at(1) != "set" => {
+            "from" | "join" | "into" | "update"
+                if at(1) != "(" && is_name(at(1)) && at(1) != "set" =>
+            {
                 let is_as = at(2) == "as";
                 let alias = if is_as { at(3) } else { at(2) };
-                let goes_by = if is_name(alias) && !KEYWORDS.contains(&alias) { alias } else { at(1) };
-                blocks[inner].tables.push((at(1).to_owned(), goes_by.to_owned()));
-                // An insert is bound by its first value, or by what it selects.
+                let goes_by = if is_name(alias) && !KEYWORDS.contains(&alias) {
+                    alias
+                } else {
+                    at(1)
+                };
+                blocks[inner]
+                    .tables
+                    .push((at(1).to_owned(), goes_by.to_owned()));
+                // An insert is bound by its first value, or by the first column that it selects.
                 if word == "into" {
                     let values = text.split_once(" values (").is_some_and(|(head, values)| {
                         head.contains(&format!("{} (", at(1)))
-                            && column_of(head, "organization_id").zip(column_of(values, "?1")).is_some_and(|(a, b)| a == b)
+                            && column_of(head, "organization_id")
+                                .zip(column_of(values, "?1"))
+                                .is_some_and(|(a, b)| a == b)
                             || at(1) == "organization"
                     });
-                    let selected =
-                        ["select organization_id,", "select o.id,", "select e.organization_id,"].iter().any(|head| text.contains(head));
+                    let selected = [
+                        "select organization_id,",
+                        "select o.id,",
+                        "select e.organization_id,",
+                    ]
+                    .iter()
+                    .any(|head| text.contains(head));
                     if values || selected {
                         blocks[inner].bound.insert(goes_by.to_owned());
                     }
@@ -139,14 +398,21 @@ fn unbound(text: &str) -> Vec<String> {
                 }
             }
             "=" => {
-                let side = |word: &str| word.split_once('.').map(|(of, column)| (of.to_owned(), column.to_owned()));
+                let side = |word: &str| {
+                    word.split_once('.')
+                        .map(|(of, column)| (of.to_owned(), column.to_owned()))
+                };
                 let (left, right) = (words[index - 1].as_str(), at(1));
                 let is_given = right == "?1" || (right == "any" && at(3) == "?1");
                 match (side(left), side(right)) {
-                    (Some((of, column)), _) if is_given && ["organization_id", "id"].contains(&column.as_str()) => {
+                    (Some((of, column)), _)
+                        if is_given && ["organization_id", "id"].contains(&column.as_str()) =>
+                    {
                         blocks[inner].given.push((Some(of), column));
                     }
-                    (None, _) if is_given && ["organization_id", "id"].contains(&left) => blocks[inner].given.push((None, left.to_owned())),
+                    (None, _) if is_given && ["organization_id", "id"].contains(&left) => {
+                        blocks[inner].given.push((None, left.to_owned()));
+                    }
                     (Some(left), Some(right)) => blocks[inner].same.push((left, right)),
                     _ => {}
                 }
@@ -154,13 +420,19 @@ fn unbound(text: &str) -> Vec<String> {
             _ => {}
         }
     }
-    let known: BTreeSet<String> = blocks.iter().flat_map(|block| block.known.clone()).collect();
+    let known: BTreeSet<String> = blocks
+        .iter()
+        .flat_map(|block| block.known.clone())
+        .collect();
     let mut wrong = Vec::new();
     for index in 0..blocks.len() {
         let mut bound = bound(&blocks, index);
         bound.extend(blocks[index].bound.clone());
         for (table, goes_by) in &blocks[index].tables {
-            if !OF_NOBODY.contains(&table.as_str()) && !known.contains(table) && !bound.contains(goes_by) {
+            if !OF_NOBODY.contains(&table.as_str())
+                && !known.contains(table)
+                && !bound.contains(goes_by)
+            {
                 wrong.push(table.clone());
             }
         }
@@ -172,27 +444,38 @@ fn unbound(text: &str) -> Vec<String> {
 #[derive(Default)]
 struct Block {
     within: Option<usize>,
-    /// Each with the name it goes by.
+    /// The tables, each with its name or alias.
     tables: Vec<(String, String)>,
-    /// Names of queries that are tables.
+    /// The names of common table expressions.
     known: BTreeSet<String>,
-    /// Columns that are `?1`, of which table.
+    /// The columns that equal `?1`, each with its table if that is named.
     given: Vec<(Option<String>, String)>,
-    /// Columns that are the same.
+    /// Pairs of columns that are equal.
     same: Vec<((String, String), (String, String))>,
     bound: BTreeSet<String>,
 }
 
-/// The column by which a table is an organization's.
+/// Returns the column of a table that holds the organization.
 fn owner(table: &str) -> &'static str {
-    if table == "organization" { "id" } else { "organization_id" }
+    if table == "organization" {
+        "id"
+    } else {
+        "organization_id"
+    }
 }
 
-/// The tables of a query that are bound to `?1`, and those around it.
+/// Returns the tables bound to `?1` in a query and in the queries around it.
 fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
     let block = &blocks[index];
-    let mut bound = block.within.map(|outer| bound(blocks, outer)).unwrap_or_default();
-    let names: BTreeMap<&str, &str> = block.tables.iter().map(|(table, name)| (name.as_str(), table.as_str())).collect();
+    let mut bound = block
+        .within
+        .map(|outer| bound(blocks, outer))
+        .unwrap_or_default();
+    let names: BTreeMap<&str, &str> = block
+        .tables
+        .iter()
+        .map(|(table, name)| (name.as_str(), table.as_str()))
+        .collect();
     for (of, column) in &block.given {
         for (name, table) in &names {
             if owner(table) == column && of.as_deref().is_none_or(|of| of == *name) {
@@ -200,12 +483,20 @@ fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
             }
         }
     }
-    // What equals a bound one is bound.
+    // A table whose owner column equals that of a bound table is bound.
     for _ in 0..names.len() {
         for (left, right) in &block.same {
             for (one, other) in [(left, right), (right, left)] {
-                let is_owner = |(name, column): &(String, String)| names.get(name.as_str()).is_none_or(|table| owner(table) == column);
-                if bound.contains(&one.0) && is_owner(one) && is_owner(other) && names.contains_key(other.0.as_str()) {
+                let is_owner = |(name, column): &(String, String)| {
+                    names
+                        .get(name.as_str())
+                        .is_none_or(|table| owner(table) == column)
+                };
+                if bound.contains(&one.0)
+                    && is_owner(one)
+                    && is_owner(other)
+                    && names.contains_key(other.0.as_str())
+                {
                     bound.insert(other.0.clone());
                 }
             }
@@ -243,13 +534,23 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
 }
 
-/// Which of the things between commas, up to the closing parenthesis, one is.
+/// Returns the position of an item in a list separated by commas, up to the closing parenthesis.
 fn column_of(list: &str, wanted: &str) -> Option<usize> {
-    let list = list.split_once('(').map_or(list, |(head, rest)| if head.starts_with("insert ") { rest } else { list });
-    list.split(')').next()?.split(',').position(|column| column.trim() == wanted)
+    let list = list.split_once('(').map_or(list, |(head, rest)| {
+        if head.starts_with("insert ") {
+            rest
+        } else {
+            list
+        }
+    });
+    list.split(')')
+        .next()?
+        .split(',')
+        .position(|column| column.trim() == wanted)
 }
 
-/// The words of a statement: names with their dots, parameters, and each sign by itself; texts are left out.
+/// Splits a statement into words: names with their dots, parameters, and single signs. Literals are
+/// left out.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_text = false;
@@ -271,7 +572,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_rule_finds_what_is_not_bound() {
+fn the_check_finds_unbound_statements() {
     for good in [
         "select doc from portal where organization_id = ?1 and id = ?2",
         "select p.doc from portal p join entity_scope s on s.organization_id = p.organization_id where p.organization_id = ?1",

@@ -1,4 +1,5 @@
-//! Organizations, their members and their keys, as the platform keeps them (contract: Platform interface, Settled since).
+//! Tests of organizations, their members and their keys in the platform interface (rules:
+//! organizations; members).
 
 use std::time::Duration;
 
@@ -14,13 +15,25 @@ use crate::support::{Api, App, Org, new_id, on_both};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn ids(listed: &Value) -> Vec<Uuid> {
-    listed.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().parse().unwrap()).collect()
+    listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["id"].as_str().unwrap().parse().unwrap())
+        .collect()
 }
 
-/// Another token for a key.
+/// Rotates the token of a key. Returns a client with the new token.
 async fn rotate(org: &Org<'_>, id: &str, body: Value) -> Api {
-    let rotated = org.app.platform().post(&org.path(&format!("/api-keys/{id}/rotate")), body).await;
-    assert_eq!((rotated.status, rotated.data()["id"].as_str()), (201, Some(id)));
+    let rotated = org
+        .app
+        .platform()
+        .post(&org.path(&format!("/api-keys/{id}/rotate")), body)
+        .await;
+    assert_eq!(
+        (rotated.status, rotated.data()["id"].as_str()),
+        (201, Some(id))
+    );
     org.app.api(rotated.data()["token"].as_str().unwrap())
 }
 
@@ -44,7 +57,7 @@ on_both! {
         }
     }
 
-    async fn what_is_not_named_of_an_organization_stays(app: App) {
+    async fn omitted_organization_fields_stay_unchanged(app: App) {
         let org = app.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es"], "isTwoFactorRequired": true })).await;
         let settings = |read: &Value| json!([read["name"], read["country"], read["languages"], read["isTwoFactorRequired"]]);
         for (sent, expected) in [
@@ -58,7 +71,7 @@ on_both! {
             assert_eq!(settings(&put), expected, "{sent}");
             assert_eq!(app.platform().get(&org.path("")).await.data(), put, "{sent}");
         }
-        // What changes nothing is no change.
+        // A request that changes nothing does not count as a change.
         let before = app.platform().get(&org.path("")).await.data();
         app.clock.advance(Duration::from_secs(1));
         for same in [json!({}), json!({ "name": null }), json!({ "name": "Casa Mar", "languages": ["fr", "en"] })] {
@@ -97,7 +110,8 @@ on_both! {
         assert_eq!(ids(&app.platform().get(&org.path("/members")).await.data()), members[1..]);
         app.platform().send(Method::DELETE, &path, None).await.error(404);
 
-        // The same person again is the same credential, and finds what became of its subscriptions.
+        // A member with the same id is the same credential again. It finds its subscriptions as
+        // they now are.
         org.member(members[0], None, Permission::VARIANTS, true).await;
         leaving.get("/portals").await.error(401);
         let listed = org.token_of(members[0], Permission::VARIANTS).await.get("/webhook-subscriptions").await.data();
@@ -107,7 +121,7 @@ on_both! {
         staying.get("/portals").await.data();
     }
 
-    async fn links_to_many_stays_come_in_the_order_asked_for(app: App) {
+    async fn guest_links_are_returned_in_the_requested_order(app: App) {
         let org = app.org().await;
         let stays: Vec<Uuid> = (0..1_000).map(|_| new_id()).collect();
         let records: Vec<Value> = stays.iter()
@@ -135,7 +149,7 @@ on_both! {
         assert_eq!(app.platform().post(&path, json!({ "reservationIds": many })).await.issues(), ["reservationIds"]);
     }
 
-    async fn a_key_gets_another_token_and_the_old_one_some_time(app: App) {
+    async fn a_rotated_key_keeps_its_old_token_for_the_grace_period(app: App) {
         let org = app.org().await;
         let (first, id) = org.key_and_id(&[Permission::ViewProperties]).await;
         let created = app.platform().get(&org.path("/api-keys")).await.data()[0].clone();
@@ -148,7 +162,7 @@ on_both! {
         assert_eq!(shown, created, "the credential is the one that was there");
         assert_eq!(app.platform().get(&org.path("/api-keys")).await.data(), json!([created]));
         for _ in 0..2 {
-            // The second time from memory, where there is any.
+            // The second request is answered from memory where possible.
             first.get("/portals").await.data();
             second.get("/portals").await.data();
         }
@@ -186,7 +200,7 @@ on_both! {
         app.platform().post(&elsewhere.path(&format!("/api-keys/{other}/rotate")), json!({})).await.error(404);
     }
 
-    async fn both_tokens_of_a_key_are_one_credential(app: App, "--rate-limit-per-minute=6") {
+    async fn both_tokens_of_a_key_are_the_same_credential(app: App, "--rate-limit-per-minute=6") {
         let org = app.org().await;
         let (old, id) = org.key_and_id(Permission::VARIANTS).await;
         let made = old.post_with_key("/portals", "once", json!({ "name": "Casa" })).await;
@@ -201,7 +215,7 @@ on_both! {
         old.get("/portals").await.error(429);
     }
 
-    async fn a_key_that_expires_does_so_with_every_token(app: App) {
+    async fn an_expired_key_expires_with_all_its_tokens(app: App) {
         let org = app.org().await;
         let body = json!({ "name": "k", "permissions": ["view_properties"], "expiresAt": "2026-11-21T09:31:00Z" });
         let made = app.platform().post(&org.path("/api-keys"), body).await.data();
@@ -217,7 +231,7 @@ on_both! {
 }
 
 with_receiver! {
-    async fn a_key_in_rotation_keeps_its_subscriptions(app: App, receiver: Receiver) {
+    async fn a_rotated_key_keeps_its_subscriptions(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (old, id) = org.key_and_id(Permission::VARIANTS).await;
         subscribe(&old, "reservation.created", &receiver.url).await;

@@ -1,4 +1,4 @@
-//! The platform interface (contract: Platform interface).
+//! Tests of the platform interface (rules: organizations#platform-key; sync).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -11,7 +11,7 @@ use vestibule::records::Kind;
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
 on_both! {
-    async fn only_the_platform_key_opens_it(app: App) {
+    async fn the_platform_interface_accepts_only_its_key(app: App) {
         let org = app.org().await;
         let path = format!("{}/platform/v1/organizations/{}", app.base, org.id);
         Answer::of(app.http.get(&path)).await.error(401);
@@ -29,7 +29,7 @@ on_both! {
         assert_eq!(bad.issues(), ["country", "languages.0", "nmae"]);
     }
 
-    async fn keys_are_shown_once_and_stop_at_once(app: App) {
+    async fn tokens_are_shown_once_and_revoked_keys_get_401_at_once(app: App) {
         let org = app.org().await;
         let (key, id) = org.key_and_id(Permission::VARIANTS).await;
         assert!(key.token.as_deref().unwrap().starts_with("sk_"));
@@ -49,7 +49,7 @@ on_both! {
         brief.get("/portals").await.error(401);
     }
 
-    async fn a_token_may_do_what_its_member_still_may(app: App) {
+    async fn a_token_is_limited_to_the_current_rights_of_its_member(app: App) {
         let org = app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
         let member = new_id();
         org.member(member, None, &[Permission::ViewProperties], true).await;
@@ -70,7 +70,7 @@ on_both! {
         app.platform().post(&org.path("/access-tokens"), unknown).await.error(404);
     }
 
-    async fn sync_is_all_or_nothing(app: App) {
+    async fn a_sync_with_an_invalid_record_applies_nothing(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let answer = org.sync(json!([
@@ -90,7 +90,7 @@ on_both! {
         ])).await;
         assert_eq!(answer.issues(), ["records.1.data.propertyGroupId", "records.1.data.tagIds"]);
         assert_eq!(api.get("/tags").await.data(), json!([]));
-        // One wrong reference does not make the right ones after it look wrong.
+        // A wrong reference causes no issues for the correct ones after it.
         let later = new_id();
         let answer = org.sync(json!([
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(new_id())) },
@@ -98,7 +98,7 @@ on_both! {
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(later)) },
         ])).await;
         assert_eq!(answer.issues(), ["records.0.data.propertyId"]);
-        // In order: a record may name one that comes before it, and not one that comes after.
+        // Order matters: a record may refer to an earlier one but not to a later one.
         let (tag, flat) = (new_id(), new_id());
         let tag_record = json!({ "kind": "tag", "id": tag, "data": { "name": "Sea" } });
         let flat_record = json!({ "kind": "property", "id": flat, "data": { "name": "F", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] } });
@@ -124,7 +124,7 @@ on_both! {
         assert_eq!(org.sync(json!([{ "kind": "tag", "id": new_id(), "isDeleted": true }])).await.data()["applied"], 1);
     }
 
-    async fn what_pointed_at_a_deleted_record_points_at_nothing(app: App) {
+    async fn references_to_a_deleted_record_become_null(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, one, two) = (org.group().await, org.tag().await, org.tag().await);
@@ -191,7 +191,7 @@ on_both! {
         api.get(&format!("/reviews/{}", review.as_str().unwrap())).await.error(404);
     }
 
-    async fn a_review_keeps_its_private_part_from_most(app: App) {
+    async fn the_private_text_of_a_review_needs_a_permission(app: App) {
         let org = app.org().await;
         let flat = org.property(None, &[]).await;
         let review = org.record("review", json!({

@@ -1,6 +1,7 @@
-//! PostgreSQL behind a PgBouncer that works by transaction, with fewer connections to the server than the node has to it.
-//! `opening.rs` has how it is found out, `reliability/outages.rs` what becomes of it when it is killed. With
-//! `VESTIBULE_TEST_POOLER=1` every test on PostgreSQL goes through one.
+//! Tests of PostgreSQL behind a PgBouncer in transaction mode, which has fewer connections to the
+//! server than the node has to it. `opening.rs` tests how it is detected, `reliability/outages.rs`
+//! what happens when it is killed. With `VESTIBULE_TEST_POOLER=1` every test on PostgreSQL uses
+//! such a pooler.
 
 use futures_util::future::join_all;
 use serde_json::json;
@@ -11,42 +12,76 @@ use crate::support::{App, new_id, reservation};
 const FEW: &str = "default_pool_size = 3";
 const MANY: [&str; 2] = ["--database-connections", "24"];
 
-/// Reads, writes, replays, writes that share a commit, and what their deliveries come to.
+/// Makes reads, writes, replays, writes that share a commit, and webhook deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_node_behind_a_pooler_is_like_any() {
+async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     let receiver = Receiver::start().await;
     let flags = receiver.flags();
     let flags: Vec<_> = flags.iter().map(String::as_str).chain(MANY).collect();
-    let Some(app) = App::behind_a_pooler(FEW, &flags).await else { return };
+    let Some(app) = App::behind_a_pooler(FEW, &flags).await else {
+        return;
+    };
     let org = app.org().await;
     let api = org.key().await;
     let create = async |number: usize| {
         let name = format!("manual {number}");
-        api.post_with_key("/portal-manuals", &name, json!({ "nickname": name, "title": "Wi-Fi" })).await
+        api.post_with_key(
+            "/portal-manuals",
+            &name,
+            json!({ "nickname": name, "title": "Wi-Fi" }),
+        )
+        .await
     };
-    // One by one, and then many at once, of which those of the organization share commits.
+    // First a single write, then many at once, which share commits within the organization.
     let first = create(0).await.data();
     let created = join_all((1..80).map(create)).await;
-    let mut ids: Vec<_> = created.iter().map(|answer| answer.data()["id"].clone()).collect();
+    let mut ids: Vec<_> = created
+        .iter()
+        .map(|answer| answer.data()["id"].clone())
+        .collect();
     ids.push(first["id"].clone());
     for answer in join_all((0..80).map(create)).await {
-        assert_eq!((answer.status, answer.header("idempotency-replayed")), (201, Some("true")));
+        assert_eq!(
+            (answer.status, answer.header("idempotency-replayed")),
+            (201, Some("true"))
+        );
         assert!(ids.contains(&answer.body["data"]["id"]));
     }
-    // Each reads what it has written, with others reading and writing beside it.
+    // Each client reads its own write while others read and write.
     let seen = join_all((0..40).map(async |number| {
         let name = format!("seen {number}");
-        let made = api.post("/portal-manuals", json!({ "nickname": name, "title": "Wi-Fi" })).await.data();
-        let listed = api.get(&format!("/portal-manuals?search={}", name.replace(' ', "%20"))).await.data();
-        listed.as_array().unwrap().iter().any(|row| row["id"] == made["id"])
+        let made = api
+            .post(
+                "/portal-manuals",
+                json!({ "nickname": name, "title": "Wi-Fi" }),
+            )
+            .await
+            .data();
+        let listed = api
+            .get(&format!(
+                "/portal-manuals?search={}",
+                name.replace(' ', "%20")
+            ))
+            .await
+            .data();
+        listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row["id"] == made["id"])
     }));
     assert!(seen.await.into_iter().all(|is_seen| is_seen));
-    // One that is refused undoes itself alone.
-    let (good, bad) = tokio::join!(create(1_000), api.post("/portal-manuals", json!({ "nickname": "no title" })));
+    // A refused write rolls back only itself.
+    let (good, bad) = tokio::join!(
+        create(1_000),
+        api.post("/portal-manuals", json!({ "nickname": "no title" }))
+    );
     assert_eq!((good.status, bad.status), (201, 400));
     subscribe(&api, "reservation.created", &receiver.url).await;
     let flat = org.property(None, &[]).await;
-    let records: Vec<_> = (0..50).map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) })).collect();
+    let records: Vec<_> = (0..50)
+        .map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) }))
+        .collect();
     assert_eq!(org.sync(json!(records)).await.data()["applied"], 50);
     for _ in 0..50 {
         receiver.next().await;
@@ -55,13 +90,21 @@ async fn a_node_behind_a_pooler_is_like_any() {
     assert_eq!(app.server.service.store.connections_given_up(), 0);
 }
 
-/// The server's limits come along with each transaction: one that is left alone is ended, whoever holds the pooler's connection.
+/// The server's time limits are set in each transaction. A transaction that is left idle is ended,
+/// whichever client holds the pooler's connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_left_behind_on_the_connections_of_a_pooler() {
-    let Some(app) = App::behind_a_pooler("default_pool_size = 1", &MANY).await else { return };
+async fn pooled_connections_keep_no_session_settings() {
+    let Some(app) = App::behind_a_pooler("default_pool_size = 1", &MANY).await else {
+        return;
+    };
     let org = app.org().await;
     let api = org.key().await;
-    assert_eq!(api.post("/portal-manuals", json!({ "nickname": "N", "title": "T" })).await.status, 201);
+    assert_eq!(
+        api.post("/portal-manuals", json!({ "nickname": "N", "title": "T" }))
+            .await
+            .status,
+        201
+    );
     assert_eq!(api.get("/portal-manuals").await.status, 200);
     let url = app.database_url.clone();
     let left = tokio::task::spawn_blocking(move || {
@@ -75,27 +118,59 @@ async fn nothing_is_left_behind_on_the_connections_of_a_pooler() {
         };
         let statements = word(&mut client, "select count(*) from pg_prepared_statements").unwrap();
         let limit = word(&mut client, "show statement_timeout").unwrap();
-        let locks = word(&mut client, "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()").unwrap();
+        let locks = word(
+            &mut client,
+            "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
+        )
+        .unwrap();
         (statements, limit, locks)
     });
-    assert_eq!(left.await.unwrap(), ("0".to_owned(), "0".to_owned(), "0".to_owned()));
+    assert_eq!(
+        left.await.unwrap(),
+        ("0".to_owned(), "0".to_owned(), "0".to_owned())
+    );
 }
 
-/// Two nodes behind one pooler, which share its connections.
+/// Two nodes share one pooler and its connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_nodes_share_a_pooler() {
-    let Some(app) = App::behind_a_pooler(FEW, &MANY).await else { return };
+    let Some(app) = App::behind_a_pooler(FEW, &MANY).await else {
+        return;
+    };
     let other = app.second_node(&MANY).await;
     let org = app.org().await;
     let one = org.key().await;
     let two = other.api(one.token.as_ref().unwrap());
     let made = join_all((0..60).map(async |number: usize| {
-        let (here, there) = if number.is_multiple_of(2) { (&one, &two) } else { (&two, &one) };
+        let (here, there) = if number.is_multiple_of(2) {
+            (&one, &two)
+        } else {
+            (&two, &one)
+        };
         let name = format!("manual {number}");
-        let made = here.post_with_key("/portal-manuals", &name, json!({ "nickname": name, "title": "T" })).await.data();
-        let again = there.post_with_key("/portal-manuals", &name, json!({ "nickname": name, "title": "T" })).await;
-        assert_eq!((again.status, &again.body["data"]["id"]), (201, &made["id"]));
-        there.get(&format!("/portal-manuals/{}", made["id"].as_str().unwrap())).await.status
+        let made = here
+            .post_with_key(
+                "/portal-manuals",
+                &name,
+                json!({ "nickname": name, "title": "T" }),
+            )
+            .await
+            .data();
+        let again = there
+            .post_with_key(
+                "/portal-manuals",
+                &name,
+                json!({ "nickname": name, "title": "T" }),
+            )
+            .await;
+        assert_eq!(
+            (again.status, &again.body["data"]["id"]),
+            (201, &made["id"])
+        );
+        there
+            .get(&format!("/portal-manuals/{}", made["id"].as_str().unwrap()))
+            .await
+            .status
     }));
     assert!(made.await.into_iter().all(|status| status == 200));
 }

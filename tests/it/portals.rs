@@ -1,4 +1,4 @@
-//! Portals over HTTP (spec: Guest portals; contract: Portals).
+//! Portals over HTTP (rules: portals).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -15,7 +15,7 @@ on_both! {
         insta::assert_json_snapshot!("new_portal", portal);
     }
 
-    async fn every_failing_field_is_reported(app: App) {
+    async fn every_wrong_field_of_a_portal_is_reported(app: App) {
         let api = app.org().await.key().await;
         let body = json!({
             "name": "", "supportNotes": "x".repeat(2001), "isChatEnabled": "yes", "nmae": "x", "supportPhone": "12", "id": new_id(),
@@ -29,7 +29,7 @@ on_both! {
         ]);
         let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
         let message = |field: &str| issues.iter().find(|issue| issue["path"] == json!([field])).unwrap()["message"].clone();
-        assert_eq!((message("nmae"), message("id")), (json!("unrecognized field"), json!("read-only field")));
+        assert_eq!((message("nmae"), message("id")), (json!("unrecognized field; did you mean \"name\"?"), json!("read-only field")));
         let answer = api.patch(&format!("/portals/{}", new_id()), json!({ "data": { "nmae": 1, "createdAt": 1 }, "dta": {} })).await;
         assert_eq!(answer.issues(), ["data.createdAt", "data.nmae", "dta"]);
         assert_eq!(api.post("/portals", json!([])).await.issues(), [""]);
@@ -38,7 +38,7 @@ on_both! {
         assert_eq!(api.post("/portals", json!({ "name": "\u{1F3E0}".repeat(60) })).await.status, 201);
     }
 
-    async fn phone_numbers_are_read_as_of_the_country_and_a_method_needs_its_number(app: App) {
+    async fn phone_numbers_use_the_country_and_contact_methods_need_them(app: App) {
         let api = app.org().await.key().await;
         let body = json!({ "name": "A", "supportPhone": "93 412 34 56", "communicationMethod": "phone" });
         let portal = api.post("/portals", body).await.data();
@@ -54,7 +54,7 @@ on_both! {
         assert_eq!(portal["supportPhone"], "+14155552671");
     }
 
-    async fn names_are_unique_however_they_are_written(app: App) {
+    async fn portal_names_are_unique_regardless_of_case(app: App) {
         let api = app.org().await.key().await;
         let first = api.post("/portals", json!({ "name": "Stra\u{df}e" })).await.data();
         let error = api.post("/portals", json!({ "name": " STRASSE " })).await.error(409);
@@ -67,7 +67,7 @@ on_both! {
         assert_eq!(api.patch(&own, json!({ "data": { "name": "STRASSE" } })).await.data()["name"], "STRASSE");
     }
 
-    async fn one_portal_is_the_default(app: App) {
+    async fn only_the_last_chosen_portal_is_the_default(app: App) {
         let api = app.org().await.key().await;
         let first = api.post("/portals", json!({ "name": "One", "isDefault": true })).await.data();
         api.post("/portals", json!({ "name": "Two", "isDefault": true })).await.data();
@@ -82,13 +82,13 @@ on_both! {
         api.patch(&path, json!({ "data": { "isDefault": false } })).await.error(409);
     }
 
-    async fn an_update_is_checked_against_what_it_was_made_from(app: App) {
+    async fn a_stale_update_of_a_portal_gets_409(app: App) {
         let api = app.org().await.key().await;
         let portal = api.post("/portals", json!({ "name": "One" })).await.data();
         let path = format!("/portals/{}", portal["id"].as_str().unwrap());
         let stale = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
         api.patch(&path, stale).await.error(409);
-        // The same instant, written with another offset.
+        // The same moment with another offset.
         let fresh = json!({ "data": { "supportNotes": "hi" }, "expectedUpdatedAt": "2026-11-21T10:30:00.000+01:00" });
         let changed = api.patch(&path, fresh).await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");
@@ -98,7 +98,7 @@ on_both! {
         assert_eq!(api.patch(&path, json!({})).await.issues(), ["data"]);
     }
 
-    async fn copy_is_text_on_write_and_a_translation_on_read(app: App) {
+    async fn portal_copy_is_written_as_text_and_read_as_a_translation(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let portal = api.post("/portals", json!({ "name": "One", "specialOfferTitle": "  Late check-out  " })).await.data();
@@ -126,7 +126,7 @@ on_both! {
         assert_eq!(api.post("/portals", longer).await.issues(), ["precheckinPromptMessage", "specialOfferTitle"]);
     }
 
-    async fn what_is_not_there_is_not_found(app: App) {
+    async fn unknown_and_foreign_portals_are_404(app: App) {
         let api = app.org().await.key().await;
         let stranger = app.org().await.key().await;
         let portal = api.post("/portals", json!({ "name": "Mine" })).await.data();

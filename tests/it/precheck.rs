@@ -1,4 +1,4 @@
-//! Pre-check-in steps over HTTP (spec: Pre-check step, createPrecheckStep, updatePrecheckStep; contract: Steps).
+//! Tests of pre-check-in steps over HTTP (rules: steps).
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub const TYPES: [&str; 12] = [
     "main",
 ];
 
-/// The linked copy of a step, besides its heading.
+/// The fields of a step that link texts, without its heading.
 const LINKED_TEXTS: [&str; 8] = [
     "damageDepositSubtitleMlTextId",
     "securityDepositSubtitleMlTextId",
@@ -37,19 +37,28 @@ const LINKED_TEXTS: [&str; 8] = [
 
 const STALE: &str = "2020-01-01T00:00:00.000Z";
 
-/// An object with the fields of both.
+/// Returns an object with the fields of both.
 pub fn with(mut base: Value, fields: Value) -> Value {
-    base.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    base.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
     base
 }
 
-/// A new step, with its type for a nickname.
+/// Creates a step with its type as nickname.
 pub async fn create(api: &Api, step_type: &str, fields: Value) -> Value {
     try_create(api, step_type, fields).await.data()
 }
 
 pub async fn try_create(api: &Api, step_type: &str, fields: Value) -> Answer {
-    api.post("/precheck-steps", with(json!({ "stepType": step_type, "nickname": step_type }), fields)).await
+    api.post(
+        "/precheck-steps",
+        with(
+            json!({ "stepType": step_type, "nickname": step_type }),
+            fields,
+        ),
+    )
+    .await
 }
 
 pub fn path(step: &Value) -> String {
@@ -60,36 +69,67 @@ pub async fn read(api: &Api, step: &Value) -> Value {
     api.get(&path(step)).await.data()
 }
 
-/// The step's row of the list.
+/// Returns the step's row in the list.
 pub async fn row(api: &Api, step: &Value) -> Value {
     let rows = api.get("/precheck-steps").await.data();
-    rows.as_array().unwrap().iter().find(|row| row["id"] == step["id"]).unwrap().clone()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["id"] == step["id"])
+        .unwrap()
+        .clone()
 }
 
 pub async fn change(api: &Api, step: &Value, data: Value) -> Answer {
     api.patch(&path(step), json!({ "data": data })).await
 }
 
-/// A new translation.
+/// Creates a translation. Returns its id.
 pub async fn translation(api: &Api, source_table: &str) -> Value {
-    api.post("/translations", json!({ "sourceTable": source_table, "text": "Text" })).await.data()["id"].clone()
+    api.post(
+        "/translations",
+        json!({ "sourceTable": source_table, "text": "Text" }),
+    )
+    .await
+    .data()["id"]
+        .clone()
 }
 
-/// Every language of a heading and its text.
+/// Returns the entries of a heading: language and text.
 async fn headings(api: &Api, step: &Value) -> Value {
-    let entries = api.get(&format!("/translations/{}/entries", step["displayTitleMlTextId"].as_str().unwrap())).await.data();
-    entries.as_array().unwrap().iter().map(|entry| json!([entry["language"], entry["text"]])).collect()
+    let entries = api
+        .get(&format!(
+            "/translations/{}/entries",
+            step["displayTitleMlTextId"].as_str().unwrap()
+        ))
+        .await
+        .data();
+    entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| json!([entry["language"], entry["text"]]))
+        .collect()
 }
 
 pub async fn account(org: &Org<'_>, is_active: bool, is_default: bool) -> Uuid {
-    org.record("payment_account", json!({ "name": "Account", "isActive": is_active, "isDefault": is_default })).await
+    org.record(
+        "payment_account",
+        json!({ "name": "Account", "isActive": is_active, "isDefault": is_default }),
+    )
+    .await
 }
 
 pub fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
-/// What create and update answer of a new step, besides what was sent and what the server assigns.
+/// Returns the fields of a new step that were neither sent nor assigned by the server.
 fn defaults() -> Value {
     let rules = json!({
         "isActive": false, "isEnabled": false, "sortOrder": null, "displayTitleMlTextId": null, "isManualReviewEnabled": true,
@@ -112,13 +152,16 @@ fn defaults() -> Value {
     with(with(rules, charges), agreement)
 }
 
-/// The same step as the single read answers it.
+/// Returns the step in the form in which a single read answers it.
 fn as_read(mut written: Value) -> Value {
-    written.as_object_mut().unwrap().remove("displayTitleMlTextId");
+    written
+        .as_object_mut()
+        .unwrap()
+        .remove("displayTitleMlTextId");
     with(written, json!({ "displayTitle": null }))
 }
 
-// Fields.
+// Tests of fields.
 on_both! {
     async fn a_new_step_of_any_type_has_the_defaults_of_the_spec(app: App) {
         let api = app.org().await.key().await;
@@ -139,7 +182,7 @@ on_both! {
         }
     }
 
-    async fn write_only_settings_are_accepted_and_never_answered(app: App) {
+    async fn write_only_settings_are_accepted_and_never_returned(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let settings = json!({
@@ -162,7 +205,7 @@ on_both! {
         }
     }
 
-    async fn what_is_written_is_read(app: App) {
+    async fn written_step_fields_are_read_back(app: App) {
         let api = app.org().await.key().await;
         let fields = json!({
             "sortOrder": 4, "isManualReviewEnabled": false, "minLos": 2, "maxLos": 9, "leadTimeMinDays": 1, "leadTimeMaxDays": 30,
@@ -186,7 +229,7 @@ on_both! {
         assert_eq!(change(&api, &created, json!({ "sortOrder": null })).await.data()["sortOrder"], Value::Null);
     }
 
-    async fn every_failing_field_is_reported(app: App) {
+    async fn every_wrong_field_of_a_step_is_reported(app: App) {
         let api = app.org().await.key().await;
         let body = json!({
             "nickname": " \u{a0} ", "stepType": "house", "isActive": null, "isEnabled": "no", "sortOrder": -1, "displayTitle": "",
@@ -206,7 +249,7 @@ on_both! {
             "requiredGuestFields", "securityDepositAmountCents", "securityDepositPaymentAccountId", "sortOrder", "stepType", "updatedAt",
         ]);
         let issues = answer.body["error"]["details"]["issues"].as_array().unwrap().clone();
-        for (field, message) in [("nicknme", "unrecognized field"), ("damageWaivers", "read-only field"), ("id", "read-only field")] {
+        for (field, message) in [("nicknme", "unrecognized field; did you mean \"nickname\"?"), ("damageWaivers", "read-only field"), ("id", "read-only field")] {
             let issue = issues.iter().find(|issue| issue["path"] == json!([field])).unwrap();
             assert_eq!(issue["message"], message, "{field}");
         }
@@ -229,7 +272,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["displayTitle"], longest);
     }
 
-    async fn null_on_create_is_nothing_said(app: App) {
+    async fn null_on_create_means_the_default(app: App) {
         let api = app.org().await.key().await;
         let nulls = defaults().as_object().unwrap().iter().filter(|(_, value)| value.is_null()).map(|(name, _)| (name.clone(), Value::Null)).collect();
         let more = json!({
@@ -264,7 +307,7 @@ on_both! {
         }
     }
 
-    async fn what_is_not_there_is_not_found(app: App) {
+    async fn unknown_and_foreign_steps_are_404(app: App) {
         let api = app.org().await.key().await;
         let stranger = app.org().await.key().await;
         let step = create(&api, "main", json!({})).await;
@@ -279,7 +322,7 @@ on_both! {
         api.post(&format!("{}/duplicate", path(&step)), json!({})).await.error(404);
     }
 
-    async fn a_step_is_made_by_tool(app: App) {
+    async fn a_step_is_created_by_a_tool_call(app: App) {
         let api = app.org().await.key().await;
         let arguments = json!({ "stepType": "agreement", "nickname": "By tool", "contractTemplateText": "No parties.", "isActive": true });
         let request = app
@@ -293,13 +336,16 @@ on_both! {
         assert_eq!(result["isError"], json!(false), "{result}");
         let step = &result["structuredContent"]["data"];
         assert_eq!((&step["nickname"], &step["isActive"]), (&json!("By tool"), &json!(true)));
-        assert_eq!(read(&api, step).await, as_read(step.clone()));
+        let stored = read(&api, step).await;
+        for (field, value) in step.as_object().unwrap() {
+            assert_eq!(&stored[field], value, "{field}");
+        }
     }
 }
 
-// Headings, linked copy, and who may write them.
+// Tests of headings, linked texts, and the permission to write them.
 on_both! {
-    async fn a_heading_is_english_first(app: App) {
+    async fn the_first_text_of_a_heading_must_be_english(app: App) {
         let api = app.org().await.key().await;
         let french = json!({ "displayTitle": "R\u{e8}gles", "displayTitleLanguage": "fr" });
         let refused = "precheck_step.display_title_english_required";
@@ -332,7 +378,7 @@ on_both! {
         assert_eq!(headings(&api, &english).await, json!([["en", "Again"]]));
     }
 
-    async fn a_heading_is_a_text_or_a_link(app: App) {
+    async fn a_heading_is_given_as_text_or_as_link(app: App) {
         let api = app.org().await.key().await;
         let linked = translation(&api, "precheck_step_detail").await;
         let step = create(&api, "main", json!({ "displayTitle": "Rules" })).await;
@@ -349,7 +395,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["displayTitle"], "Rules", "nothing is saved");
     }
 
-    async fn linked_copy_is_of_the_steps_own_sort(app: App) {
+    async fn linked_texts_must_be_texts_of_steps(app: App) {
         let api = app.org().await.key().await;
         let stranger = app.org().await.key().await;
         let (linked, wrong) = (translation(&api, "precheck_step_detail").await, translation(&api, "precheck_question").await);
@@ -370,7 +416,7 @@ on_both! {
         }
     }
 
-    async fn copy_is_changed_with_modify_tasks_only(app: App) {
+    async fn step_texts_are_changed_only_with_modify_tasks(app: App) {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let (linked, other) = (translation(&api, "precheck_step_detail").await, translation(&api, "precheck_step_detail").await);
@@ -399,7 +445,7 @@ on_both! {
         change(&weak, &bare, json!({ "displayTitleMlTextId": null })).await.data();
     }
 
-    async fn refusals_come_in_order(app: App) {
+    async fn refusals_follow_the_order_of_the_contract(app: App) {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let step = create(&api, "agreement", json!({ "minLos": 4 })).await;
@@ -418,7 +464,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["updatedAt"], step["updatedAt"], "nothing is saved");
     }
 
-    async fn an_update_is_checked_against_what_it_was_made_from(app: App) {
+    async fn a_stale_update_of_a_step_gets_409(app: App) {
         let api = app.org().await.key().await;
         let step = create(&api, "main", json!({})).await;
         let send = async |expected: &str, nickname: &str| {
@@ -426,7 +472,7 @@ on_both! {
         };
         send(STALE, "Stale").await.error(409);
         send("2030-01-01T00:00:00.000Z", "Later").await.error(409);
-        // The same instant, written with another offset.
+        // The same moment with another offset.
         let changed = send("2026-11-21T10:30:00.000+01:00", "Fresh").await.data();
         assert_eq!(changed["updatedAt"], "2026-11-21T09:30:00.001Z", "it advances though the clock stands still");
         send("2026-11-21T09:30:00.000Z", "Fresh").await.error(409);

@@ -1,4 +1,4 @@
-//! The questions of a step (spec: Question; contract: Steps).
+//! Tests of the questions of a step (rules: steps#questions).
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::precheck::{change, create, keys, read, translation, try_create, with};
 use crate::support::{Api, App, new_id, on_both};
 
-/// A yes-or-no question, a choice that depends on a yes, and a text that depends on the second choice.
+/// Creates a step with a yes-or-no question, a choice that depends on "yes", and a text that
+/// depends on the second option of the choice.
 async fn questionnaire(api: &Api, text: &Value) -> Value {
     let name = json!({ "nameMlTextId": text });
     let questions = json!([
@@ -17,11 +18,16 @@ async fn questionnaire(api: &Api, text: &Value) -> Value {
           "conditions": [{ "questionIndex": 0, "optionIndex": 0 }] },
         { "kind": "free_form_input", "textMlTextId": text, "isRequired": false, "conditions": [{ "questionIndex": 1, "optionIndex": 1 }] },
     ]);
-    create(api, "additional_questions", json!({ "questions": questions })).await
+    create(
+        api,
+        "additional_questions",
+        json!({ "questions": questions }),
+    )
+    .await
 }
 
 on_both! {
-    async fn questions_as_read_can_be_sent_back(app: App) {
+    async fn questions_can_be_sent_back_as_read(app: App) {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let text = translation(&api, "precheck_question").await;
@@ -35,14 +41,15 @@ on_both! {
         assert_eq!((&yes_no["isRequired"], &choice["isRequired"]), (&json!(true), &json!(false)));
         assert_eq!((&yes_no["options"][0]["answer"], &yes_no["options"][1]["answer"]), (&json!("yes"), &json!("no")));
         assert_eq!((yes_no["options"].as_array().unwrap().len(), &yes_no["conditions"]), (2, &json!([])));
-        assert_eq!(choice["options"][0], json!({ "id": choice["options"][0]["id"], "nameMlTextId": text }));
+        assert_eq!(choice["options"][0], json!({ "id": choice["options"][0]["id"], "nameMlTextId": text, "isFlagged": false }));
         assert_eq!(choice["conditions"], json!([{ "optionId": yes_no["options"][0]["id"] }]));
         assert_eq!((&open["options"], &open["conditions"]), (&json!([]), &json!([{ "optionId": choice["options"][1]["id"] }])));
 
         let same = change(&weak, &step, json!({ "questions": before["questions"] })).await.data();
         assert_eq!(same, step, "nothing has changed, and nothing new is linked");
         assert_eq!(read(&api, &step).await, before);
-        // Left out, the list stays; what links nothing new can be reordered, shortened and emptied.
+        // A list that is not sent stays. A list without new links can be reordered, shortened and
+        // emptied.
         change(&api, &step, json!({ "nickname": "Renamed" })).await.data();
         assert_eq!(read(&api, &step).await["questions"], before["questions"]);
         let fewer = with(choice.clone(), json!({ "conditions": [], "isRequired": true }));
@@ -53,7 +60,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["questions"], json!([]));
     }
 
-    async fn what_is_kept_keeps_its_id_and_the_rest_is_new_or_gone(app: App) {
+    async fn kept_questions_keep_their_ids_and_omitted_questions_are_removed(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
         let step = questionnaire(&api, &text).await;
@@ -73,7 +80,7 @@ on_both! {
         assert_eq!(after[1]["options"].as_array().unwrap().len(), 2);
         assert_eq!((&after[2]["id"], &after[2]["conditions"]), (&before[2]["id"], &json!([])), "omitted conditions are none");
         assert_eq!(after[3]["conditions"], json!([{ "optionId": fresh }, { "optionId": before[0]["options"][1]["id"] }]));
-        // An option that was left out is gone for good.
+        // An option that was left out cannot be restored.
         let mut sent = after.clone();
         sent[1]["options"][0] = before[1]["options"][0].clone();
         sent[3]["conditions"] = json!([]);
@@ -84,7 +91,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["questions"], after);
     }
 
-    async fn questions_that_do_not_hold_together_are_refused(app: App) {
+    async fn inconsistent_questions_are_refused(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
         let step = questionnaire(&api, &text).await;
@@ -103,7 +110,8 @@ on_both! {
             (json!([alone(choice, json!({ "options": [{ "id": option(&foreign[1], 0), "nameMlTextId": text }] }))]), "0.options.0.id"),
             (json!([alone(choice, json!({ "options": [] }))]), "0.options"),
             (json!([alone(open, json!({ "options": [name] }))]), "0.options"),
-            // Not there, of another step, the question's own, a later one's, one that is left out.
+            // Options that do not exist, belong to another step, to the question itself, to a later
+            // question, or to an omitted one.
             (json!([yes_no, depends(choice, json!({ "optionId": new_id() }))]), "1.conditions.0"),
             (json!([yes_no, depends(choice, json!({ "optionId": option(&foreign[0], 0) }))]), "1.conditions.0"),
             (json!([depends(choice, json!({ "optionId": option(choice, 0) }))]), "0.conditions.0"),
@@ -125,7 +133,7 @@ on_both! {
         assert_eq!(made(json!([kept_option])).await.issues(), ["questions.0.options.0.id", "questions.0.options.1.id"]);
     }
 
-    async fn questions_are_at_most_a_hundred_with_a_hundred_options(app: App) {
+    async fn a_step_has_at_most_100_questions_with_100_options(app: App) {
         let api = app.org().await.key().await;
         let text = translation(&api, "precheck_question").await;
         let open = json!({ "kind": "free_form_input", "textMlTextId": text, "isRequired": false });
@@ -142,7 +150,7 @@ on_both! {
         assert_eq!(read(&api, &step).await["questions"].as_array().unwrap().len(), 100);
     }
 
-    async fn question_texts_are_linked_with_modify_tasks(app: App) {
+    async fn linking_question_texts_needs_modify_tasks(app: App) {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ModifyTasks).await);
         let (text, other) = (translation(&api, "precheck_question").await, translation(&api, "precheck_question").await);

@@ -1,5 +1,5 @@
-//! The rules on a step as it will be, and the platform's records that it names (spec: Pre-check step activation, Identity check
-//! policy, List items; contract: Steps).
+//! Tests of the rules on the merged step, and of the platform's records that it refers to (rules:
+//! steps#activation; steps#identity-checks; steps#deposit).
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -7,9 +7,9 @@ use uuid::Uuid;
 use crate::precheck::{TYPES, account, change, create, read, row, translation, try_create, with};
 use crate::support::{Answer, App, new_id, on_both};
 
-// Rules on the step as it will be.
+// Tests of the rules on the merged step.
 on_both! {
-    async fn an_active_step_has_what_it_needs(app: App) {
+    async fn an_active_step_must_have_its_required_configuration(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let check = org.record("background_check_account", json!({ "name": "Checks" })).await;
@@ -42,14 +42,14 @@ on_both! {
         for step_type in TYPES.into_iter().filter(|step_type| !needy.contains(step_type)) {
             assert_eq!(create(&api, step_type, json!({ "isActive": true })).await["isActive"], true);
         }
-        // What it needed is gone: it can still be switched off.
+        // A required record was deleted. The step can still be deactivated.
         let step = create(&api, "mandatory_fee", json!({ "isActive": true, "feeProductIds": [fee] })).await;
         org.delete_record("fee_product", fee).await;
         refused(change(&api, &step, json!({ "nickname": "Renamed" })).await);
         change(&api, &step, json!({ "nickname": "Renamed", "isActive": false })).await.data();
     }
 
-    async fn windows_and_channels_are_held_against_the_merged_step(app: App) {
+    async fn windows_and_channels_are_checked_on_the_merged_step(app: App) {
         let api = app.org().await.key().await;
         assert_eq!(try_create(&api, "main", json!({ "minLos": 5, "maxLos": 4 })).await.issues().len(), 1);
         assert_eq!(try_create(&api, "main", json!({ "minLos": 1001 })).await.issues(), ["minLos"]);
@@ -80,7 +80,7 @@ on_both! {
         }
     }
 
-    async fn an_identity_policy_is_one_object(app: App) {
+    async fn the_identity_policy_is_validated_and_replaced_as_a_whole(app: App) {
         let api = app.org().await.key().await;
         let fixed = [
             ("document_not_official", "fail"), ("selfie_spoof", "fail"), ("verification_unavailable", "fail"),
@@ -109,7 +109,7 @@ on_both! {
         let ageless = async || change(&api, &step, json!({ "minimumGuestAge": null })).await;
         assert_eq!(ageless().await.issues(), ["data.minimumGuestAge"]);
         assert_eq!(change(&api, &step, json!({ "identityFlagPolicy": { "nonsense": "fail" } })).await.issues(), ["data.identityFlagPolicy.nonsense"]);
-        // Without the key, and without the object, the check is ignored again.
+        // Without the key, or without the whole object, the check is ignored again.
         for policy in [json!({ "face_mismatch": "fail" }), json!({}), Value::Null] {
             change(&api, &step, with(underage.clone(), json!({ "minimumGuestAge": 18 }))).await.data();
             change(&api, &step, json!({ "identityFlagPolicy": policy })).await.data();
@@ -137,9 +137,9 @@ on_both! {
     }
 }
 
-// What the platform keeps: accounts, fees, waivers.
+// Tests of records of the platform: accounts, fees, waivers.
 on_both! {
-    async fn what_a_step_names_is_there(app: App) {
+    async fn references_of_a_step_must_exist(app: App) {
         let org = app.org().await;
         let (api, stranger) = (org.key().await, app.org().await);
         let (active, inactive, foreign) = (account(&org, true, false).await, account(&org, false, true).await, account(&stranger, true, false).await);
@@ -163,7 +163,7 @@ on_both! {
         }
     }
 
-    async fn what_is_gone_reads_as_nothing(app: App) {
+    async fn references_to_deleted_records_are_read_as_missing(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let own = account(&org, true, false).await;
@@ -181,7 +181,7 @@ on_both! {
         assert_eq!(change(&api, &step, json!({ "feeProductIds": [] })).await.data()["feeProductIds"], json!([]));
     }
 
-    async fn the_list_says_what_an_active_deposit_lacks(app: App) {
+    async fn the_list_shows_missing_configuration_of_active_deposits(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let fields = json!({ "isActive": true, "isSecurityDepositEnabled": true, "isDamageWaiverEnabled": true });
@@ -217,7 +217,7 @@ on_both! {
         assert_eq!((&other["configurationIssue"], &other["hasUsableDamageWaiver"]), (&Value::Null, &json!(false)));
     }
 
-    async fn the_list_says_what_an_active_background_check_lacks(app: App) {
+    async fn the_list_shows_missing_accounts_of_active_background_checks(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let check = org.record("background_check_account", json!({ "name": "Checks" })).await;
@@ -234,7 +234,7 @@ on_both! {
         assert_eq!(issue().await, Value::Null);
     }
 
-    async fn the_single_read_has_the_damage_waivers(app: App) {
+    async fn the_single_read_includes_the_damage_waivers(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (one, two) = (org.record("damage_waiver", json!({ "name": "Basic" })).await, org.record("damage_waiver", json!({ "name": "Full" })).await);

@@ -1,5 +1,5 @@
-//! The list of steps, what they are assigned to, and what limited callers see of it (spec: listPrecheckSteps, Entity scopes,
-//! Ordering of steps for guests, Authentication 6; contract: Limited callers, Entity scopes).
+//! Tests of the list of steps, of their assignments, and of the parts that limited callers see
+//! (rules: steps#list; steps#order; assignments#entity-scopes; access#limited-callers).
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::precheck::{change, create, path, read, row, with};
 use crate::support::{Answer, Api, App, arrays, new_id, of_arrays, on_both};
 
-/// A step named so; in the order of creation, as far as nothing else decides.
+/// Creates a step with this nickname, later than all before. Steps are in order of creation if
+/// nothing else decides.
 async fn named(app: &App, api: &Api, nickname: &str, fields: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     create(api, "main", with(json!({ "nickname": nickname }), fields)).await
@@ -23,17 +24,30 @@ async fn portal(api: &Api, fields: Value) -> Uuid {
 
 /// Writes the assignments of a step; `how` is empty, `/add` or `/remove`.
 async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> Answer {
-    let body = with(json!({ "entityType": "precheck_step", "entityId": step["id"] }), targets);
+    let body = with(
+        json!({ "entityType": "precheck_step", "entityId": step["id"] }),
+        targets,
+    );
     of_arrays(api.post(&format!("/entity-scopes{how}"), body).await)
 }
 
 async fn scopes(api: &Api, step: &Value) -> Value {
-    arrays(api.get(&format!("/entity-scopes?entityType=precheck_step&entityId={}", step["id"].as_str().unwrap())).await.data())
+    arrays(
+        api.get(&format!(
+            "/entity-scopes?entityType=precheck_step&entityId={}",
+            step["id"].as_str().unwrap()
+        ))
+        .await
+        .data(),
+    )
 }
 
-/// The four arrays, with these in them.
+/// Returns the four arrays of assignments, with these values.
 fn four(some: Value) -> Value {
-    with(json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }), some)
+    with(
+        json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
+        some,
+    )
 }
 
 fn sorted(mut ids: Vec<Uuid>) -> Vec<Uuid> {
@@ -42,15 +56,19 @@ fn sorted(mut ids: Vec<Uuid>) -> Vec<Uuid> {
 }
 
 fn nicknames(rows: &Value) -> Vec<&str> {
-    rows.as_array().unwrap().iter().map(|row| row["nickname"].as_str().unwrap()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["nickname"].as_str().unwrap())
+        .collect()
 }
 
-/// The nicknames of a list, one after another.
+/// Returns the nicknames of a list, joined by spaces.
 async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/precheck-steps?{query}")).await.data()).join(" ")
 }
 
-// The list.
+// Tests of the list.
 on_both! {
     async fn the_list_is_filtered_by_direct_assignments(app: App) {
         let org = app.org().await;
@@ -77,7 +95,7 @@ on_both! {
             (format!("propertyIds={flat}&tagIds={tag}"), "both"),
             (format!("propertyIds={flat}&propertyGroupIds={group}"), ""),
             (format!("propertyIds={unknown}"), ""),
-            // An id of another kind.
+            // The id of a record of another kind.
             (format!("propertyIds={tag}"), ""),
             (format!("tagIds={tag}&portalSettingsIds={unknown}"), ""),
             ("assignment=assigned".into(), "direct group tag portal both"),
@@ -103,7 +121,7 @@ on_both! {
         assert_eq!(both["scope"], json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 1 }));
     }
 
-    async fn the_list_is_in_guest_order(app: App) {
+    async fn steps_are_listed_in_guest_order(app: App) {
         let api = app.org().await.key().await;
         let steps = [
             ("a", "main", json!(0)), ("b", "screen_and_protect", json!(1)), ("c", "damage_deposit", json!(1)), ("d", "your_details", Value::Null),
@@ -133,7 +151,7 @@ on_both! {
         assert_eq!(listed(&api, &format!("portalSettingsIds={positional}")).await, by_position);
     }
 
-    async fn a_retried_create_makes_one_step(app: App) {
+    async fn a_retried_create_makes_a_single_step(app: App) {
         let api = app.org().await.key().await;
         let body = json!({ "stepType": "agreement", "nickname": "Once", "displayTitle": "Rules", "contractTemplateText": "No parties." });
         let first = api.post_with_key("/precheck-steps", "k", body.clone()).await;
@@ -146,9 +164,9 @@ on_both! {
     }
 }
 
-// Assignments.
+// Tests of assignments.
 on_both! {
-    async fn a_step_is_assigned_to_all_four_kinds(app: App) {
+    async fn a_step_can_be_assigned_to_all_four_kinds_of_targets(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag, one, two) = (org.group().await, org.tag().await, org.property(None, &[]).await, org.property(None, &[]).await);
@@ -174,14 +192,14 @@ on_both! {
         let replaced = scope(&api, "", &step, json!({ "propertyIds": [two], "portalSettingsIds": [mar] })).await.data();
         assert_eq!(replaced, four(json!({ "propertyIds": [two], "portalSettingsIds": [mar] })), "an omitted array is empty");
         assert_eq!(scopes(&api, &step).await, replaced);
-        // Two steps may have the same property, which a portal may not.
+        // Two steps may be assigned to the same property; two portals may not.
         let other = create(&api, "main", json!({})).await;
         scope(&api, "/add", &other, json!({ "propertyIds": [two] })).await.data();
         assert_eq!(scopes(&api, &step).await, replaced);
         assert_eq!(scope(&api, "", &step, json!({})).await.data(), four(json!({})));
     }
 
-    async fn only_what_is_there_is_assigned(app: App) {
+    async fn only_existing_targets_can_be_assigned(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let elsewhere = app.org().await;
@@ -221,7 +239,7 @@ on_both! {
         assert_eq!(listed(&api, "assignment=unassigned").await, "main");
     }
 
-    async fn concurrent_additions_are_all_there(app: App) {
+    async fn concurrent_additions_are_all_kept(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let step = create(&api, "main", json!({})).await;
@@ -238,7 +256,7 @@ on_both! {
     }
 }
 
-// Callers limited to some properties.
+// Tests of callers limited to some properties.
 on_both! {
     async fn a_limited_caller_sees_the_steps_that_reach_them(app: App) {
         let org = app.org().await;
@@ -278,7 +296,7 @@ on_both! {
             scope(&limited, "/add", step, json!({ "propertyIds": [mine] })).await.error(404);
             assert_eq!(scopes(&limited, step).await, four(json!({})));
         }
-        // They count, find and read what they can see.
+        // Limited callers count, find and read only what they can see.
         let counts = json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 0 });
         assert_eq!(row(&limited, &steps["mixed"]).await["scope"], counts);
         assert_eq!(scopes(&limited, &steps["mixed"]).await, four(json!({ "propertyIds": [mine] })));
@@ -294,14 +312,14 @@ on_both! {
         for (query, expected) in table {
             assert_eq!(listed(&limited, &query).await, expected, "{query}");
         }
-        // A flat that gets another portal brings its steps along.
+        // When a property gets another portal, its caller sees the steps of that portal instead.
         api.post(&format!("/properties/{mine}/assign-portal"), json!({ "portalSettingsId": foreign })).await.data();
         limited.get(&path(&steps["by_portal"])).await.error(404);
         read(&limited, &steps["foreign_portal"]).await;
         assert_eq!(listed(&org.limited(&[]).await, "").await, "unassigned");
     }
 
-    async fn fees_that_others_pay_are_not_theirs_to_change(app: App) {
+    async fn a_limited_caller_cannot_change_fees_of_others(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (across, inside) = (org.tag().await, org.tag().await);
@@ -325,7 +343,8 @@ on_both! {
             let expected = if is_allowed { json!(["Fee", [fee]]) } else { json!(["mandatory_fee", []]) };
             let stored = read(&api, &step).await;
             assert_eq!(json!([stored["nickname"], stored["feeProductIds"]]), expected, "{targets}");
-            // The same list is no change, and the rest is theirs; 404 comes before 403, and 403 before 409.
+            // An unchanged list is no change, and the caller may change the other fields. 404 comes
+            // before 403, and 403 before 409.
             change(&limited, &step, json!({ "feeProductIds": stored["feeProductIds"], "nickname": "Renamed" })).await.data();
             let stale = |id: Uuid| json!({ "data": { "feeProductIds": [fee, id] }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
             limited.patch(&path(&step), stale(new_id())).await.error(404);
@@ -333,7 +352,7 @@ on_both! {
         }
     }
 
-    async fn a_limited_caller_assigns_within_their_reach(app: App) {
+    async fn a_limited_caller_assigns_steps_only_to_their_properties(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (inside, across, empty) = (org.tag().await, org.tag().await, org.tag().await);
@@ -346,7 +365,8 @@ on_both! {
         }
         let limited = org.limited(&[mine]).await;
         let step = create(&limited, "main", json!({})).await;
-        // A portal that serves nothing can be written, but covers nothing of theirs, so it is not shown.
+        // The caller may assign a portal that serves no property. It covers none of the caller's
+        // properties, so it is not shown.
         let targets = json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own, idle] });
         let added = scope(&limited, "/add", &step, targets).await.data();
         assert_eq!(added, four(json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own] })));
@@ -369,7 +389,7 @@ on_both! {
         let kept = json!({ "propertyIds": [mine, theirs], "tagIds": sorted(vec![across, empty]), "portalSettingsIds": [foreign] });
         assert_eq!(scopes(&api, &step).await, four(kept), "what is not writable stays assigned");
         assert_eq!(scope(&limited, "/remove", &step, json!({ "propertyIds": [mine] })).await.data(), four(json!({ "tagIds": [across] })));
-        // An idle portal alone reaches nobody, so the step is out of their sight.
+        // A portal that serves no property reaches no stay, so the caller does not see the step.
         let lost = create(&limited, "main", json!({})).await;
         assert_eq!(scope(&limited, "", &lost, json!({ "portalSettingsIds": [idle] })).await.data(), four(json!({})));
         limited.get(&path(&lost)).await.error(404);

@@ -1,4 +1,4 @@
-//! Previews of portals (contract: Previews).
+//! Tests of previews of portals (rules: stays#previews).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::support::house::{House, guest, id, ids, with};
 use crate::support::{Answer, Api, App, new_id, on_both};
 
-/// A preview of a portal: the token its address ends with.
+/// Creates a preview of a portal. Returns the token at the end of its address.
 async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
     let made = api.post(&format!("/portals/{portal}/preview"), body).await;
     assert_eq!(made.status, 201, "{}", made.body);
@@ -20,13 +20,16 @@ async fn preview(api: &Api, portal: Uuid, body: Value) -> String {
     url.rsplit('/').next().unwrap().to_owned()
 }
 
-/// What a new preview shows.
+/// Returns the view of a new preview.
 async fn previewed(app: &App, api: &Api, portal: Uuid, body: Value) -> Value {
     app.stay(&preview(api, portal, body).await, "").await.data()
 }
 
 async fn rows(app: &App, table: &str) -> i64 {
-    app.query(format!("select count(*) from {table}"), Vec::new(), |row| row.get(0)).await[0]
+    app.query(format!("select count(*) from {table}"), Vec::new(), |row| {
+        row.get(0)
+    })
+    .await[0]
 }
 
 async fn page(app: &App, path: &str) -> (u16, String) {
@@ -34,25 +37,36 @@ async fn page(app: &App, path: &str) -> (u16, String) {
     (answer.status, answer.body.as_str().unwrap().to_owned())
 }
 
-/// Shown steps, as `stepType`.
+/// Returns the types of the shown steps.
 fn steps(view: &Value) -> Vec<&str> {
-    view["precheckin"]["steps"].as_array().unwrap().iter().map(|step| step["stepType"].as_str().unwrap()).collect()
+    view["precheckin"]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["stepType"].as_str().unwrap())
+        .collect()
 }
 
-/// Shown manuals, as titles.
+/// Returns the titles of the shown manuals.
 fn manuals(view: &Value) -> Vec<&str> {
     let headings = view["manualCategories"].as_array().unwrap().iter();
-    headings.flat_map(|heading| heading["manuals"].as_array().unwrap()).map(|manual| manual["title"].as_str().unwrap()).collect()
+    headings
+        .flat_map(|heading| heading["manuals"].as_array().unwrap())
+        .map(|manual| manual["title"].as_str().unwrap())
+        .collect()
 }
 
-/// A manual on the flat of a house.
+/// Creates a manual for the property of a house.
 async fn manual(house: &House<'_>, title: &str, more: Value) -> Uuid {
-    let body = with(json!({ "nickname": title, "title": title, "propertyId": house.flat, "isActive": true }), more);
+    let body = with(
+        json!({ "nickname": title, "title": title, "propertyId": house.flat, "isActive": true }),
+        more,
+    );
     id(&house.api.post("/portal-manuals", body).await.data()["id"])
 }
 
 on_both! {
-    async fn the_page_of_a_stay_is_shown_marked_and_without_what_the_guest_gave(app: App) {
+    async fn a_preview_of_a_stay_is_marked_and_hides_the_guests_answers(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({})).await;
         let questions = house.step("additional_questions", json!({})).await;
@@ -93,7 +107,7 @@ on_both! {
         app.stay(&token, "").await.error(404);
     }
 
-    async fn its_forms_do_nothing(app: App) {
+    async fn forms_of_a_preview_change_nothing(app: App) {
         let house = House::build(&app).await;
         let step = house.step("agreement", json!({})).await;
         let before = app.stay(&house.token, "").await.data();
@@ -129,7 +143,7 @@ on_both! {
         house.update(step, json!({ "stepType": "main" })).await.data();
     }
 
-    async fn it_is_good_for_an_hour_and_for_its_token_only(app: App) {
+    async fn a_preview_is_valid_for_an_hour_with_its_token_only(app: App) {
         let house = House::build(&app).await;
         let token = preview(&house.api, house.portal, json!({})).await;
         let stranger = app.org().await.key().await;
@@ -159,7 +173,7 @@ on_both! {
         app.stay(&later, "").await.data();
     }
 
-    async fn a_made_up_guest_stays_in_a_flat_the_portal_serves(app: App) {
+    async fn an_invented_guest_stays_in_a_flat_of_the_portal(app: App) {
         let house = House::build(&app).await;
         let House { org, api, flat, portal, .. } = &house;
         let other = org.property(None, &[]).await;
@@ -200,7 +214,7 @@ on_both! {
         assert_eq!(previewed(&app, &key, made, json!({ "reservationId": homeless })).await["property"]["name"], "First");
     }
 
-    async fn it_is_of_the_portal_that_is_named(app: App) {
+    async fn a_preview_shows_the_named_portal(app: App) {
         let house = House::build(&app).await;
         let House { api, flat, portal, stay, .. } = &house;
         let draft = id(&api.post("/portals", json!({ "name": "Draft", "supportNotes": "New" })).await.data()["id"]);
@@ -209,7 +223,8 @@ on_both! {
             house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [of] })).await;
         }
         house.step("main", json!({})).await;
-        // A preview first, a guest first: what is set up for one is never shown to the other.
+        // Views of the preview and of the guest alternate. Data cached for one is never shown to
+        // the other.
         for body in [json!({ "propertyId": flat }), json!({ "reservationId": stay })] {
             for _ in 0..2 {
                 let view = previewed(&app, api, draft, body.clone()).await;
@@ -227,7 +242,7 @@ on_both! {
         assert_eq!((&view["portal"]["supportNotes"], steps(&view)), (&json!("Newer"), vec![""; 0]), "as it is when it is looked at");
     }
 
-    async fn what_is_not_active_is_shown_where_it_is_asked_for_and_marked(app: App) {
+    async fn inactive_parts_are_shown_marked_on_request(app: App) {
         let house = House::build(&app).await;
         let House { api, portal, flat, .. } = &house;
         house.step("your_details", json!({})).await;
@@ -262,8 +277,9 @@ on_both! {
         assert_eq!((&shown["title"], shown.get("isInactive")), (&json!("Late"), None));
     }
 
-    async fn settings_that_are_not_saved_are_shown_in_the_place_of_those_that_are(app: App) {
+    async fn unsaved_settings_replace_the_saved_settings_in_a_preview(app: App) {
         let house = House::build(&app).await;
+        house.step("your_details", json!({})).await;
         let House { api, portal, .. } = &house;
         let mar = id(&api.post("/portal-brandings", json!({ "name": "Mar", "calloutMessage": "Ahoy" })).await.data()["id"]);
         house.update_portal(*portal, json!({ "brandingId": mar, "supportNotes": "Old", "specialOfferTitle": "Old", "specialOfferType": "Kept" })).await;
@@ -283,14 +299,17 @@ on_both! {
         let token = preview(api, *portal, draft).await;
         for view in [looked.data(), app.stay(&token, "").await.data(), app.stay(&token, "").await.data()] {
             assert_eq!((&view["portal"]["supportNotes"], &view["contact"]["value"]), (&json!("New"), &json!("+34934123456")));
-            let offer = json!({ "title": "New", "type": "Kept", "ctaText": null, "url": "https://example.com" });
+            let offer = json!({
+                "title": "New", "type": "Kept", "ctaText": null, "url": "https://example.com", "textLanguages": { "type": "en" },
+            });
             assert_eq!((&view["specialOffer"], &view["precheckin"]["promptMessage"]), (&offer, &json!("Come in")));
             assert_eq!(view["quickAccess"].as_array().unwrap().len(), 5);
             let look = ["name", "primaryColor", "calloutMessage"].map(|field| view["branding"][field].as_str().unwrap());
             assert_eq!(look, ["Tierra", "#aabbcc", "Land"]);
             assert_eq!(view["reservation"]["guest"]["language"], "fr");
         }
-        // What else is changed is seen, and what is shown is seen by nobody else.
+        // Later changes of other fields appear in the preview. Its unsaved settings appear nowhere
+        // else.
         house.update_portal(*portal, json!({ "supportEmail": "hi@example.com" })).await;
         let view = app.stay(&token, "").await.data();
         assert_eq!((&view["portal"]["supportEmail"], &view["portal"]["supportNotes"]), (&json!("hi@example.com"), &json!("New")));
@@ -311,7 +330,8 @@ on_both! {
         assert_eq!(look(json!({ "portal": null })).await.status, 400);
         let path = format!("/portals/{portal}/guest-view");
         house.org.key_with(&[Permission::ModifyProperties]).await.post(&path, json!({})).await.error(403);
-        // What nobody has saved is shown by whoever may save it: a link to it is a page of the operator's.
+        // Unsaved settings may be shown only by callers with permission to save them, because a
+        // link to the preview is a page of the operator's site.
         let viewer = house.org.key_with(&[Permission::ViewProperties]).await;
         for at in [path.clone(), format!("/portals/{portal}/preview")] {
             viewer.post(&at, json!({ "portal": {}, "branding": {} })).await.data();
@@ -324,7 +344,7 @@ on_both! {
         house.org.limited(&[house.org.property(None, &[]).await]).await.post(&path, json!({ "propertyId": house.flat })).await.error(404);
     }
 
-    async fn its_page_may_be_of_another_moment_and_language(app: App) {
+    async fn a_preview_can_show_another_moment_and_language(app: App) {
         let house = House::build(&app).await;
         let before = json!([{ "ruleCategory": "relative_date", "startDateRelativeType": "check_in_time" }]);
         manual(&house, "Door", json!({ "visibilityRules": before })).await;
@@ -339,14 +359,14 @@ on_both! {
         let (_, html) = page(&app, &token).await;
         assert!(html.contains("lang=\"en\"") && html.contains("Door"));
         app.stay(&house.token, "?at=2026-12-11T14:00:00Z").await.error(401);
-        // A made-up guest's stay stands still while the moment moves.
+        // The stay of an invented guest stays the same at any moment of the preview.
         let token = preview(&house.api, house.portal, json!({})).await;
         let view = app.stay(&token, "?at=2026-11-20T10:00:00Z").await.data();
         assert_eq!((&view["reservation"]["checkIn"], manuals(&view)), (&json!("2026-11-21"), vec![""; 0]));
         assert_eq!(manuals(&app.stay(&token, "?at=2026-11-21T14:00:00Z").await.data()), ["Door"]);
     }
 
-    async fn it_is_made_by_whoever_may_see_what_it_is_of(app: App) {
+    async fn a_preview_needs_the_permissions_for_its_contents(app: App) {
         let house = House::build(&app).await;
         let House { org, api, flat, portal, stay, .. } = &house;
         let path = format!("/portals/{portal}/preview");
@@ -389,14 +409,15 @@ on_both! {
         let idle = id(&api.post("/portals", json!({ "name": "Idle" })).await.data()["id"]);
         let view = previewed(&app, &nobody, idle, json!({})).await;
         assert_eq!((&view["property"]["name"], view["property"]["id"] == json!(flat)), (&json!("Idle"), false), "no flat of others");
-        // A reservation that moves takes its preview nowhere that its maker does not reach.
+        // When a reservation moves to a property that the preview's creator cannot access, the
+        // preview does not follow it.
         let moving = org.reservation(Some(beyond)).await;
         let token = preview(&limited, *portal, json!({ "reservationId": moving })).await;
         org.put_record("reservation", moving, crate::support::reservation(Some(*flat))).await;
         assert_eq!(app.stay(&token, "").await.data()["property"]["id"], json!(beyond));
     }
 
-    async fn there_are_only_so_many(app: App) {
+    async fn the_number_of_previews_is_bounded(app: App) {
         let house = House::build(&app).await;
         let first = preview(&house.api, house.portal, json!({})).await;
         app.clock.advance(Duration::from_secs(1));
@@ -420,7 +441,7 @@ on_both! {
         assert_eq!(rows(&app, "portal_preview").await, 1_000 + 1);
     }
 
-    async fn a_preview_changes_nothing_that_is_configured(app: App) {
+    async fn creating_a_preview_changes_no_configuration(app: App) {
         let house = House::build(&app).await;
         let portals = async || house.api.get("/portals").await;
         let before = portals().await;

@@ -1,5 +1,5 @@
-//! What a guest reads, and why (spec: House manual, Ordering of manuals and categories; contract: Guest interface, Manuals,
-//! Guest links and explanations).
+//! Tests of what a guest reads, and why (rules: manuals#visibility; manuals#order;
+//! stays#guest-view; stays#explanations).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,109 +13,232 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, on_both, reservation};
 
-/// Between the tests' now and the stay, so that nothing but the rules of a test decides.
+/// A moment between the time of the tests and the stay, at which only the rules of a test decide.
 const BEFORE: &str = "2026-12-01T00:00:00Z";
 
-/// An active manual with its nickname for a title, assigned to nothing, and younger than any before.
+/// Creates an active manual without assignments, with its nickname as title, later than all before.
 async fn idle(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     house.org.app.clock.advance(Duration::from_millis(5));
-    let fields = with(json!({ "nickname": nickname, "title": nickname, "isActive": true }), more);
+    let fields = with(
+        json!({ "nickname": nickname, "title": nickname, "isActive": true }),
+        more,
+    );
     id(&house.api.post("/portal-manuals", fields).await.data()["id"])
 }
 
-/// The same, assigned to the flat.
+/// The same, assigned to the property.
 async fn manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
-    idle(house, nickname, with(json!({ "propertyId": house.flat }), more)).await
+    idle(
+        house,
+        nickname,
+        with(json!({ "propertyId": house.flat }), more),
+    )
+    .await
 }
 
 async fn update(house: &House<'_>, manual: Uuid, data: Value) -> Value {
-    house.api.patch(&format!("/portal-manuals/{manual}"), json!({ "data": data })).await.data()
+    house
+        .api
+        .patch(
+            &format!("/portal-manuals/{manual}"),
+            json!({ "data": data }),
+        )
+        .await
+        .data()
 }
 
 async fn category(house: &House<'_>, title: &str) -> Value {
-    house.api.post("/portal-manual-categories", json!({ "title": title })).await.data()
+    house
+        .api
+        .post("/portal-manual-categories", json!({ "title": title }))
+        .await
+        .data()
 }
 
-/// Writes a version of a text by hand.
+/// Writes an entry of a text by hand.
 async fn write(house: &House<'_>, translation: &Value, language: &str, text: &str) {
     let path = format!("/translations/{}/entries/{language}", id(translation));
-    house.api.ok(Method::PUT, &path, Some(json!({ "text": text }))).await;
+    house
+        .api
+        .ok(Method::PUT, &path, Some(json!({ "text": text })))
+        .await;
 }
 
-/// What the guest sees at another moment.
+/// Returns the guest's view at another moment.
 async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
-    let url = format!("{}/guest/v1/stays/{}?at={at}", house.org.app.base, house.org.stay_token(stay).await);
-    Answer::of(house.org.app.http.get(url).bearer_auth(house.api.token.as_ref().unwrap())).await.data()
+    let url = format!(
+        "{}/guest/v1/stays/{}?at={at}",
+        house.org.app.base,
+        house.org.stay_token(stay).await
+    );
+    Answer::of(
+        house
+            .org
+            .app
+            .http
+            .get(url)
+            .bearer_auth(house.api.token.as_ref().unwrap()),
+    )
+    .await
+    .data()
 }
 
-/// The headings, each with the titles under it.
+/// Returns the headings, each with the titles of its manuals.
 fn headings(view: &Value) -> Value {
-    let titles = |group: &Value| group["manuals"].as_array().unwrap().iter().map(|manual| manual["title"].clone()).collect::<Value>();
-    view["manualCategories"].as_array().unwrap().iter().map(|group| json!([group["title"], titles(group)])).collect()
+    let titles = |group: &Value| {
+        group["manuals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|manual| manual["title"].clone())
+            .collect::<Value>()
+    };
+    view["manualCategories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| json!([group["title"], titles(group)]))
+        .collect()
 }
 
 fn manuals(view: &Value) -> Vec<&Value> {
-    view["manualCategories"].as_array().unwrap().iter().flat_map(|group| group["manuals"].as_array().unwrap()).collect()
+    view["manualCategories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|group| group["manuals"].as_array().unwrap())
+        .collect()
 }
 
-/// What the guest of the house's stay reads, if it is one manual.
+/// Returns the manual that the guest of the house's stay reads. There must be exactly one.
 async fn only(house: &House<'_>) -> Value {
     let view = house.org.guest_view(house.stay).await;
-    let [manual] = manuals(&view)[..] else { panic!("{view}") };
+    let [manual] = manuals(&view)[..] else {
+        panic!("{view}")
+    };
     manual.clone()
 }
 
-/// What is explained of the manuals of a stay, once it is certain that the guest reads just those.
+/// Returns the explanations of a stay's manuals, after checking that the guest reads exactly the
+/// manuals they name as shown.
 async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
-    let explained = house.api.get(&format!("/reservations/{stay}/explain?at={at}")).await.data();
+    let explained = house
+        .api
+        .get(&format!("/reservations/{stay}/explain?at={at}"))
+        .await
+        .data();
     let rows = explained["manuals"].as_array().unwrap().clone();
     let view = preview(house, stay, at).await;
-    let read: BTreeSet<Uuid> = manuals(&view).iter().map(|manual| id(&manual["id"])).collect();
-    let shown: BTreeSet<Uuid> = rows.iter().filter(|row| row["isShown"] == true).map(|row| id(&row["id"])).collect();
-    assert_eq!((&shown, manuals(&view).len()), (&read, read.len()), "{stay} at {at}: {explained}");
+    let read: BTreeSet<Uuid> = manuals(&view)
+        .iter()
+        .map(|manual| id(&manual["id"]))
+        .collect();
+    let shown: BTreeSet<Uuid> = rows
+        .iter()
+        .filter(|row| row["isShown"] == true)
+        .map(|row| id(&row["id"]))
+        .collect();
+    assert_eq!(
+        (&shown, manuals(&view).len()),
+        (&read, read.len()),
+        "{stay} at {at}: {explained}"
+    );
     for row in &rows {
-        assert_eq!(keys(row), BTreeSet::from(["id", "isShown", "nickname", "path", "reason"]));
-        assert!(row["reason"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{row}");
+        assert_eq!(
+            keys(row),
+            BTreeSet::from([
+                "hiddenTexts",
+                "id",
+                "isShown",
+                "nickname",
+                "outdatedLanguages",
+                "path",
+                "reason"
+            ])
+        );
+        assert!(
+            row["reason"]["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty()),
+            "{row}"
+        );
     }
     rows
 }
 
-/// Whether the guest reads a manual at a moment, and why.
+/// Returns whether the guest reads a manual at a moment, the reason, and the path of its
+/// assignment.
 async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool, String, Value) {
     let rows = explained(house, stay, at).await;
     let row = rows.iter().find(|row| id(&row["id"]) == manual).unwrap();
-    let path = row["path"].as_array().unwrap().iter().map(|hop| json!([hop["type"], hop["id"]])).collect();
-    (row["isShown"].as_bool().unwrap(), row["reason"]["key"].as_str().unwrap().to_owned(), path)
+    let path = row["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hop| json!([hop["type"], hop["id"]]))
+        .collect();
+    (
+        row["isShown"].as_bool().unwrap(),
+        row["reason"]["key"].as_str().unwrap().to_owned(),
+        path,
+    )
 }
 
-/// Moments, each with the key of what decides then.
+/// Moments, each with the key of the expected reason.
 type Moments<'m> = &'m [(&'m str, &'m str)];
 
-/// Holds the rules of a manual against what is to come of them: a rule, what is special about the stay, and keys by moment.
+/// Checks the rules of a manual against a table: the rule, the special fields of the stay, and the
+/// expected keys by moment.
 async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Moments<'_>)]) {
     for (rule, changes, moments) in table {
-        let rules = if rule.is_array() { rule.clone() } else { json!([rule]) };
+        let rules = if rule.is_array() {
+            rule.clone()
+        } else {
+            json!([rule])
+        };
         update(house, manual, json!({ "visibilityRules": rules })).await;
-        let stay = house.org.record("reservation", with(reservation(Some(flat)), changes.clone())).await;
+        let stay = house
+            .org
+            .record(
+                "reservation",
+                with(reservation(Some(flat)), changes.clone()),
+            )
+            .await;
         for (at, key) in *moments {
             let (is_shown, found, _) = verdict(house, stay, manual, at).await;
-            assert_eq!((is_shown, found.as_str()), (["visible", "always_visible"].contains(key), *key), "{rule} {changes} {at}");
+            assert_eq!(
+                (is_shown, found.as_str()),
+                (["visible", "always_visible"].contains(key), *key),
+                "{rule} {changes} {at}"
+            );
         }
     }
 }
 
 impl Dice {
-    /// A rule of a category, such as lets some of the stays of a test through.
+    /// Returns a random rule of a category that some of the test's stays pass.
     fn rule(&mut self, category: &str) -> Value {
-        let anchors = ["before_check_in", "after_check_in", "before_check_out", "after_check_out", "check_in_time", "check_out_time"];
-        let channels = [json!(["direct"]), json!(["airbnb", "direct"]), json!(["airbnb"])];
+        let anchors = [
+            "before_check_in",
+            "after_check_in",
+            "before_check_out",
+            "after_check_out",
+            "check_in_time",
+            "check_out_time",
+        ];
+        let channels = [
+            json!(["direct"]),
+            json!(["airbnb", "direct"]),
+            json!(["airbnb"]),
+        ];
         let fields = match category {
             "relative_date" => {
                 let mut fields = json!({ "daysBefore": self.roll(30), "daysAfter": self.roll(30) });
                 let sides = self.roll(3);
-                for (side, anchor, unit) in
-                    [(0, "startDateRelativeType", "daysBeforeTimeUnit"), (1, "endDateRelativeType", "daysAfterTimeUnit")]
-                {
+                for (side, anchor, unit) in [
+                    (0, "startDateRelativeType", "daysBeforeTimeUnit"),
+                    (1, "endDateRelativeType", "daysAfterTimeUnit"),
+                ] {
                     if sides != side {
                         fields[anchor] = json!(self.one_of(&anchors));
                         fields[unit] = json!(self.one_of(&["day", "hour"]));
@@ -125,8 +248,7 @@ impl Dice {
             }
             "seasonal" => {
                 let first = self.roll(20) + 1;
-                let window =
-                    json!({ "startDate": format!("2026-12-{first:02}"), "endDate": format!("2026-12-{:02}", first + self.roll(9)) });
+                let window = json!({ "startDate": format!("2026-12-{first:02}"), "endDate": format!("2026-12-{:02}", first + self.roll(9)) });
                 json!({ "seasonalWindows": [window] })
             }
             "length_of_stay" => {
@@ -137,21 +259,32 @@ impl Dice {
                 "sourceRuleType": self.one_of(&["only_selected", "all_except_selected"]),
                 "includedBookingSources": self.one_of(&channels), "excludedBookingSources": self.one_of(&channels),
             }),
-            _ => json!({ "verificationStatuses": [self.one_of(&["unverified", "pending", "verified"]), "failed"] }),
+            _ => {
+                json!({ "verificationStatuses": [self.one_of(&["unverified", "pending", "verified"]), "failed"] })
+            }
         };
         with(json!({ "ruleCategory": category }), fields)
     }
 
     fn visibility_rules(&mut self) -> Value {
-        let categories = ["relative_date", "seasonal", "length_of_stay", "booking_source", "verification_status"];
+        let categories = [
+            "relative_date",
+            "seasonal",
+            "length_of_stay",
+            "booking_source",
+            "verification_status",
+        ];
         let chosen: Vec<_> = categories.iter().filter(|_| self.roll(4) == 0).collect();
-        chosen.into_iter().map(|category| self.rule(category)).collect()
+        chosen
+            .into_iter()
+            .map(|category| self.rule(category))
+            .collect()
     }
 }
 
-// What a guest reads.
+// Tests of what a guest reads.
 on_both! {
-    async fn manuals_stand_under_their_headings(app: App) {
+    async fn manuals_are_grouped_under_their_categories(app: App) {
         let house = House::build(&app).await;
         let (home, away, empty) = (category(&house, "Home").await, category(&house, "Away").await, category(&house, "Empty").await);
         let under = |category: &Value| json!({ "manualCategoryId": category["id"] });
@@ -192,7 +325,7 @@ on_both! {
         let spanish = house.org.record("reservation", with(reservation(Some(house.flat)), guest)).await;
         let spanish = house.org.stay_token(spanish).await;
         for (token, query, expected) in [
-            (&house.token, "", ["Home", "Wi-Fi", "Password"]), (&house.token, "?language=pt-BR", ["Lar", "Uai-fai", "Password"]),
+            (&house.token, "", ["Home", "Wi-Fi", "Password"]), (&house.token, "?language=pt-BR", ["Lar", "Uai-fai", "Senha"]),
             (&house.token, "?language=de", ["Home", "Wi-Fi", "Password"]), (&house.token, "?language=es-MX", ["Casa", "Wifi", "Contraseña"]),
             (&spanish, "", ["Casa", "Wifi", "Contraseña"]), (&spanish, "?language=en", ["Home", "Wi-Fi", "Password"]),
         ] {
@@ -204,7 +337,7 @@ on_both! {
         }
     }
 
-    async fn a_guest_reads_what_is_meant_for_guests(app: App) {
+    async fn a_guest_sees_no_internal_fields_of_manuals(app: App) {
         let house = House::build(&app).await;
         let source = "Network **Casa Azul**\n\n<script>alert(1)</script><img src=x onerror=alert(2)>\n\n[x](javascript:alert(3)) [map](https://map.example)";
         let fields = json!({
@@ -258,7 +391,7 @@ on_both! {
         assert_eq!(only(&house).await["description"], Value::Null);
     }
 
-    async fn manuals_need_no_portal_but_a_property(app: App) {
+    async fn manuals_need_a_property_but_no_portal(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -273,9 +406,9 @@ on_both! {
     }
 }
 
-// When, and why.
+// Tests of when a guest reads it, and why.
 on_both! {
-    async fn a_manual_reaches_a_stay_by_what_it_is_assigned_to(app: App) {
+    async fn a_manual_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;
         let wifi = idle(&house, "Wi-Fi", json!({})).await;
         let nowhere = (false, "not_assigned".to_owned(), json!([]));
@@ -300,7 +433,7 @@ on_both! {
         assert_eq!(verdict(&house, house.stay, wifi, BEFORE).await, nowhere);
     }
 
-    async fn a_relative_date_counts_from_the_stay(app: App) {
+    async fn relative_dates_count_from_check_in_or_check_out(app: App) {
         let house = House::build(&app).await;
         let wifi = manual(&house, "Wi-Fi", json!({})).await;
         let start = |anchor: &str, number: i64, unit: &str| {
@@ -310,7 +443,7 @@ on_both! {
             json!({ "ruleCategory": "relative_date", "endDateRelativeType": anchor, "daysAfter": number, "daysAfterTimeUnit": unit })
         };
         let (early, late, shown, stay) = ("too_early", "too_late", "visible", json!({}));
-        // Madrid is an hour ahead in winter: check-in is at 14:00, check-out at 10:00.
+        // Madrid is an hour ahead in winter: check-in is at 14:00 UTC, check-out at 10:00 UTC.
         check(&house, house.flat, wifi, &[
             (start("before_check_in", 2, "day"), stay.clone(), &[("2026-12-09T13:59:59Z", early), ("2026-12-09T14:00:00Z", shown), ("2027-12-09T14:00:00Z", shown)]),
             (start("before_check_in", 2, "hour"), stay.clone(), &[("2026-12-11T11:59:59Z", early), ("2026-12-11T12:00:00Z", shown)]),
@@ -334,7 +467,7 @@ on_both! {
         ]).await;
     }
 
-    async fn a_day_is_not_always_24_hours(app: App) {
+    async fn a_day_differs_from_24_hours_at_clock_changes(app: App) {
         let house = House::build(&app).await;
         let wifi = manual(&house, "Wi-Fi", json!({})).await;
         let start = |number: i64, unit: &str| {
@@ -350,7 +483,7 @@ on_both! {
         ]).await;
     }
 
-    async fn the_other_rules_look_at_the_stay(app: App) {
+    async fn season_length_channel_and_verification_rules_use_the_stay(app: App) {
         let house = House::build(&app).await;
         let wifi = manual(&house, "Wi-Fi", json!({})).await;
         let seasons = |windows: &[(&str, &str)]| {
@@ -370,7 +503,8 @@ on_both! {
         let is = |status: &str| json!({ "verificationStatus": status });
         let rows = [
             (json!([]), &four, "always_visible"),
-            // The nights of the 11th to the 14th; the 15th is none.
+            // The nights are those of the 11th to the 14th; the night of the 15th does not belong
+            // to the stay.
             (seasons(&[("2026-12-14", "2026-12-14")]), &four, "visible"), (seasons(&[("2026-12-15", "2026-12-20")]), &four, "out_of_season"),
             (seasons(&[("2026-12-01", "2026-12-10")]), &four, "out_of_season"), (seasons(&[("2026-12-01", "2026-12-11")]), &four, "visible"),
             (seasons(&[("2026-01-01", "2026-12-31")]), &four, "visible"), (seasons(&[("2027-12-11", "2027-12-15")]), &four, "out_of_season"),
@@ -389,7 +523,7 @@ on_both! {
         let table: Vec<(Value, Value, Moments<'_>)> =
             rows.iter().zip(&moments).map(|((rule, stay, _), moments)| (rule.clone(), (*stay).clone(), &moments[..])).collect();
         check(&house, house.flat, wifi, &table).await;
-        // The platform learns that the guest is who they say, and they see it at once.
+        // The platform reports a verified guest, and the guest sees the manual at once.
         update(&house, wifi, json!({ "visibilityRules": [verified] })).await;
         for (status, expected) in [("pending", 1), ("failed", 0), ("verified", 1)] {
             house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), is(status))).await;
@@ -397,7 +531,7 @@ on_both! {
         }
     }
 
-    async fn a_preview_takes_a_credential_of_the_organization(app: App) {
+    async fn a_view_at_another_moment_needs_a_credential(app: App) {
         let house = House::build(&app).await;
         let soon = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 });
         manual(&house, "Wi-Fi", json!({ "visibilityRules": [soon] })).await;
@@ -410,7 +544,7 @@ on_both! {
         assert_eq!(manuals(&preview(&house, house.stay, "2026-12-12T00:00:00Z").await).len(), 1);
     }
 
-    async fn manuals_are_explained_to_who_may_see_them(app: App) {
+    async fn manuals_are_explained_only_to_callers_who_may_see_them(app: App) {
         let house = House::build(&app).await;
         let (theirs, empty_tag) = (house.org.property(None, &[house.tag]).await, house.org.tag().await);
         for (nickname, targets) in [
@@ -429,7 +563,7 @@ on_both! {
         assert_eq!(*hop, json!({ "type": "tag", "id": house.tag, "name": "Sea view" }));
     }
 
-    async fn whatever_the_manuals_guests_read_what_is_explained(app: App) {
+    async fn shown_manuals_agree_with_the_explanation(app: App) {
         let house = House::build(&app).await;
         let neighbour = house.org.property(Some(house.group), &[]).await;
         let places = [

@@ -1,5 +1,5 @@
-//! Names that change their mind between check and connect (spec: States, "resolves to a private or loopback address at
-//! delivery time"). The names lead where the test says; nobody else is asked.
+//! Tests of names whose addresses change between the check and the connection (rules:
+//! webhooks#ends, 4). The test sets the addresses of names; no resolver is used.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
 use crate::support::{Answer, Api, App};
 
-/// Nothing special about it, and nothing is ever sent there.
+/// An ordinary public address. Nothing is ever sent to it.
 const PUBLIC: &str = "93.184.215.14";
 
-/// Answers of which at least one is private, whatever stands beside it.
+/// Lists of addresses with at least one private address.
 const HOSTILE: [&[&str]; 20] = [
     &["127.0.0.1"],
     &["10.0.0.8"],
@@ -75,24 +75,32 @@ fn ips(texts: &[&str]) -> Vec<IpAddr> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// A receiver that wants a new connection, and so a new look at the name, for each delivery.
+/// Starts a receiver that closes its connection after each delivery. Each delivery therefore
+/// resolves the name anew.
 async fn receiver(authority: &Authority) -> RawReceiver {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    // It is known as hooks.example.
-    authority.receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned())).await
+    // Its certificate is for hooks.example.
+    authority
+        .receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned()))
+        .await
 }
 
-/// A subscription that leads to a name, at the receiver's port.
+/// Subscribes a target with this name and the receiver's port.
 async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> Answer {
     let target = receiver.url.replace("127.0.0.1", name);
-    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": target })).await
+    api.post(
+        "/webhook-subscriptions",
+        json!({ "event": "reservation.created", "targetUrl": target }),
+    )
+    .await
 }
 
 fn connections(receiver: &RawReceiver) -> usize {
     receiver.seen.connections.load(Ordering::Relaxed)
 }
 
-/// Waits for the subscriptions to look as wanted, with the pauses between attempts left out.
+/// Waits until all subscriptions are as wanted. Moves the clock to skip the pauses between
+/// attempts.
 async fn until(app: &App, api: &Api, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
     for _ in 0..400 {
         let listed = api.get("/webhook-subscriptions").await.data();
@@ -112,7 +120,7 @@ fn is_disabled(row: &Value) -> bool {
 }
 
 with_names! {
-    "203.0.113.255/32" async fn public_at_check_and_private_at_connect_is_not_connected_to(app: App, names: Names, authority: Authority) {
+    "203.0.113.255/32" async fn a_name_that_becomes_private_after_the_check_is_not_contacted(app: App, names: Names, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -133,7 +141,7 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    "203.0.113.255/32" async fn one_private_answer_among_public_ones_refuses_them_all(app: App, names: Names, authority: Authority) {
+    "203.0.113.255/32" async fn a_single_private_address_of_a_name_refuses_the_target(app: App, names: Names, authority: Authority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;
         for addresses in HOSTILE {
@@ -144,7 +152,7 @@ with_names! {
         subscribe(&api, "mixed.example", &receiver).await.data();
     }
 
-    "203.0.113.255/32" async fn a_name_that_leads_nowhere_is_tried_again_and_judged_again(app: App, names: Names, authority: Authority) {
+    "203.0.113.255/32" async fn an_unresolved_name_is_retried_and_checked_again(app: App, names: Names, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -160,7 +168,7 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    "127.0.0.1/32" async fn an_opened_address_opens_no_other_to_the_same_name(app: App, names: Names, authority: Authority) {
+    "127.0.0.1/32" async fn an_opened_address_opens_no_other_address_of_its_name(app: App, names: Names, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -177,7 +185,7 @@ with_names! {
         assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
     }
 
-    "127.0.0.0/8" async fn an_opened_loopback_opens_no_name_that_leads_elsewhere(app: App, names: Names, authority: Authority) {
+    "127.0.0.0/8" async fn an_opened_loopback_range_opens_no_other_address(app: App, names: Names, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let receiver = receiver(&authority).await;
@@ -199,7 +207,7 @@ with_names! {
             names.write(name, &ips(&addresses));
             assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
         }
-        // What was in the range when it was made, and is elsewhere when something is sent.
+        // The names were in the range at the subscription and lead elsewhere at the delivery.
         for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
             names.write(name, &ips(&addresses));
         }
@@ -211,7 +219,8 @@ with_names! {
         assert_eq!(connections(&receiver), 0);
     }
 
-    // A name that is private by itself is not made public by a public address, nor by an opened range that it is not in.
+    // A private name stays private with a public address, and with an allowed range that does not
+    // contain its address.
     "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: Authority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;

@@ -1,25 +1,29 @@
-//! Receivers that hang, drip, flood, reset, redirect, lie about who they are: what each comes to (spec: Delivery).
+//! Tests of receivers that hang, answer slowly or endlessly, reset, redirect, or present a wrong
+//! certificate, and of the outcome of each (rules: webhooks#deliveries).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
-/// More than any buffer between two processes, far less than a flood.
-const A_FLOOD: usize = 64 << 20;
-/// Failed attempts at one delivery.
+/// More bytes than all buffers between two processes hold, and far fewer than a flood.
+const FLOOD_BYTES: usize = 64 << 20;
+/// The number of attempts of a failed delivery.
 const ALL_ATTEMPTS: usize = 5;
 
 store::statements! {
-    /// Keeps everybody else from writing to a subscription, and on SQLite from writing at all.
+    /// Locks all subscriptions against other writers; on SQLite this locks the whole database.
     HOLD_EVERY_SUBSCRIPTION = "update webhook_subscription set target_url = target_url";
 }
 
-/// Runs a test on both databases, with an authority that the server trusts and a short patience.
+/// Runs a test on both databases, with an authority that the server trusts and a short webhook
+/// timeout.
 macro_rules! with_authority {
     ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: Authority) $body:block)*) => {
         $(mod $name {
@@ -56,16 +60,16 @@ macro_rules! with_authority {
     };
 }
 
-/// What a delivery comes to.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It counts as delivered, after one request.
+    /// Delivered after one request.
     Delivered,
-    /// It counts as failed, after five.
+    /// Failed after five requests.
     Failed,
-    /// It counts as failed, and not one request was sent: nobody there was to be trusted with it.
+    /// Failed without any request, because the receiver's certificate was not trusted.
     Unsent,
-    /// The subscription is gone, after one request.
+    /// The subscription is deleted after one request.
     Gone,
 }
 
@@ -77,10 +81,15 @@ struct Case {
 }
 
 fn case(what: &str, act: Act, end: End) -> Case {
-    Case { what: what.to_owned(), presents: Presents::Right, act, end }
+    Case {
+        what: what.to_owned(),
+        presents: Presents::Right,
+        act,
+        end,
+    }
 }
 
-/// A whole answer without a body.
+/// Returns a complete answer without a body.
 fn answer(status: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")
 }
@@ -89,7 +98,7 @@ fn say(text: &str) -> Act {
     Act::Say(text.to_owned())
 }
 
-/// Cases by what the receiver says; `trap` is where a redirect leads, and nobody should come.
+/// Returns the cases. `trap` is the target of redirects; it must get no connection.
 fn cases(trap: &str) -> Vec<Case> {
     use End::{Delivered, Failed, Gone, Unsent};
     let noise = "x".repeat(16 * 1024);
@@ -97,61 +106,207 @@ fn cases(trap: &str) -> Vec<Case> {
     let long_body = "HTTP/1.1 200 OK\r\ncontent-length: 100000000000\r\n\r\n".to_owned();
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
     let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
-    let huge = format!("HTTP/1.1 200 OK\r\nx-noise: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 20));
+    let huge = format!(
+        "HTTP/1.1 200 OK\r\nx-noise: {}\r\ncontent-length: 0\r\n\r\n",
+        "x".repeat(1 << 20)
+    );
     let mut all = vec![
-        case("200 with a body", say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), Delivered),
+        case(
+            "200 with a body",
+            say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"),
+            Delivered,
+        ),
         case("204", say("HTTP/1.1 204 No Content\r\n\r\n"), Delivered),
         case("299", Act::Say(answer("299 Why Not")), Delivered),
-        case("HTTP/1.0", Act::SayAndClose("HTTP/1.0 200 OK\r\n\r\nok".to_owned()), Delivered),
-        case("a body that is not what it says", say("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nok"), Delivered),
-        case("a body that breaks off", Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok".to_owned()), Delivered),
-        case("a body that drips", Act::Drip(long_body.clone(), "x"), Delivered),
-        case("a body that does not come", Act::Drip(chunked.clone(), "0"), Delivered),
-        case("a flood of known length", Act::Flood(long_body, noise.clone()), Delivered),
+        case(
+            "HTTP/1.0",
+            Act::SayAndClose("HTTP/1.0 200 OK\r\n\r\nok".to_owned()),
+            Delivered,
+        ),
+        case(
+            "a body that is not what it says",
+            say("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\nok"),
+            Delivered,
+        ),
+        case(
+            "a body that breaks off",
+            Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok".to_owned()),
+            Delivered,
+        ),
+        case(
+            "a body that drips",
+            Act::Drip(long_body.clone(), "x"),
+            Delivered,
+        ),
+        case(
+            "a body that does not come",
+            Act::Drip(chunked.clone(), "0"),
+            Delivered,
+        ),
+        case(
+            "a flood of known length",
+            Act::Flood(long_body, noise.clone()),
+            Delivered,
+        ),
         case("a flood of chunks", Act::Flood(chunked, chunk), Delivered),
-        case("a flood until the end of time", Act::Flood("HTTP/1.1 200 OK\r\n\r\n".to_owned(), noise.clone()), Delivered),
-        case("some 1xx first", Act::Say(format!("HTTP/1.1 100 Continue\r\n\r\n{hints}{hints}{}", answer("200 OK"))), Delivered),
+        case(
+            "a flood until the end of time",
+            Act::Flood("HTTP/1.1 200 OK\r\n\r\n".to_owned(), noise.clone()),
+            Delivered,
+        ),
+        case(
+            "some 1xx first",
+            Act::Say(format!(
+                "HTTP/1.1 100 Continue\r\n\r\n{hints}{hints}{}",
+                answer("200 OK")
+            )),
+            Delivered,
+        ),
+        case(
+            "a folded header",
+            say("HTTP/1.1 200 OK\r\nx-a: b\r\n c\r\ncontent-length: 0\r\n\r\n"),
+            Delivered,
+        ),
+        case(
+            "a blank before a colon",
+            say("HTTP/1.1 200 OK\r\nx-a : b\r\ncontent-length: 0\r\n\r\n"),
+            Delivered,
+        ),
+        case(
+            "a header that is none",
+            say("HTTP/1.1 200 OK\r\nx(a): b\r\ncontent-length: 0\r\n\r\n"),
+            Delivered,
+        ),
+        case(
+            "300 headers",
+            Act::Say(format!(
+                "HTTP/1.1 200 OK\r\n{}content-length: 0\r\n\r\n",
+                "x-noise: x\r\n".repeat(300)
+            )),
+            Delivered,
+        ),
         case("HTTP/2", Act::Http2(204), Delivered),
         case("a flood over HTTP/2", Act::Http2Flood(200), Delivered),
         case("nothing", Act::Hang, Failed),
-        case("a head that drips", Act::Drip("HTTP/1.1 200 OK\r\n".to_owned(), "x-noise: x\r\n"), Failed),
-        case("a head that floods", Act::Flood("HTTP/1.1 200 OK\r\nx-noise: ".to_owned(), noise), Failed),
+        case(
+            "a head that drips",
+            Act::Drip("HTTP/1.1 200 OK\r\n".to_owned(), "x-noise: x\r\n"),
+            Failed,
+        ),
+        case(
+            "a head that floods",
+            Act::Flood("HTTP/1.1 200 OK\r\nx-noise: ".to_owned(), noise),
+            Failed,
+        ),
         case("a huge head", Act::Say(huge), Failed),
-        case("1xx that drip", Act::Drip(String::new(), "HTTP/1.1 102 Processing\r\n\r\n"), Failed),
-        case("another protocol", say("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"), Failed),
-        case("what is no HTTP", say("220 mail.example ESMTP\r\n\r\n"), Failed),
+        case(
+            "1xx that drip",
+            Act::Drip(String::new(), "HTTP/1.1 102 Processing\r\n\r\n"),
+            Failed,
+        ),
+        case(
+            "another protocol",
+            say("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
+            Failed,
+        ),
+        case(
+            "what is no HTTP",
+            say("220 mail.example ESMTP\r\n\r\n"),
+            Failed,
+        ),
         case("what is no status", say("HTTP/1.1 2x0 OK\r\n\r\n"), Failed),
-        case("no answer, and the end", Act::SayAndClose(String::new()), Failed),
-        case("half a head, and the end", Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-".to_owned()), Failed),
-        case("no answer, and a reset", Act::SayAndReset(String::new()), Failed),
-        case("half a head, and a reset", Act::SayAndReset("HTTP/1.1 200 O".to_owned()), Failed),
+        case(
+            "no answer, and the end",
+            Act::SayAndClose(String::new()),
+            Failed,
+        ),
+        case(
+            "half a head, and the end",
+            Act::SayAndClose("HTTP/1.1 200 OK\r\ncontent-".to_owned()),
+            Failed,
+        ),
+        case(
+            "no answer, and a reset",
+            Act::SayAndReset(String::new()),
+            Failed,
+        ),
+        case(
+            "half a head, and a reset",
+            Act::SayAndReset("HTTP/1.1 200 O".to_owned()),
+            Failed,
+        ),
         case("500 over HTTP/2", Act::Http2(500), Failed),
         case("no TLS", Act::Mute, Unsent),
         case("plain HTTP", Act::Plain(answer("200 OK")), Unsent),
         case("410", Act::Say(answer("410 Gone")), Gone),
         case("410 over HTTP/2", Act::Http2(410), Gone),
-        case("410 and a flood", Act::Flood("HTTP/1.1 410 Gone\r\n\r\n".to_owned(), "x".repeat(1024)), Gone),
+        case(
+            "410 and a flood",
+            Act::Flood("HTTP/1.1 410 Gone\r\n\r\n".to_owned(), "x".repeat(1024)),
+            Gone,
+        ),
     ];
-    for status in ["304 Not Modified", "400 Bad Request", "401 Unauthorized", "404 Not Found", "429 Too Many Requests", "503 Unavailable"] {
+    all.extend(refusals(trap));
+    all
+}
+
+/// Returns the cases of refusing statuses, redirects and bad certificates.
+fn refusals(trap: &str) -> Vec<Case> {
+    use End::{Failed, Unsent};
+    let mut all = Vec::new();
+    for status in [
+        "304 Not Modified",
+        "400 Bad Request",
+        "401 Unauthorized",
+        "404 Not Found",
+        "429 Too Many Requests",
+        "503 Unavailable",
+    ] {
         all.push(case(status, Act::Say(answer(status)), Failed));
     }
-    for (status, to) in
-        [(301, trap), (302, "https://10.0.0.8/"), (303, trap), (307, trap), (308, "https://169.254.169.254/latest/meta-data/")]
-    {
-        let moved = format!("HTTP/1.1 {status} Moved\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+    for (status, to) in [
+        (301, trap),
+        (302, "https://10.0.0.8/"),
+        (303, trap),
+        (307, trap),
+        (308, "https://169.254.169.254/latest/meta-data/"),
+    ] {
+        let moved =
+            format!("HTTP/1.1 {status} Moved\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
         all.push(case(&format!("{status} to {to}"), Act::Say(moved), Failed));
     }
-    for presents in [Presents::OtherName, Presents::Expired, Presents::Early, Presents::SelfSigned, Presents::OtherAuthority] {
-        all.push(Case { what: format!("{presents:?} certificate"), presents, act: Act::Say(answer("200 OK")), end: Unsent });
+    for presents in [
+        Presents::OtherName,
+        Presents::Expired,
+        Presents::Early,
+        Presents::SelfSigned,
+        Presents::OtherAuthority,
+    ] {
+        all.push(Case {
+            what: format!("{presents:?} certificate"),
+            presents,
+            act: Act::Say(answer("200 OK")),
+            end: Unsent,
+        });
     }
     all
 }
 
-/// Where each subscription stands, by its target: delivered to, failed, gone; `None` while that is open.
+/// Returns the outcome of the subscription with this target; none while it is open.
 fn end_of(listed: &Value, url: &str) -> Option<End> {
-    let Some(row) = listed.as_array().unwrap().iter().find(|row| row["targetUrl"] == url) else { return Some(End::Gone) };
+    let Some(row) = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["targetUrl"] == url)
+    else {
+        return Some(End::Gone);
+    };
     assert_eq!(row["disabledAt"], Value::Null, "{row}");
-    match (row["consecutiveFailures"].as_u64().unwrap(), row["lastDeliveredAt"].is_null()) {
+    match (
+        row["consecutiveFailures"].as_u64().unwrap(),
+        row["lastDeliveredAt"].is_null(),
+    ) {
         (0, false) => Some(End::Delivered),
         (1, true) => Some(End::Failed),
         (0, true) => None,
@@ -160,22 +315,60 @@ fn end_of(listed: &Value, url: &str) -> Option<End> {
 }
 
 async fn subscribe(api: &Api, receiver: &RawReceiver) {
-    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
+    api.post(
+        "/webhook-subscriptions",
+        json!({ "event": "reservation.created", "targetUrl": receiver.url }),
+    )
+    .await
+    .data();
 }
 
-/// New reservations of a flat, to be synced together.
+/// Subscribes a receiver to new reservations.
+async fn subscribed(api: &Api, receiver: &RawReceiver) -> Value {
+    let body = json!({ "event": "reservation.created", "targetUrl": receiver.url });
+    api.post("/webhook-subscriptions", body).await.data()
+}
+
+async fn unsubscribe(api: &Api, subscription: &Value) {
+    let id = subscription["id"].as_str().unwrap();
+    let path = format!("/webhook-subscriptions?id={id}");
+    api.send(Method::DELETE, &path, None).await.data();
+}
+
+fn log_of(subscription: &Value) -> String {
+    format!(
+        "/webhook-subscriptions/{}/deliveries?limit=100",
+        subscription["id"].as_str().unwrap()
+    )
+}
+
+/// Returns the number of attempts at a delivery.
+fn tries(row: &Value) -> usize {
+    row["attempts"].as_array().map_or(0, Vec::len)
+}
+
+/// Returns whether the log has this many deliveries, all delivered.
+async fn are_delivered(api: &Api, subscription: &Value, count: usize) -> bool {
+    let log = api.get(&log_of(subscription)).await.data();
+    let log = log.as_array().unwrap();
+    log.len() == count && log.iter().all(|row| row["status"] == "delivered")
+}
+
+/// Returns new reservations of a property, for one sync.
 fn reservations(flat: Uuid, count: usize) -> Value {
-    (0..count).map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) })).collect()
+    (0..count)
+        .map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) }))
+        .collect()
 }
 
-/// Waits until this holds, with the pauses between attempts left out: the clock is moved rather than waited for.
+/// Waits until a condition holds. Moves the clock to skip the pauses between attempts.
 async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2_400 {
         if holds().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
-        // Far shorter than the lease of a delivery that is under way.
+        // Far shorter than the lease of a delivery under way.
         app.clock.advance(Duration::from_millis(40));
         app.server.means.due.notify_one();
     }
@@ -183,7 +376,7 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
 }
 
 with_authority! {
-    "2s" async fn what_a_receiver_does_decides_what_a_delivery_comes_to(app: App, authority: Authority) {
+    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let trap = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -220,7 +413,7 @@ with_authority! {
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert_eq!(trap.seen.connections.load(Ordering::Relaxed), 0, "no redirect is followed");
-        // Whoever goes on talking, or says nothing, talks to nobody.
+        // The connection of a receiver that sends endlessly, or nothing, is closed.
         let is_endless = |case: &Case| matches!(case.act, Act::Drip(..) | Act::Flood(..) | Act::Hang | Act::Mute);
         for (case, receiver) in cases.iter().zip(&receivers) {
             let seen = &receiver.seen;
@@ -228,11 +421,118 @@ with_authority! {
                 let is_over = || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
                 until(&app, &format!("{} is hung up on", case.what), async || is_over()).await;
             }
-            assert!(seen.said.load(Ordering::Relaxed) < A_FLOOD, "{} is read: {:?} bytes", case.what, seen.said);
+            assert!(seen.said.load(Ordering::Relaxed) < FLOOD_BYTES, "{} is read: {:?} bytes", case.what, seen.said);
         }
     }
 
-    "1s" async fn a_receiver_that_floods_with_1xx_is_cut_off_by_the_clock_and_delays_nobody(app: App, authority: Authority) {
+    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let then = |act| Act::Once(answer("200 OK"), Box::new(act));
+        // An answer that was cut off is a failed attempt: the receiver may have processed it.
+        let cases = [
+            (then(Act::SayAndClose(String::new())), 1),
+            (then(Act::SayAndReset(String::new())), 1),
+            (then(Act::SayAndClose("HTTP/1.1 2".to_owned())), 2),
+            (then(Act::SayAndReset("HTTP/1.1 2".to_owned())), 2),
+        ];
+        let flat = org.property(None, &[]).await;
+        for (act, attempts) in cases {
+            let receiver = authority.receiver(Presents::Right, act.clone()).await;
+            let subscription = subscribed(&api, &receiver).await;
+            for count in 1..=2 {
+                org.reservation(Some(flat)).await;
+                until(&app, "both are delivered", async || are_delivered(&api, &subscription, count).await).await;
+            }
+            let log = api.get(&log_of(&subscription)).await.data();
+            assert_eq!((tries(&log[0]), tries(&log[1])), (attempts, 1), "{act:?}: {log}");
+            assert_eq!((receiver.seen.count(), receiver.seen.attempts().len()), (3, 2), "{act:?}");
+            unsubscribe(&api, &subscription).await;
+        }
+    }
+
+    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: Authority) {
+        /// `GOAWAY` with the last stream 0 and no error, and `RST_STREAM` of stream 1 with
+        /// `REFUSED_STREAM`.
+        const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        const REFUSED: &[u8] = &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7];
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        for frames in [GO_AWAY, REFUSED] {
+            let receiver = authority.receiver(Presents::Right, Act::Http2Refusing(frames)).await;
+            let subscription = subscribed(&api, &receiver).await;
+            org.reservation(Some(flat)).await;
+            until(&app, "it is delivered", async || are_delivered(&api, &subscription, 1).await).await;
+            let log = api.get(&log_of(&subscription)).await.data();
+            assert_eq!((tries(&log[0]), receiver.seen.count()), (1, 1), "{log}");
+            unsubscribe(&api, &subscription).await;
+        }
+        let receiver = authority.receiver(Presents::Right, Act::Http2AllRefusing(REFUSED)).await;
+        let subscription = subscribed(&api, &receiver).await;
+        org.reservation(Some(flat)).await;
+        until(&app, "it has failed", async || api.get(&log_of(&subscription)).await.data()[0]["status"] == "failed").await;
+        let log = api.get(&log_of(&subscription)).await.data();
+        assert_eq!(tries(&log[0]), ALL_ATTEMPTS);
+        assert_eq!(log[0]["attempts"][0]["error"], "the receiver ended the HTTP/2 request before it answered (REFUSED_STREAM)");
+        assert!(receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS, "{:?}", receiver.seen.connections);
+    }
+
+    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        for (status, asked, wanted) in [
+            ("503 Busy", "120", "2026-11-21T09:32:00.000Z"),
+            ("429 Slow Down", "Sat, 21 Nov 2026 09:45:00 GMT", "2026-11-21T09:45:00.000Z"),
+            ("503 Busy", "86400", "2026-11-21T10:30:00.000Z"),
+        ] {
+            let said = format!("HTTP/1.1 {status}\r\nretry-after: {asked}\r\ncontent-length: 0\r\n\r\n");
+            let receiver = authority.receiver(Presents::Right, Act::Say(said)).await;
+            let subscription = subscribed(&api, &receiver).await;
+            org.reservation(Some(flat)).await;
+            let row = loop {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                let log = api.get(&log_of(&subscription)).await.data();
+                if tries(&log[0]) == 1 {
+                    break log[0].clone();
+                }
+            };
+            assert_eq!(row["nextAttemptAt"], wanted, "{asked}");
+            unsubscribe(&api, &subscription).await;
+        }
+    }
+
+    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: Authority) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let silent = String::new;
+        for (presents, act, words) in [
+            (Presents::Right, Act::SayAndClose(silent()), "the receiver closed the connection before it answered"),
+            (Presents::Right, Act::SayAndReset(silent()), "the receiver reset the connection before it answered"),
+            (Presents::Right, say("220 mail.example ESMTP\r\n\r\n"), "the answer is not valid HTTP"),
+            (Presents::Right, Act::Plain(answer("200 OK")), "the receiver does not speak TLS"),
+            (Presents::Right, Act::Hang, "timed out"),
+            (Presents::Expired, say(""), "the receiver's certificate has expired"),
+            (Presents::Early, say(""), "the receiver's certificate is not valid yet"),
+            (Presents::OtherName, say(""), "the receiver's certificate is for another name"),
+        ] {
+            let receiver = authority.receiver(presents, act.clone()).await;
+            let subscription = subscribed(&api, &receiver).await;
+            org.reservation(Some(flat)).await;
+            let mut error = Value::Null;
+            until(&app, words, async || {
+                error = api.get(&log_of(&subscription)).await.data()[0]["attempts"][0]["error"].clone();
+                error.is_string()
+            })
+            .await;
+            assert_eq!(error, words, "{presents:?} {act:?}");
+            unsubscribe(&api, &subscription).await;
+        }
+    }
+
+    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
@@ -250,7 +550,7 @@ with_authority! {
         assert_eq!(noisy.seen.count(), ALL_ATTEMPTS);
     }
 
-    "20s" async fn a_receiver_that_hangs_delays_nobody_else(app: App, authority: Authority) {
+    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: Authority) {
         const EVENTS: usize = 24;
         let org = app.org().await;
         let api = org.key().await;
@@ -258,7 +558,7 @@ with_authority! {
         let mute = authority.receiver(Presents::Right, Act::Mute).await;
         let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
         let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
-        // Those that hang come first in every queue.
+        // The hanging receivers come first in every queue.
         for receiver in [&slow, &mute, &quick, &modern] {
             subscribe(&api, receiver).await;
         }
@@ -266,7 +566,8 @@ with_authority! {
         for _ in 0..EVENTS {
             org.reservation(Some(flat)).await;
         }
-        // Less than the patience with those that hang, or this would tell nothing.
+        // Less than the timeout of the hanging receivers, since otherwise the test would prove
+        // nothing.
         let all_quick = async {
             while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -279,19 +580,20 @@ with_authority! {
             assert!(receiver.seen.attempts().values().all(|count| *count == 1), "each once");
             assert_eq!(receiver.seen.records().len(), EVENTS);
         }
-        // Those of the beginning, when nobody knew that they would not be needed.
+        // Connections are opened at the beginning, before the client knows that HTTP/2 needs only
+        // one.
         assert!(modern.seen.connections.load(Ordering::Relaxed) <= 16, "{:?} connections", modern.seen.connections);
     }
 
-    "20s" async fn what_waits_for_a_place_is_sent_when_there_is_one(app: App, authority: Authority) {
-        // Many times what may be under way at once.
+    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: Authority) {
+        // Many times the number that may be under way at once.
         const EVENTS: usize = 640;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
         subscribe(&org.key().await, &receiver).await;
         let flat = org.property(None, &[]).await;
         org.sync(reservations(flat, EVENTS)).await.data();
-        // A look a second alone would take twice as long.
+        // With one search per second alone, this would take twice as long.
         let all = async {
             while receiver.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -301,8 +603,8 @@ with_authority! {
         assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
     }
 
-    "20s" async fn many_subscriptions_to_one_target_have_their_turn(app: App, authority: Authority) {
-        // More than are looked at together, of which few have a place.
+    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: Authority) {
+        // More subscriptions than one query reads, while few of them get a permit.
         const CREDENTIALS: usize = 3;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -332,7 +634,7 @@ with_authority! {
         assert!(attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS), "{attempts:?}");
     }
 
-    "500ms" async fn fifty_failures_in_a_row_disable_and_what_waits_is_dropped(app: App, authority: Authority) {
+    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: Authority) {
         let org = app.org().await;
         let api = org.key().await;
         let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
@@ -351,12 +653,12 @@ with_authority! {
         subscribe(&key, &quick).await;
         org.reservation(Some(flat)).await;
         until(&app, "another one hears", async || quick.seen.count() == 1).await;
-        // At most what was under way when the last failure was counted.
+        // At most the deliveries that were under way when the last failure was counted.
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
     }
 
-    "30s" async fn a_receiver_that_has_answered_is_not_asked_again_because_the_database_was_away(app: App, authority: Authority) {
-        // It takes most of a second for its answer.
+    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: Authority) {
+        // This receiver takes most of a second to answer.
         let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
         let org = app.org().await;
         let api = org.key().await;
@@ -366,7 +668,7 @@ with_authority! {
         while slow.seen.count() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // Longer than any write waits, from the answer on.
+        // From the answer on, this is longer than any write waits.
         let away = |tx: &mut store::Transaction<'_>| {
             tx.execute(&HOLD_EVERY_SUBSCRIPTION, &[])?;
             std::thread::sleep(Duration::from_secs(7));
@@ -381,5 +683,74 @@ with_authority! {
         })
         .await;
         assert_eq!((slow.seen.count(), delivery["attempts"].as_array().unwrap().len()), (1, 1), "{delivery}");
+    }
+}
+
+/// A burst of deliveries to a receiver that is down for just under three minutes, with the default
+/// pauses.
+async fn outlasts_an_outage(app: App, receiver: Receiver) {
+    const EVENTS: usize = 200;
+    let org = app.org().await;
+    let api = org.key().await;
+    let body = json!({ "event": "reservation.created", "targetUrl": receiver.url });
+    api.post("/webhook-subscriptions", body).await.data();
+    let flat = org.property(None, &[]).await;
+    receiver.answer(&[503]);
+    org.sync(reservations(flat, EVENTS)).await.data();
+    for second in (0..600).step_by(5) {
+        if second == 175 {
+            receiver.answer(&[200]);
+        }
+        for _ in 0..4 {
+            app.server.means.due.notify_one();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        app.clock.advance(Duration::from_secs(5));
+    }
+    let subscription = api.get("/webhook-subscriptions").await.data()[0].clone();
+    assert_eq!(
+        (
+            &subscription["disabledAt"],
+            &subscription["consecutiveFailures"]
+        ),
+        (&Value::Null, &json!(0))
+    );
+    let id = subscription["id"].as_str().unwrap();
+    for offset in [0, 100] {
+        let path = format!("/webhook-subscriptions/{id}/deliveries?limit=100&offset={offset}");
+        let log = api.get(&path).await.data();
+        let log = log.as_array().unwrap();
+        assert_eq!(log.len(), 100);
+        assert!(log.iter().all(|row| row["status"] == "delivered"));
+    }
+}
+
+mod a_burst_before_an_outage_below_three_minutes_loses_nothing {
+    use super::*;
+
+    fn flags(receiver: &Receiver) -> Vec<String> {
+        let mut flags = receiver.flags().to_vec();
+        flags.push("--webhook-retry-base=30s".to_owned());
+        flags
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn on_sqlite() {
+        crate::support::choose_tls_provider();
+        let receiver = Receiver::start().await;
+        let flags = flags(&receiver);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        outlasts_an_outage(App::on_sqlite(&flags).await, receiver).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn on_postgres() {
+        crate::support::choose_tls_provider();
+        let receiver = Receiver::start().await;
+        let flags = flags(&receiver);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        if let Some(app) = App::on_postgres(&flags).await {
+            outlasts_an_outage(app, receiver).await;
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Rate limits that nodes share in Redis, and what becomes of them when it goes (spec: Limits).
+//! Tests of rate limits that nodes share in Redis, and of their behaviour without Redis (rules:
+//! limits#rate-limits).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,14 +19,21 @@ use crate::support::{Answer, new_id, postgres};
 const DOWN: &str = "Redis does not answer";
 const BACK: &str = "Redis answers again";
 const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
-/// How long anything may take that a machine with other things to do takes a while for.
+/// A time limit for anything that may take a while on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Two nodes on one database and one Redis.
+/// Starts two nodes on one database and one Redis.
 async fn two_nodes(redis: &Redis, per_minute: u32) -> Option<[Node; 2]> {
-    let database = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+    let database = tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()?;
     let (url, limit) = (redis.url(), per_minute.to_string());
-    let start = || Node::start(&database, &["--redis-url", &url, "--rate-limit-per-minute", &limit]);
+    let start = || {
+        Node::start(
+            &database,
+            &["--redis-url", &url, "--rate-limit-per-minute", &limit],
+        )
+    };
     Some([start(), start()])
 }
 
@@ -33,10 +41,13 @@ async fn get(node: &Node, token: &str) -> Answer {
     node.api(token).get("/portals").await
 }
 
-/// Requests that a node judged by itself.
+/// Returns the number of requests that a node judged without Redis.
 async fn fallbacks(node: &Node) -> u64 {
     let metrics = node.text("/metrics").await;
-    let line = metrics.lines().find_map(|line| line.strip_prefix(FALLBACKS)).unwrap_or_else(|| panic!("{metrics}"));
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(FALLBACKS))
+        .unwrap_or_else(|| panic!("{metrics}"));
     line.trim().parse().unwrap()
 }
 
@@ -48,22 +59,38 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Three times as many requests as the limit, through both nodes at once: exactly the limit is accepted.
+/// Makes three times as many requests as the limit, through both nodes at once. Exactly the limit
+/// must be accepted.
 async fn shares_exactly(nodes: &[Node; 2], limit: u32) {
-    // A Redis that took too long on a busy machine was left out of it, as it should be; such a round shows nothing.
+    // On a busy machine Redis may answer too late and is then skipped, as intended. Such a round
+    // proves nothing and is repeated.
     for _ in 0..10 {
         let token = nodes[0].key().await;
         let before = fallbacks(&nodes[0]).await + fallbacks(&nodes[1]).await;
-        let answers = join_all((0..3 * limit as usize).map(|number| get(&nodes[number % 2], &token))).await;
+        let answers =
+            join_all((0..3 * limit as usize).map(|number| get(&nodes[number % 2], &token))).await;
         if fallbacks(&nodes[0]).await + fallbacks(&nodes[1]).await > before {
             tokio::time::sleep(Duration::from_secs(2)).await;
             continue;
         }
-        let (accepted, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
-        let mut remaining: Vec<u32> =
-            accepted.iter().map(|answer| answer.header("x-ratelimit-remaining").unwrap().parse().unwrap()).collect();
+        let (accepted, refused): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|answer| answer.status == 200);
+        let mut remaining: Vec<u32> = accepted
+            .iter()
+            .map(|answer| {
+                answer
+                    .header("x-ratelimit-remaining")
+                    .unwrap()
+                    .parse()
+                    .unwrap()
+            })
+            .collect();
         remaining.sort_unstable();
-        assert_eq!(remaining, (0..limit).collect::<Vec<_>>(), "each place is given once");
+        assert_eq!(
+            remaining,
+            (0..limit).collect::<Vec<_>>(),
+            "each place is given once"
+        );
         for answer in refused {
             answer.error(429);
             assert_eq!(answer.header("x-ratelimit-remaining"), Some("0"));
@@ -76,18 +103,27 @@ async fn shares_exactly(nodes: &[Node; 2], limit: u32) {
 }
 
 #[test]
-fn the_script_judges_as_this_process_does() {
+fn the_redis_script_agrees_with_the_local_rate_limit() {
     let Some(redis) = Redis::start() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let step = prop_oneof![4 => 0..5_000_000_u64, 1 => Just(0), 1 => Just(1_000_000), 1 => Just(60_000_000)];
     let sequence = (prop::collection::vec(step, 1..150), 0..20_u32, 0..5_u32);
-    let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: 64,
+        failure_persistence: None,
+        ..Config::default()
+    });
     let outcome = runner.run(&sequence, |(steps, per_minute, per_second)| {
         prop_assume!(per_minute + per_second > 0);
         let alone = RateLimits::new(per_minute, per_second);
-        let shared = RateLimits::new(per_minute, per_second).shared_in(&redis.url()).unwrap();
+        let shared = RateLimits::new(per_minute, per_second)
+            .shared_in(&redis.url())
+            .unwrap();
         let (credential, clock) = (
-            Owner { organization: new_id(), credential: Credential::ApiKey(new_id()) },
+            Owner {
+                organization: new_id(),
+                credential: Credential::ApiKey(new_id()),
+            },
             Clock::manual("2026-11-21T09:30:00Z".parse().unwrap()),
         );
         runtime.block_on(async {
@@ -100,8 +136,11 @@ fn the_script_judges_as_this_process_does() {
                 clock.advance(Duration::from_micros(microseconds));
                 let expected = alone.take(credential, clock.elapsed(), clock.now());
                 let judged = shared.take_shared(credential, &clock, clock.now()).await;
-                // On a busy machine Redis may take too long, which is another test's matter.
-                prop_assert_eq!(judged.ok_or_else(|| TestCaseError::reject("Redis was too slow"))?, expected.unwrap());
+                // On a busy machine Redis may be too slow, which another test covers.
+                prop_assert_eq!(
+                    judged.ok_or_else(|| TestCaseError::reject("Redis was too slow"))?,
+                    expected.unwrap()
+                );
             }
             Ok(())
         })
@@ -110,22 +149,29 @@ fn the_script_judges_as_this_process_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_nodes_share_one_limit_exactly() {
+async fn two_nodes_share_a_rate_limit_exactly() {
     let Some(redis) = Redis::start() else { return };
-    let Some(nodes) = two_nodes(&redis, 20).await else { return };
+    let Some(nodes) = two_nodes(&redis, 20).await else {
+        return;
+    };
     shares_exactly(&nodes, 20).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_redis_each_node_counts_by_itself_until_it_is_back() {
-    let Some(mut redis) = Redis::start() else { return };
-    let Some(nodes) = two_nodes(&redis, 5).await else { return };
+async fn without_redis_each_node_counts_requests_locally() {
+    let Some(mut redis) = Redis::start() else {
+        return;
+    };
+    let Some(nodes) = two_nodes(&redis, 5).await else {
+        return;
+    };
     let token = nodes[0].key().await;
     for _ in 0..5 {
         get(&nodes[0], &token).await.data();
     }
     redis.kill();
-    // The first node knows what it let through before; the second one lets through as much again, and no more.
+    // The first node counts the requests that it accepted before. The second one accepts as many
+    // again, and no more.
     for (node, expected) in nodes.iter().zip([[429; 6], [200, 200, 200, 200, 200, 429]]) {
         let mut statuses = Vec::new();
         for _ in 0..6 {
@@ -135,21 +181,35 @@ async fn without_redis_each_node_counts_by_itself_until_it_is_back() {
         assert!(fallbacks(node).await >= 6);
     }
     for node in &nodes {
-        until("the loss is said", || node.logged(DOWN) == node.logged(BACK) + 1).await;
+        until("the loss is said", || {
+            node.logged(DOWN) == node.logged(BACK) + 1
+        })
+        .await;
     }
     redis.restart();
     for node in &nodes {
-        until("the return is said", || node.logged(DOWN) == node.logged(BACK)).await;
+        until("the return is said", || {
+            node.logged(DOWN) == node.logged(BACK)
+        })
+        .await;
     }
     shares_exactly(&nodes, 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_does_not_answer_holds_nobody_up() {
+async fn an_unresponsive_redis_does_not_fail_or_block_requests() {
     let Some(redis) = Redis::start() else { return };
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("frozen.db").display());
-    let node = Node::start(&database, &["--redis-url", &redis.url(), "--rate-limit-per-minute", "1000"]);
+    let node = Node::start(
+        &database,
+        &[
+            "--redis-url",
+            &redis.url(),
+            "--rate-limit-per-minute",
+            "1000",
+        ],
+    );
     let token = node.key().await;
     get(&node, &token).await.data();
     redis.signal("-STOP");
@@ -159,37 +219,68 @@ async fn a_redis_that_does_not_answer_holds_nobody_up() {
         get(&node, &token).await.data();
         waited += usize::from(asked.elapsed() >= Duration::from_millis(50));
     }
-    // One request waits, and those behind it do not.
+    // Only one request waits for Redis at a time; those behind it do not wait.
     assert!(waited < 100, "{waited} of 200 waited");
     assert!(fallbacks(&node).await >= 200);
     redis.signal("-CONT");
-    until("the return is said", || node.logged(BACK) > 0 && node.logged(DOWN) == node.logged(BACK)).await;
-    assert_eq!(get(&node, &token).await.header("x-ratelimit-limit"), Some("1000"));
+    until("the return is said", || {
+        node.logged(BACK) > 0 && node.logged(DOWN) == node.logged(BACK)
+    })
+    .await;
+    assert_eq!(
+        get(&node, &token).await.header("x-ratelimit-limit"),
+        Some("1000")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_starts_without_redis() {
+async fn a_node_starts_without_redis() {
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("alone.db").display());
-    let node = Node::start(&database, &["--redis-url", "redis://127.0.0.1:1", "--rate-limit-per-minute", "2"]);
+    let node = Node::start(
+        &database,
+        &[
+            "--redis-url",
+            "redis://127.0.0.1:1",
+            "--rate-limit-per-minute",
+            "2",
+        ],
+    );
     let token = node.key().await;
     for status in [200, 200, 429] {
         assert_eq!(get(&node, &token).await.status, status);
     }
-    assert_eq!((node.logged(DOWN), node.logged(BACK), fallbacks(&node).await), (1, 0, 3));
+    assert_eq!(
+        (node.logged(DOWN), node.logged(BACK), fallbacks(&node).await),
+        (1, 0, 3)
+    );
 }
 
 #[test]
-fn an_address_that_is_none_is_told_without_its_password() {
-    for url in ["http://:secret@127.0.0.1", "rediss://:secret@127.0.0.1/#insecure"] {
+fn an_invalid_redis_url_is_reported_without_its_password() {
+    for url in [
+        "http://:secret@127.0.0.1",
+        "rediss://:secret@127.0.0.1/#insecure",
+    ] {
         let directory = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", directory.path().join("never.db").display());
         let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--redis-url", url])
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--database-url",
+                &database,
+                "--redis-url",
+                url,
+            ])
             .output()
             .unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(message.contains("--redis-url") && !message.contains("secret"), "{message}");
+        assert!(
+            message.contains("--redis-url") && !message.contains("secret"),
+            "{message}"
+        );
     }
 }

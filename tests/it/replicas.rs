@@ -1,4 +1,5 @@
-//! Reads that a replica answers: a caller sees what they have written, however far behind it is, and whether or not it answers.
+//! Tests of reads from a replica: a caller sees its own writes, however far the replica lags, and
+//! whether or not it answers.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::support::node::Node;
 use crate::support::standby::Standby;
 use crate::support::{Api, new_id, postgres, reservation};
 
-/// A primary, what follows it, and a node.
+/// A primary with its replica, a proxy before the replica, and a node.
 struct Pair {
     standby: Standby,
     way: MiddleBox,
@@ -30,20 +31,49 @@ impl Pair {
     }
 
     async fn start_with(flags: &[&str]) -> Option<Self> {
-        let primary = tokio::task::spawn_blocking(postgres::fresh_cluster).await.unwrap()?;
+        let primary = tokio::task::spawn_blocking(postgres::fresh_cluster)
+            .await
+            .unwrap()?;
         let url = primary.clone();
-        let standby = tokio::task::spawn_blocking(move || Standby::of(&url)).await.unwrap();
+        let standby = tokio::task::spawn_blocking(move || Standby::of(&url))
+            .await
+            .unwrap();
         let way = MiddleBox::before(&standby.database_url).await;
-        let node = Node::start(&primary, &[&["--replica-url", &way.database_url], flags].concat());
+        let node = Node::start(
+            &primary,
+            &[&["--replica-url", &way.database_url], flags].concat(),
+        );
         let (platform, organization) = (node.platform(), new_id());
-        platform.ok(Method::PUT, &format!("/organizations/{organization}"), Some(json!({ "name": "O" }))).await;
+        platform
+            .ok(
+                Method::PUT,
+                &format!("/organizations/{organization}"),
+                Some(json!({ "name": "O" })),
+            )
+            .await;
         let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
-        let key = platform.ok(Method::POST, &format!("/organizations/{organization}/api-keys"), Some(body)).await;
-        let (api, key) = (node.api(key["token"].as_str().unwrap()), key["id"].as_str().unwrap().parse().unwrap());
-        Some(Self { standby, way, node, organization, api, key })
+        let key = platform
+            .ok(
+                Method::POST,
+                &format!("/organizations/{organization}/api-keys"),
+                Some(body),
+            )
+            .await;
+        let (api, key) = (
+            node.api(key["token"].as_str().unwrap()),
+            key["id"].as_str().unwrap().parse().unwrap(),
+        );
+        Some(Self {
+            standby,
+            way,
+            node,
+            organization,
+            api,
+            key,
+        })
     }
 
-    /// A tag of this name, which the platform pushes.
+    /// Syncs a tag with this name.
     async fn tag(&self, name: &str) {
         self.record("tag", json!({ "name": name })).await;
     }
@@ -51,34 +81,67 @@ impl Pair {
     async fn record(&self, kind: &str, data: Value) -> Uuid {
         let id = new_id();
         let records = json!({ "records": [{ "kind": kind, "id": id, "data": data }] });
-        let synced = self.node.platform().post(&format!("/organizations/{}/sync", self.organization), records).await.data();
+        let synced = self
+            .node
+            .platform()
+            .post(
+                &format!("/organizations/{}/sync", self.organization),
+                records,
+            )
+            .await
+            .data();
         assert_eq!(synced["applied"], 1);
         id
     }
 
     async fn is_found(&self, name: &str) -> bool {
         let found = self.api.get(&format!("/search?query={name}")).await.data();
-        found.as_array().unwrap().iter().any(|found| found["name"] == name)
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|found| found["name"] == name)
     }
 
     async fn is_listed(&self, name: &str) -> bool {
-        self.api.get("/tags").await.data().as_array().unwrap().iter().any(|tag| tag["name"] == name)
+        self.api
+            .get("/tags")
+            .await
+            .data()
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|tag| tag["name"] == name)
     }
 
-    /// Waits until the replica has answered, on a machine that may have other things to do.
+    /// Waits until the replica has answered, even on a busy machine.
     async fn is_answered_by_the_replica(&self, name: &str) {
         let (before, began) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {
             assert!(self.is_found(name).await, "{name}");
-            assert!(began.elapsed() < Duration::from_secs(20), "it is not asked, or does not answer");
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "it is not asked, or does not answer"
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// How many reads have ended so.
+    /// Returns the number of reads with this outcome.
     async fn count(&self, outcome: &str) -> u64 {
-        let (metrics, name) = (self.node.text("/metrics").await, format!("\nvestibule_replica_reads_total{{outcome=\"{outcome}\"}} "));
-        metrics.split_once(&name).unwrap_or_else(|| panic!("{metrics}")).1.lines().next().unwrap().parse().unwrap()
+        let (metrics, name) = (
+            self.node.text("/metrics").await,
+            format!("\nvestibule_replica_reads_total{{outcome=\"{outcome}\"}} "),
+        );
+        metrics
+            .split_once(&name)
+            .unwrap_or_else(|| panic!("{metrics}"))
+            .1
+            .lines()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
     }
 
     async fn catches_up(self) -> Self {
@@ -92,16 +155,21 @@ impl Pair {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_caller_sees_what_they_have_written() {
-    let Some(pair) = Pair::start().await else { return };
-    // With a replica that follows as fast as it can, reads race with it.
+async fn a_caller_always_sees_their_own_writes() {
+    let Some(pair) = Pair::start().await else {
+        return;
+    };
+    // The replica follows as fast as it can, so reads race with it.
     for number in 0..40 {
         let name = format!("Quick{number}");
         pair.tag(&name).await;
-        assert!(pair.is_found(&name).await && pair.is_listed(&name).await, "{name}");
+        assert!(
+            pair.is_found(&name).await && pair.is_listed(&name).await,
+            "{name}"
+        );
     }
     let pair = pair.catches_up().await;
-    // Nothing has changed since.
+    // Nothing has changed since then, so the replica may answer.
     pair.is_answered_by_the_replica("Quick7").await;
     let log = pair.api.get("/audit-log").await.data();
     assert!(log.is_array());
@@ -111,14 +179,20 @@ async fn a_caller_sees_what_they_have_written() {
     let began = Instant::now();
     loop {
         let answered = pair.count("answered").await;
-        assert_eq!(pair.api.get(&format!("/reservations/{stay}")).await.data()["id"], stay.to_string());
+        assert_eq!(
+            pair.api.get(&format!("/reservations/{stay}")).await.data()["id"],
+            stay.to_string()
+        );
         if pair.count("answered").await == answered + 1 {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "single records are read there as well");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "single records are read there as well"
+        );
     }
 
-    // One that stands still is not believed.
+    // A paused replica is not used.
     let pair = tokio::task::spawn_blocking(move || {
         pair.standby.pause();
         pair
@@ -130,14 +204,25 @@ async fn a_caller_sees_what_they_have_written() {
     for number in 0..10 {
         let name = format!("Paused{number}");
         pair.tag(&name).await;
-        assert!(pair.is_found(&name).await && pair.is_listed(&name).await, "{name}");
+        assert!(
+            pair.is_found(&name).await && pair.is_listed(&name).await,
+            "{name}"
+        );
     }
-    // What is configured counts as well as what is pushed.
-    let manual = pair.api.post("/portal-manuals", json!({ "nickname": "Standstill", "title": "Wi-Fi" })).await.data();
+    // Changes of the configuration count like synced records.
+    let manual = pair
+        .api
+        .post(
+            "/portal-manuals",
+            json!({ "nickname": "Standstill", "title": "Wi-Fi" }),
+        )
+        .await
+        .data();
     assert!(pair.is_found("Standstill").await, "{manual}");
     assert_eq!(pair.count("answered").await, before.0);
     assert!(left().await >= before.1 + 11);
-    // Who may come in is not asked there: a key that is deleted is none, wherever its row still is.
+    // Authentication never reads from a replica. A deleted key is invalid even while the replica
+    // still has its row.
     let gone = format!("/organizations/{}/api-keys/{}", pair.organization, pair.key);
     let deleted = pair.node.platform().send(Method::DELETE, &gone, None).await;
     assert!((200..300).contains(&deleted.status), "{}", deleted.body);
@@ -145,8 +230,19 @@ async fn a_caller_sees_what_they_have_written() {
     assert_eq!(pair.api.get("/tags").await.status, 401);
 
     let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
-    let key = pair.node.platform().ok(Method::POST, &format!("/organizations/{}/api-keys", pair.organization), Some(body)).await;
-    let pair = Pair { api: pair.node.api(key["token"].as_str().unwrap()), ..pair };
+    let key = pair
+        .node
+        .platform()
+        .ok(
+            Method::POST,
+            &format!("/organizations/{}/api-keys", pair.organization),
+            Some(body),
+        )
+        .await;
+    let pair = Pair {
+        api: pair.node.api(key["token"].as_str().unwrap()),
+        ..pair
+    };
     pair.standby_resumes();
     let pair = pair.catches_up().await;
     pair.is_answered_by_the_replica("Paused9").await;
@@ -158,10 +254,13 @@ impl Pair {
     }
 }
 
-/// A replica that falls silent, is gone, and is there again: answers are the same, and nobody waits for it for long.
+/// A replica falls silent, is unavailable, and returns. Answers are the same, and no caller waits
+/// for it long.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_replica_that_does_not_answer_is_done_without() {
-    let Some(pair) = Pair::start().await else { return };
+async fn a_silent_replica_is_bypassed() {
+    let Some(pair) = Pair::start().await else {
+        return;
+    };
     pair.tag("Steady").await;
     let pair = pair.catches_up().await;
     pair.is_answered_by_the_replica("Steady").await;
@@ -180,10 +279,13 @@ async fn a_replica_that_does_not_answer_is_done_without() {
     pair.is_answered_by_the_replica("Steady").await;
 }
 
-/// A replica that answers, and too slowly, is left alone as one that is silent; meanwhile nobody waits for its only connection.
+/// A replica that answers too slowly is avoided like a silent one. Until then no caller waits for
+/// its only connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_replica_that_is_slow_is_done_without() {
-    let Some(pair) = Pair::start_with(&["--database-connections", "2"]).await else { return };
+async fn a_slow_replica_is_bypassed() {
+    let Some(pair) = Pair::start_with(&["--database-connections", "2"]).await else {
+        return;
+    };
     pair.tag("Steady").await;
     let pair = pair.catches_up().await;
     pair.is_answered_by_the_replica("Steady").await;
@@ -202,20 +304,38 @@ async fn a_replica_that_is_slow_is_done_without() {
     for _ in 0..10 {
         assert!(pair.is_found("Steady").await);
     }
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(pair.node.logged("a replica does not answer"), 1);
     pair.way.delay(Duration::ZERO);
     pair.is_answered_by_the_replica("Steady").await;
 }
 
-/// A replica that is not there at the start keeps nobody from serving.
+/// A replica that is unavailable at the start does not keep the node from serving.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_never_was_is_done_without() {
-    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
-    let node = Node::start(&url, &["--replica-url", "postgres://vestibule@127.0.0.1:9/vestibule"]);
+async fn a_node_starts_without_its_replica() {
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
+    let node = Node::start(
+        &url,
+        &[
+            "--replica-url",
+            "postgres://vestibule@127.0.0.1:9/vestibule",
+        ],
+    );
     let api = node.api(&node.key().await);
     for _ in 0..3 {
-        assert_eq!(api.get("/search?query=anything").await.data(), Value::Array(Vec::new()));
+        assert_eq!(
+            api.get("/search?query=anything").await.data(),
+            Value::Array(Vec::new())
+        );
     }
     assert_eq!(node.logged("a replica does not answer"), 1);
 }

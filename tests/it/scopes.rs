@@ -1,11 +1,14 @@
-//! Entity scopes of portals, and assign-portal.
+//! Tests of entity scopes of portals, and of assign-portal.
 
 use serde_json::{Value, json};
 
 use crate::support::{Api, App, arrays, new_id, on_both};
 
 async fn portal(api: &Api, name: &str) -> String {
-    api.post("/portals", json!({ "name": name })).await.data()["id"].as_str().unwrap().to_owned()
+    api.post("/portals", json!({ "name": name })).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 on_both! {
@@ -23,7 +26,7 @@ on_both! {
         let added = api.post("/entity-scopes/add", body(&first, json!({ "propertyIds": [two, one, one], "tagIds": [tag] }))).await;
         assert_eq!(added.status, 200);
         assert_eq!(arrays(added.data()), json!({ "propertyIds": [one, two], "propertyGroupIds": [], "tagIds": [tag], "portalSettingsIds": [] }));
-        // A property has one portal: adding it elsewhere moves it.
+        // A property has one portal, so adding it to another portal moves it.
         let moved = api.post("/entity-scopes/add", body(&second, json!({ "propertyIds": [two] }))).await.data();
         assert_eq!(moved["propertyIds"], json!([two]));
         let read = |id: String| { let api = api.clone(); async move { api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={id}")).await } };
@@ -45,7 +48,7 @@ on_both! {
         assert_eq!(api.get("/entity-scopes?entityType=house&entityId=x").await.issues(), ["entityId", "entityType"]);
     }
 
-    async fn a_property_is_pointed_at_a_portal(app: App) {
+    async fn a_property_is_assigned_to_a_portal(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -63,7 +66,7 @@ on_both! {
         assert_eq!(scopes["propertyIds"], json!([]));
     }
 
-    async fn assignments_go_with_what_they_point_at(app: App) {
+    async fn assignments_are_removed_with_their_targets(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (tag, flat) = (org.tag().await, org.property(None, &[]).await);
@@ -75,7 +78,7 @@ on_both! {
         let scopes = api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={first}")).await.data();
         assert_eq!(arrays(scopes), json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
     }
-    async fn what_is_listed_is_named(app: App) {
+    async fn assignments_are_listed_with_the_names_of_their_targets(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (called, nameless) = (org.record("tag", json!({ "name": "Sea view" })).await, org.record("tag", json!({ "name": "" })).await);
@@ -99,7 +102,7 @@ on_both! {
         assert_eq!((&limited["names"], arrays(limited.clone())["propertyIds"].clone()), (&seen, json!([flat])));
     }
 
-    async fn many_ids_have_a_bound(app: App) {
+    async fn the_number_of_ids_in_a_request_is_bounded(app: App) {
         let api = app.org().await.key().await;
         let portal = portal(&api, "First").await;
         let ids: Vec<_> = (0..=25_000).map(|_| new_id()).collect();
@@ -108,7 +111,7 @@ on_both! {
         assert_eq!(api.post("/entity-scopes/remove", body(&ids)).await.issues(), ["propertyIds"]);
     }
 
-    async fn what_something_reaches_is_counted_once(app: App) {
+    async fn a_reached_property_is_counted_once(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (group, tag) = (org.group().await, org.tag().await);
@@ -134,7 +137,8 @@ on_both! {
         assert_eq!(count(&api, "manual", &manual).await, 2);
         assert_eq!(count(&api, "manual", &step).await, 0, "a step is no manual");
         assert_eq!(count(&api, "portal_settings", &portal).await, 1);
-        // By the portal that serves them, and as the records have it now.
+        // The count includes properties served by an assigned portal, and follows changes of the
+        // records.
         add("precheck_step", &step, json!({ "portalSettingsIds": [portal] })).await;
         assert_eq!(count(&api, "precheck_step", &step).await, 4);
         org.delete_record("property", tagged).await;

@@ -1,4 +1,4 @@
-//! Finding things by name (spec: Pagination; contract: Search, Limited callers).
+//! Tests of the search by name (rules: records#search; access#limited-callers).
 
 use engine::access::Permission;
 use form_urlencoded::Serializer;
@@ -8,24 +8,46 @@ use uuid::Uuid;
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
 
 async fn search(api: &Api, parameters: &[(&str, &str)]) -> Answer {
-    let query = Serializer::new(String::new()).extend_pairs(parameters).finish();
+    let query = Serializer::new(String::new())
+        .extend_pairs(parameters)
+        .finish();
     api.get(&format!("/search?{query}")).await
 }
 
-/// What a query finds, each as `type name`.
+/// Returns the results of a query, each as `type name`.
 async fn found(api: &Api, query: &str) -> Vec<String> {
-    let rows = search(api, &[("query", query), ("limit", "50")]).await.data();
-    rows.as_array().unwrap().iter().map(|row| format!("{} {}", row["type"].as_str().unwrap(), row["name"].as_str().unwrap())).collect()
+    let rows = search(api, &[("query", query), ("limit", "50")])
+        .await
+        .data();
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {}",
+                row["type"].as_str().unwrap(),
+                row["name"].as_str().unwrap()
+            )
+        })
+        .collect()
 }
 
-/// The names a query finds.
+/// Returns the names of the results of a query.
 async fn names(api: &Api, query: &str) -> Vec<String> {
-    found(api, query).await.into_iter().map(|row| row.split_once(' ').unwrap().1.to_owned()).collect()
+    found(api, query)
+        .await
+        .into_iter()
+        .map(|row| row.split_once(' ').unwrap().1.to_owned())
+        .collect()
 }
 
-/// Creates something; its id.
+/// Creates an object. Returns its id.
 async fn created(api: &Api, path: &str, body: Value) -> Uuid {
-    api.post(path, body).await.data()["id"].as_str().unwrap().parse().unwrap()
+    api.post(path, body).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 async fn assign(api: &Api, entity_type: &str, id: Uuid, field: &str, target: Uuid) {
@@ -38,12 +60,14 @@ fn flat(name: &str) -> Value {
 }
 
 async fn flats(org: &Org<'_>, names: &[&str]) {
-    let records = names.iter().map(|name| json!({ "kind": "property", "id": new_id(), "data": flat(name) }));
+    let records = names
+        .iter()
+        .map(|name| json!({ "kind": "property", "id": new_id(), "data": flat(name) }));
     org.sync(records.collect()).await.data();
 }
 
 on_both! {
-    async fn everything_is_found_by_its_name(app: App) {
+    async fn every_type_of_object_is_found_by_its_name(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let azul = json!({ "name": "Casa Azul" });
@@ -80,7 +104,7 @@ on_both! {
         assert_eq!(search(&api, &[("query", "verde")]).await.data(), json!([]));
     }
 
-    async fn steps_and_brandings_are_known_by_two_names(app: App) {
+    async fn steps_and_brandings_are_found_by_either_of_two_names(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let step = json!({ "nickname": "Kaution", "stepType": "damage_deposit", "displayTitle": "Your deposit, please" });
@@ -94,7 +118,7 @@ on_both! {
         ] {
             assert_eq!(found(&api, query).await, expected, "{query}");
         }
-        // Titles in other languages are not searched, and none is searched once it is gone.
+        // Titles in other languages are not searched, and deleted titles neither.
         let title = json!({ "data": { "displayTitle": "Votre caution", "displayTitleLanguage": "fr" } });
         api.patch(&format!("/precheck-steps/{step}"), title).await.data();
         assert_eq!(found(&api, "votre").await, [""; 0]);
@@ -102,7 +126,7 @@ on_both! {
         assert_eq!(found(&api, "your deposit").await, [""; 0]);
     }
 
-    async fn what_was_renamed_goes_by_its_new_name(app: App) {
+    async fn renamed_objects_are_found_only_by_their_new_names(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let tag = org.record("tag", json!({ "name": "Old tag" })).await;
@@ -124,7 +148,7 @@ on_both! {
         assert_eq!(names(&api, "new").await, ["New tag", "New step", "New manual", "New portal", "New category", "New branding"]);
     }
 
-    async fn neither_case_nor_accents_matter(app: App) {
+    async fn the_search_ignores_case_and_accents(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         flats(&org, &["La Móràda", "Straße 7", "L\u{2019}Eixample 70m²", "Ærøskøbing", "浅草のアパート", ""]).await;
@@ -135,7 +159,7 @@ on_both! {
         ] {
             assert_eq!(names(&api, query).await, [expected], "{query}");
         }
-        // Nothing is left of it, and nothing is found: not even what has no name.
+        // The query is empty after folding and finds nothing, not even objects without a name.
         assert_eq!(names(&api, "\u{301}").await, [""; 0]);
     }
 
@@ -146,13 +170,13 @@ on_both! {
         let expected = ["Azul", "A-zul", "Azulón", "Azul mar", "Azul, casa", "Casa Azul", "La casa azul 2", "Grazul"];
         assert_eq!(names(&api, "azul").await, expected);
         assert_eq!(names(&api, "casa azul").await, ["Casa Azul", "La casa azul 2", "Azul, casa"]);
-        // Equals: by length, by type, by name.
+        // Equally good matches are ordered by length, then type, then name.
         org.record("tag", json!({ "name": "Rojo a" })).await;
         flats(&org, &["Rojo c", "Rojo b", "Rojo"]).await;
         assert_eq!(found(&api, "roj").await, ["property Rojo", "property Rojo b", "property Rojo c", "tag Rojo a"]);
     }
 
-    async fn parameters_are_checked(app: App) {
+    async fn search_parameters_are_checked(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let tags = (0..60).map(|number| json!({ "kind": "tag", "id": new_id(), "data": { "name": format!("Tag {number}") } }));
@@ -170,12 +194,12 @@ on_both! {
             let parameters: Vec<_> = [("query", "tag")].into_iter().chain(limit.map(|limit| ("limit", limit))).collect();
             assert_eq!(search(&api, &parameters).await.data().as_array().unwrap().len(), expected);
         }
-        // Two hundred characters are counted after trimming.
+        // The limit of two hundred characters applies after trimming.
         let blanks = format!("  {}  ", "ñ".repeat(200));
         assert_eq!(names(&api, &blanks).await, [""; 0]);
     }
 
-    async fn guides_are_for_those_who_may_view_them(app: App) {
+    async fn guides_are_found_only_with_view_guides(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         created(&api, "/portal-manuals", json!({ "nickname": "Azul manual", "title": "Wi-Fi" })).await;
@@ -186,7 +210,7 @@ on_both! {
         search(&org.key_with(&[Permission::ViewGuides]).await, &[("query", "azul")]).await.error(403);
     }
 
-    async fn limited_callers_find_what_they_see(app: App) {
+    async fn limited_callers_find_only_visible_objects(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let record = |kind: &'static str, name: &'static str| org.record(kind, json!({ "name": name }));
@@ -226,7 +250,7 @@ on_both! {
             "precheck_step Azul step nowhere", "property_group Azul shared group", "manual Azul manual shared",
             "manual Azul manual nowhere", "portal Azul foreign portal",
         ]);
-        // What they cannot see takes no place of what they can.
+        // Objects that the caller cannot see do not take the places of visible ones.
         let best = search(&limited, &[("query", "azul"), ("limit", "1")]).await.data();
         assert_eq!(best, json!([{ "type": "tag", "id": own, "name": "Azul own tag" }]));
         assert_eq!(names(&limited, "my flat").await, ["Azul, my flat"]);
@@ -235,10 +259,10 @@ on_both! {
         assert_eq!(names(&nobody, "own tag").await, [""; 0]);
     }
 
-    async fn what_the_platform_calls_a_name_is_stored_whatever_it_is(app: App) {
+    async fn a_name_field_of_any_type_is_stored_and_not_searched(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // Fields that a kind does not have are the platform's own.
+        // Fields that a kind does not define belong to the platform.
         for name in [json!(5), json!({ "azul": true }), json!("Azul"), Value::Null] {
             let mut stay = crate::support::reservation(None);
             stay["name"] = name.clone();
@@ -246,14 +270,15 @@ on_both! {
             assert_eq!(api.get(&format!("/reservations/{id}")).await.data()["name"], name);
         }
         assert_eq!(names(&api, "azul").await, [""; 0]);
-        // Longer than an entry of an index is on one of the databases, and not to be compressed.
+        // The name is longer than an index entry of one of the databases may be, and cannot be
+        // compressed.
         let long: String = (0..1_000_u32).filter_map(|number| char::from_u32(0x2_0000 + number * 7_919 % 40_000)).collect();
         flats(&org, &[&long]).await;
         let end: String = long.chars().skip(990).collect();
         assert_eq!(names(&api, &end).await, [long]);
     }
 
-    async fn a_word_for_the_sort_of_thing_is_a_hint(app: App) {
+    async fn a_query_word_for_the_type_is_a_hint(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         flats(&org, &["Wifi flat", "Flat with wi-fi", "Free wifi", "Eixample 3"]).await;
@@ -289,7 +314,7 @@ on_both! {
         assert_eq!(found(&org.key_with(&[Permission::ViewProperties]).await, "ada").await, [""; 0]);
     }
 
-    async fn it_is_a_tool(app: App) {
+    async fn the_search_is_available_as_a_tool(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let tag = org.record("tag", json!({ "name": "Sea view" })).await;

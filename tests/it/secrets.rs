@@ -1,15 +1,17 @@
-//! Secrets by flag, by variable and by file; two platform keys, so that one can be replaced.
+//! Tests of secrets given by flag, by variable and by file, and of two platform keys at once, so
+//! that a key can be replaced.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use crate::support::server_process::ServerProcess;
 use crate::support::{Answer, App, PLATFORM_KEY, new_id, on_both};
 
-/// Flags that hold a secret, by their variables.
-const SECRETS: [&str; 8] = [
+/// The variables of flags that hold a secret.
+const SECRETS: [&str; 9] = [
     "VESTIBULE_DATABASE_DIRECT_URL",
     "VESTIBULE_DATABASE_URL",
+    "VESTIBULE_DEVICE_CONNECTOR_KEY",
     "VESTIBULE_OIDC_CLIENT_SECRET",
     "VESTIBULE_PLATFORM_KEY",
     "VESTIBULE_REDIS_URL",
@@ -18,7 +20,7 @@ const SECRETS: [&str; 8] = [
     "VESTIBULE_TRANSLATOR_KEY",
 ];
 
-/// The binary, in a directory of its own, with nothing in its environment but what is said.
+/// A directory in which the binary runs, with only the given variables in its environment.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -34,19 +36,24 @@ impl Place {
 
     fn command(&self, arguments: &[&str], environment: &[(&str, &Path)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_"))
+        {
             command.env_remove(name);
         }
-        command.args(arguments).envs(environment.iter().copied()).current_dir(self.0.path());
+        command
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .current_dir(self.0.path());
         command
     }
 
-    /// Runs a command that ends.
+    /// Runs a command to its end.
     fn run(&self, arguments: &[&str], environment: &[(&str, &Path)]) -> Output {
         self.command(arguments, environment).output().unwrap()
     }
 
-    /// Why the server does not start.
+    /// Returns the error of a server that does not start.
     #[track_caller]
     fn refusal(&self, environment: &[(&str, &Path)]) -> String {
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);
@@ -55,40 +62,36 @@ impl Place {
     }
 
     fn serve(&self, flags: &[&str], environment: &[(&str, &Path)]) -> Serving {
-        let mut command = self.command(&[&["serve", "--listen", "127.0.0.1:0"], flags].concat(), environment);
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Serving { base: line.trim().strip_prefix("listening on ").unwrap().to_owned(), process }
+        let mut command = self.command(
+            &[&["serve", "--listen", "127.0.0.1:0"], flags].concat(),
+            environment,
+        );
+        Serving(ServerProcess::start(&mut command))
     }
 }
 
-struct Serving {
-    process: Child,
-    base: String,
-}
+struct Serving(ServerProcess);
 
 impl Serving {
-    /// Whether each of these keys is let in.
+    /// Returns for each of these keys whether it is accepted.
     async fn lets_in(&self, keys: &[&str]) -> Vec<bool> {
         let mut let_in = Vec::new();
         for key in keys {
-            let request = reqwest::Client::new().get(format!("{}/platform/v1/organizations", self.base));
-            let_in.push(Answer::of(request.header("authorization", format!("Bearer {key}"))).await.status == 200);
+            let request =
+                reqwest::Client::new().get(format!("{}/platform/v1/organizations", self.0.base));
+            let_in.push(
+                Answer::of(request.header("authorization", format!("Bearer {key}")))
+                    .await
+                    .status
+                    == 200,
+            );
         }
         let_in
     }
 }
 
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
-
 on_both! {
-    async fn two_platform_keys_are_good(app: App, "--platform-key=pk_next") {
+    async fn two_platform_keys_are_valid_at_once(app: App, "--platform-key=pk_next") {
         let path = format!("{}/platform/v1/organizations/{}", app.base, new_id());
         for (key, status) in [(PLATFORM_KEY, 404), ("pk_next", 404), ("pk_nex", 401), ("pk_testpk_next", 401), ("pk_test pk_next", 401), ("", 401)] {
             assert_eq!(Answer::of(app.http.get(&path).header("authorization", format!("Bearer {key}"))).await.status, status, "{key}");
@@ -98,7 +101,7 @@ on_both! {
 }
 
 #[tokio::test]
-async fn platform_keys_come_from_a_file_a_key_a_line() {
+async fn platform_keys_are_read_from_the_lines_of_a_file() {
     let place = Place::new();
     for (text, expected) in [
         ("pk_one", [true, false]),
@@ -108,16 +111,40 @@ async fn platform_keys_come_from_a_file_a_key_a_line() {
         ("pk_one\r\npk_two", [true, true]),
     ] {
         let keys = place.file("keys", text);
-        let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY_FILE", &keys), ("VESTIBULE_PLATFORM_KEY", Path::new(""))]);
-        assert_eq!(server.lets_in(&["pk_one", "pk_two"]).await, expected, "{text:?}");
-        assert_eq!(server.lets_in(&["pk_one\tpk_two", "pk_"]).await, [false, false], "{text:?}");
+        let server = place.serve(
+            &[],
+            &[
+                ("VESTIBULE_PLATFORM_KEY_FILE", &keys),
+                ("VESTIBULE_PLATFORM_KEY", Path::new("")),
+            ],
+        );
+        assert_eq!(
+            server.lets_in(&["pk_one", "pk_two"]).await,
+            expected,
+            "{text:?}"
+        );
+        assert_eq!(
+            server.lets_in(&["pk_one\tpk_two", "pk_"]).await,
+            [false, false],
+            "{text:?}"
+        );
     }
     let keys = place.file("keys", "pk_one\n");
-    let server = place.serve(&["--platform-key", "pk_flag"], &[("VESTIBULE_PLATFORM_KEY_FILE", &keys)]);
-    assert_eq!(server.lets_in(&["pk_flag", "pk_one"]).await, [true, false], "a flag comes first");
-    // A database is served by one process at a time.
+    let server = place.serve(
+        &["--platform-key", "pk_flag"],
+        &[("VESTIBULE_PLATFORM_KEY_FILE", &keys)],
+    );
+    assert_eq!(
+        server.lets_in(&["pk_flag", "pk_one"]).await,
+        [true, false],
+        "a flag comes first"
+    );
+    // The database is served by one process at a time.
     drop(server);
-    let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY", Path::new("pk_one\npk_two"))]);
+    let server = place.serve(
+        &[],
+        &[("VESTIBULE_PLATFORM_KEY", Path::new("pk_one\npk_two"))],
+    );
     assert_eq!(server.lets_in(&["pk_one", "pk_two"]).await, [true, true]);
     drop(server);
     let server = place.serve(&[], &[("VESTIBULE_PLATFORM_KEY", Path::new(""))]);
@@ -125,24 +152,40 @@ async fn platform_keys_come_from_a_file_a_key_a_line() {
 }
 
 #[test]
-fn keys_that_cannot_be_meant_are_told() {
+fn blank_and_surplus_platform_keys_are_refused() {
     let place = Place::new();
-    let of_file = |text: &str| place.refusal(&[("VESTIBULE_PLATFORM_KEY_FILE", &place.file("keys", text))]);
+    let of_file =
+        |text: &str| place.refusal(&[("VESTIBULE_PLATFORM_KEY_FILE", &place.file("keys", text))]);
     assert!(of_file("a\nb\nc\n").contains("3 platform keys"));
-    for text in ["a\n\nb\n", "\na\n", "a\n\n"] {
+    for text in ["a\n\nb\n", "\na\n \nb"] {
         assert!(of_file(text).contains("blank"), "{text:?}");
     }
-    let flags = ["serve", "--platform-key", "a", "--platform-key", "b", "--platform-key", "c"];
+    let flags = [
+        "serve",
+        "--platform-key",
+        "a",
+        "--platform-key",
+        "b",
+        "--platform-key",
+        "c",
+    ];
     let output = place.run(&flags, &[]);
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("3 platform keys"));
+    assert!(
+        !output.status.success()
+            && String::from_utf8_lossy(&output.stderr).contains("3 platform keys")
+    );
 }
 
 #[test]
-fn a_file_that_holds_no_secret_is_a_bad_value() {
+fn an_invalid_secret_file_is_refused() {
     let place = Place::new();
     let missing = place.0.path().join("missing");
     let directory = place.0.path().to_owned();
-    let (empty, blank, long) = (place.file("empty", ""), place.file("blank", "\n"), place.file("long", "x".repeat(70_000)));
+    let (empty, blank, long) = (
+        place.file("empty", ""),
+        place.file("blank", "\n"),
+        place.file("long", "x".repeat(70_000)),
+    );
     let binary = place.file("binary", [0xff, 0xfe]);
     let fine = place.file("fine", "secret\n");
     for variable in SECRETS {
@@ -156,35 +199,66 @@ fn a_file_that_holds_no_secret_is_a_bad_value() {
             (&binary, "UTF-8"),
         ] {
             let told = place.refusal(&[(&file_variable, file)]);
-            assert!(told.contains(&file_variable) && told.contains(reason), "{file_variable} {}: {told}", file.display());
+            assert!(
+                told.contains(&file_variable) && told.contains(reason),
+                "{file_variable} {}: {told}",
+                file.display()
+            );
         }
         let told = place.refusal(&[(&file_variable, &fine), (variable, Path::new("other"))]);
-        assert!(told.contains("both set") && told.contains(variable) && !told.contains("other"), "{told}");
+        assert!(
+            told.contains("both set") && told.contains(variable) && !told.contains("other"),
+            "{told}"
+        );
     }
 }
 
 #[test]
-fn every_command_finds_the_database_by_a_file() {
+fn every_command_reads_the_database_url_from_a_file() {
     let place = Place::new();
-    let url = place.file("url", format!("sqlite:{}\n", place.0.path().join("filed.db").display()));
+    let url = place.file(
+        "url",
+        format!("sqlite:{}\n", place.0.path().join("filed.db").display()),
+    );
     let environment: &[(&str, &Path)] = &[("VESTIBULE_DATABASE_URL_FILE", &url)];
     assert!(place.run(&["migrate"], environment).status.success());
     assert!(place.0.path().join("filed.db").exists());
-    assert!(place.run(&["backup", "copy.db"], environment).status.success());
+    assert!(
+        place
+            .run(&["backup", "copy.db"], environment)
+            .status
+            .success()
+    );
     assert!(place.0.path().join("copy.db").exists());
     let records = place.file("records", "");
     let id = new_id().to_string();
-    assert!(place.run(&["import", "--organization", &id, records.to_str().unwrap()], environment).status.success());
+    assert!(
+        place
+            .run(
+                &["import", "--organization", &id, records.to_str().unwrap()],
+                environment
+            )
+            .status
+            .success()
+    );
     let elsewhere = format!("sqlite:{}", place.0.path().join("flag.db").display());
-    assert!(place.run(&["migrate", "--database-url", &elsewhere], environment).status.success());
-    assert!(place.0.path().join("flag.db").exists(), "a flag comes first");
+    assert!(
+        place
+            .run(&["migrate", "--database-url", &elsewhere], environment)
+            .status
+            .success()
+    );
+    assert!(
+        place.0.path().join("flag.db").exists(),
+        "a flag comes first"
+    );
     assert!(place.run(&["migrate"], &[]).status.success());
     assert!(place.0.path().join("vestibule.db").exists(), "the default");
 }
 
-/// What holds a secret says so of itself, so that no flag of tomorrow is left out above.
+/// Every flag with a secret hides its value, so a future flag cannot be missing in the list above.
 #[test]
-fn every_flag_that_hides_its_value_has_a_file() {
+fn every_secret_flag_can_be_given_by_a_file() {
     let command = <vestibule::config::Cli as clap::CommandFactory>::command();
     let mut hidden: Vec<String> = command
         .get_subcommands()
@@ -192,7 +266,13 @@ fn every_flag_that_hides_its_value_has_a_file() {
         .filter(|flag| flag.is_hide_env_values_set())
         .map(|flag| {
             let variable = flag.get_env().unwrap().to_str().unwrap().to_owned();
-            assert!(flag.get_help().unwrap().to_string().contains(&format!("{variable}_FILE")), "{variable}");
+            assert!(
+                flag.get_help()
+                    .unwrap()
+                    .to_string()
+                    .contains(&format!("{variable}_FILE")),
+                "{variable}"
+            );
             variable
         })
         .collect();

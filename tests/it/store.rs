@@ -1,10 +1,10 @@
-//! The product's statements and the schemas of both databases.
+//! Tests of the product's statements on the schemas of both databases.
 
 use crate::support::App;
 use crate::support::on_both;
 
 on_both! {
-    async fn every_statement_fits_the_schema(app: App) {
+    async fn every_statement_can_be_prepared_on_the_schema(app: App) {
         let statements = &vestibule::app::app().statements;
         assert!(statements.len() > 60, "{}", statements.len());
         app.server.service.store.write(move |tx| {
@@ -16,10 +16,12 @@ on_both! {
     }
 }
 
-/// Connections that the server closed are replaced: the next requests are answered, on new ones.
+/// Connections that the server closed are replaced, and the next requests are answered on new ones.
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_connections_are_replaced() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     let api = app.org().await.key().await;
     futures_util::future::join_all((0..8).map(|_| api.get("/portals"))).await;
     let url = app.database_url.clone();
@@ -28,7 +30,8 @@ async fn lost_connections_are_replaced() {
         let others =
             "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
         let ended: Vec<i32> = client.query(others, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-        // Told to end is not ended: one that still answers would take a request with it.
+        // A connection told to end may still answer, and would take a request with it. The loop
+        // waits until all have ended.
         while !client.query("select 1 from pg_stat_activity where pid = any($1)", &[&ended]).unwrap().is_empty() {}
         ended.len()
     })
@@ -38,55 +41,92 @@ async fn lost_connections_are_replaced() {
     for answer in futures_util::future::join_all((0..8).map(|_| api.get("/portals"))).await {
         answer.data();
     }
-    api.post("/portals", serde_json::json!({ "name": "After" })).await.data();
+    api.post("/portals", serde_json::json!({ "name": "After" }))
+        .await
+        .data();
 }
 
-/// Work that waits too long for another's transaction is 503 within five seconds; once that is over it is done.
+/// Work that waits too long for a lock gets 503 within five seconds. Once the lock is released, the
+/// work succeeds.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_organization_is_unavailable_and_then_is_not() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+async fn a_locked_organization_gets_503_until_it_is_released() {
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     let org = app.org().await;
     let api = org.key().await;
     let url = app.database_url.clone();
     let id = org.id;
-    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
+    let (locked, release) = (
+        tokio::sync::oneshot::channel(),
+        std::sync::mpsc::channel::<()>(),
+    );
     let holder = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let mut transaction = client.transaction().unwrap();
-        transaction.execute("select 1 from organization where id = $1::text::uuid for update", &[&id.to_string()]).unwrap();
+        transaction
+            .execute(
+                "select 1 from organization where id = $1::text::uuid for update",
+                &[&id.to_string()],
+            )
+            .unwrap();
         locked.0.send(()).unwrap();
         release.1.recv().unwrap();
     });
     locked.1.await.unwrap();
     let started = std::time::Instant::now();
-    let answer = api.post("/portals", serde_json::json!({ "name": "Waits" })).await;
+    let answer = api
+        .post("/portals", serde_json::json!({ "name": "Waits" }))
+        .await;
     let error = answer.error(503);
-    assert_eq!((&error["type"], &error["code"]), (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into()));
+    assert_eq!(
+        (&error["type"], &error["code"]),
+        (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into())
+    );
     assert!(answer.header("retry-after").is_some());
-    // Five seconds, and a half for a machine that has other things to do.
-    assert!(started.elapsed() < std::time::Duration::from_millis(5_500), "{:?}", started.elapsed());
+    // Five seconds, and half a second for a busy machine.
+    assert!(
+        started.elapsed() < std::time::Duration::from_millis(5_500),
+        "{:?}",
+        started.elapsed()
+    );
     api.get("/portals").await.data();
     release.0.send(()).unwrap();
     holder.await.unwrap();
-    assert_eq!(api.post("/portals", serde_json::json!({ "name": "Waits" })).await.status, 201);
+    assert_eq!(
+        api.post("/portals", serde_json::json!({ "name": "Waits" }))
+            .await
+            .status,
+        201
+    );
 }
 
-/// A server that speaks of an error of its own, as Citus does of a worker that it has lost, may do the same work later. While it
-/// is asked nothing is done; at the commit that is not known.
+/// A server that reports an internal error, as Citus does for a lost worker, may do the same work
+/// later. If a statement fails, nothing is done; if the commit fails, the outcome is unknown.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_internal_error_of_the_server_passes() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+async fn an_internal_error_of_the_server_can_be_retried() {
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     if app.server.service.store.is_spread() {
-        // Its tables have no triggers.
+        // Distributed tables cannot have triggers.
         return;
     }
     let api = app.org().await.key().await;
     let run = async |sql: &'static str| {
         let url = app.database_url.clone();
-        let run = move || postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(sql).unwrap();
+        let run = move || {
+            postgres::Client::connect(&url, postgres::NoTls)
+                .unwrap()
+                .batch_execute(sql)
+                .unwrap();
+        };
         tokio::task::spawn_blocking(run).await.unwrap();
     };
-    let post = async || api.post("/portals", serde_json::json!({ "name": "P" })).await;
+    let post = async || {
+        api.post("/portals", serde_json::json!({ "name": "P" }))
+            .await
+    };
     run("create function fail() returns trigger language plpgsql as $$ begin raise 'lost' using errcode = 'XX000'; end $$").await;
     run("create trigger fails before insert on portal for each row execute function fail()").await;
     assert!(post().await.error(503)["details"]["key"].is_null());
@@ -99,7 +139,7 @@ async fn an_internal_error_of_the_server_passes() {
 
 /// Every file that declares statements is in the list that the test above prepares.
 #[test]
-fn every_declaration_is_listed() {
+fn every_declared_statement_is_listed() {
     fn count(directory: &std::path::Path) -> usize {
         std::fs::read_dir(directory)
             .unwrap()
@@ -109,17 +149,25 @@ fn every_declaration_is_listed() {
                     return count(&path);
                 }
                 let text = std::fs::read_to_string(&path).unwrap_or_default();
-                let Some((_, rest)) = text.split_once("\nstore::statements! {") else { return 0 };
+                let Some((_, rest)) = text.split_once("\nstore::statements! {") else {
+                    return 0;
+                };
                 let block = rest.split("\n}").next().unwrap();
                 block
                     .lines()
                     .filter_map(|line| line.trim_start().split_once(" = "))
-                    .filter(|(name, _)| name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_'))
+                    .filter(|(name, _)| {
+                        name.chars()
+                            .all(|letter| letter.is_ascii_uppercase() || letter == '_')
+                    })
                     .count()
             })
             .sum()
     }
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let declared: usize = ["src", "crates/engine/src", "crates/delivery/src"].iter().map(|folder| count(&root.join(folder))).sum();
+    let declared: usize = ["src", "crates/engine/src", "crates/delivery/src"]
+        .iter()
+        .map(|folder| count(&root.join(folder)))
+        .sum();
     assert_eq!(vestibule::app::app().statements.len(), declared);
 }

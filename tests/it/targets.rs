@@ -1,7 +1,8 @@
-//! Where webhooks may go, and where not (spec: createWebhookSubscription, 1).
+//! Tests of permitted and refused webhook targets (rules: webhooks#targets).
 //!
-//! The verdicts on addresses are those of the IANA registries (IPv4 and IPv6 Special-Purpose Address Registry, IPv6 Address
-//! Space, Multicast), those on names are the contract's. None is taken from the code.
+//! The expected results for addresses come from the IANA registries (IPv4 and IPv6 Special-Purpose
+//! Address Registry, IPv6 Address Space, Multicast), those for names from the rules of webhooks.
+//! None is taken from the code.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,11 +10,12 @@ use serde_json::json;
 
 use crate::support::{App, Org};
 
-/// A credential's active subscriptions end at 100; some less are asked for with each.
-const A_KEY: usize = 90;
+/// A credential may have 100 active subscriptions; each credential of a test creates somewhat
+/// fewer.
+const TARGETS_PER_KEY: usize = 90;
 
-/// A special-purpose range of IPv4 by its first and its last address, with the addresses just outside of it, where those are
-/// nothing special.
+/// A special-purpose range by its first and last address, with the addresses just outside it if
+/// those are ordinary ones.
 struct Range {
     what: &'static str,
     first: &'static str,
@@ -21,56 +23,221 @@ struct Range {
     outside: &'static [&'static str],
 }
 
-const fn range(what: &'static str, first: &'static str, last: &'static str, outside: &'static [&'static str]) -> Range {
-    Range { what, first, last, outside }
+const fn range(
+    what: &'static str,
+    first: &'static str,
+    last: &'static str,
+    outside: &'static [&'static str],
+) -> Range {
+    Range {
+        what,
+        first,
+        last,
+        outside,
+    }
 }
 
 const RANGES: [Range; 36] = [
     range("this network", "0.0.0.0", "0.255.255.255", &["1.0.0.0"]),
-    range("private use", "10.0.0.0", "10.255.255.255", &["9.255.255.255", "11.0.0.0"]),
-    range("shared by carriers", "100.64.0.0", "100.127.255.255", &["100.63.255.255", "100.128.0.0"]),
-    range("loopback", "127.0.0.0", "127.255.255.255", &["126.255.255.255", "128.0.0.0"]),
-    // What clouds use for themselves among the addresses that are given out.
-    range("IBM Cloud", "161.26.0.0", "161.26.255.255", &["161.25.255.255", "161.27.0.0"]),
-    range("IBM Cloud", "166.8.0.0", "166.11.255.255", &["166.7.255.255", "166.12.0.0"]),
-    range("Azure", "168.63.129.16", "168.63.129.16", &["168.63.129.15", "168.63.129.17"]),
-    range("link-local", "169.254.0.0", "169.254.255.255", &["169.253.255.255", "169.255.0.0"]),
-    range("private use", "172.16.0.0", "172.31.255.255", &["172.15.255.255", "172.32.0.0"]),
-    range("protocol assignments", "192.0.0.0", "192.0.0.255", &["191.255.255.255", "192.0.1.0"]),
-    range("documentation", "192.0.2.0", "192.0.2.255", &["192.0.1.255", "192.0.3.0"]),
-    range("6to4 relays", "192.88.99.0", "192.88.99.255", &["192.88.98.255", "192.88.100.0"]),
-    range("private use", "192.168.0.0", "192.168.255.255", &["192.167.255.255", "192.169.0.0"]),
-    range("benchmarking", "198.18.0.0", "198.19.255.255", &["198.17.255.255", "198.20.0.0"]),
-    range("documentation", "198.51.100.0", "198.51.100.255", &["198.51.99.255", "198.51.101.0"]),
-    range("documentation", "203.0.113.0", "203.0.113.255", &["203.0.112.255", "203.0.114.0"]),
-    range("multicast", "224.0.0.0", "239.255.255.255", &["223.255.255.255"]),
+    range(
+        "private use",
+        "10.0.0.0",
+        "10.255.255.255",
+        &["9.255.255.255", "11.0.0.0"],
+    ),
+    range(
+        "shared by carriers",
+        "100.64.0.0",
+        "100.127.255.255",
+        &["100.63.255.255", "100.128.0.0"],
+    ),
+    range(
+        "loopback",
+        "127.0.0.0",
+        "127.255.255.255",
+        &["126.255.255.255", "128.0.0.0"],
+    ),
+    // Ranges of public addresses that clouds use internally.
+    range(
+        "IBM Cloud",
+        "161.26.0.0",
+        "161.26.255.255",
+        &["161.25.255.255", "161.27.0.0"],
+    ),
+    range(
+        "IBM Cloud",
+        "166.8.0.0",
+        "166.11.255.255",
+        &["166.7.255.255", "166.12.0.0"],
+    ),
+    range(
+        "Azure",
+        "168.63.129.16",
+        "168.63.129.16",
+        &["168.63.129.15", "168.63.129.17"],
+    ),
+    range(
+        "link-local",
+        "169.254.0.0",
+        "169.254.255.255",
+        &["169.253.255.255", "169.255.0.0"],
+    ),
+    range(
+        "private use",
+        "172.16.0.0",
+        "172.31.255.255",
+        &["172.15.255.255", "172.32.0.0"],
+    ),
+    range(
+        "protocol assignments",
+        "192.0.0.0",
+        "192.0.0.255",
+        &["191.255.255.255", "192.0.1.0"],
+    ),
+    range(
+        "documentation",
+        "192.0.2.0",
+        "192.0.2.255",
+        &["192.0.1.255", "192.0.3.0"],
+    ),
+    range(
+        "6to4 relays",
+        "192.88.99.0",
+        "192.88.99.255",
+        &["192.88.98.255", "192.88.100.0"],
+    ),
+    range(
+        "private use",
+        "192.168.0.0",
+        "192.168.255.255",
+        &["192.167.255.255", "192.169.0.0"],
+    ),
+    range(
+        "benchmarking",
+        "198.18.0.0",
+        "198.19.255.255",
+        &["198.17.255.255", "198.20.0.0"],
+    ),
+    range(
+        "documentation",
+        "198.51.100.0",
+        "198.51.100.255",
+        &["198.51.99.255", "198.51.101.0"],
+    ),
+    range(
+        "documentation",
+        "203.0.113.0",
+        "203.0.113.255",
+        &["203.0.112.255", "203.0.114.0"],
+    ),
+    range(
+        "multicast",
+        "224.0.0.0",
+        "239.255.255.255",
+        &["223.255.255.255"],
+    ),
     range("reserved", "240.0.0.0", "255.255.255.255", &[]),
     range("unspecified, loopback", "::", "::1", &[]),
-    range("translated by SIIT", "::ffff:0:0:0", "::ffff:0:ffff:ffff", &[]),
-    range("reserved", "1::", "63:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
+    range(
+        "translated by SIIT",
+        "::ffff:0:0:0",
+        "::ffff:0:ffff:ffff",
+        &[],
+    ),
+    range(
+        "reserved",
+        "1::",
+        "63:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
     range("discard only", "100::", "100::ffff:ffff:ffff:ffff", &[]),
-    range("dummy prefix", "100:0:0:1::", "100::1:ffff:ffff:ffff:ffff", &[]),
-    range("not given out", "200::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &["2000::"]),
-    range("Teredo", "2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff", &["2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff"]),
-    range("benchmarking", "2001:2::", "2001:2:0:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("ORCHID", "2001:10::", "2001:1f:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("ORCHIDv2", "2001:20::", "2001:2f:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("protocol assignments", "2001:40::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", &["2001:200::"]),
+    range(
+        "dummy prefix",
+        "100:0:0:1::",
+        "100::1:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "not given out",
+        "200::",
+        "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &["2000::"],
+    ),
+    range(
+        "Teredo",
+        "2001::",
+        "2001:0:ffff:ffff:ffff:ffff:ffff:ffff",
+        &["2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    ),
+    range(
+        "benchmarking",
+        "2001:2::",
+        "2001:2:0:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "ORCHID",
+        "2001:10::",
+        "2001:1f:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "ORCHIDv2",
+        "2001:20::",
+        "2001:2f:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "protocol assignments",
+        "2001:40::",
+        "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &["2001:200::"],
+    ),
     range(
         "documentation",
         "2001:db8::",
         "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
         &["2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::"],
     ),
-    range("documentation", "3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", &["3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"]),
-    range("not given out, segment routing in it", "4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("unique local", "fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("link-local", "fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("site-local", "fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
-    range("multicast", "ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", &[]),
+    range(
+        "documentation",
+        "3fff::",
+        "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &["3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::"],
+    ),
+    range(
+        "not given out, segment routing in it",
+        "4000::",
+        "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "unique local",
+        "fc00::",
+        "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "link-local",
+        "fe80::",
+        "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "site-local",
+        "fec0::",
+        "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
+    range(
+        "multicast",
+        "ff00::",
+        "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        &[],
+    ),
 ];
 
-/// IPv4 addresses that an IPv6 address can be made around, and whether they are public.
+/// IPv4 addresses that are wrapped in IPv6 addresses, and whether they are public.
 const WRAPPED: [(&str, bool); 10] = [
     ("10.0.0.8", false),
     ("100.64.0.1", false),
@@ -230,7 +397,7 @@ const HOSTILE: [(&str, &[&str]); 22] = [
             "https://[64:ff9b:1:a00:0:100::]/", "https://[64:ff9b:1:7f00:0:100::]/", "https://[64:ff9b:1:c0a8:1:100::]/",
             "https://[64:ff9b:1:7f:0:1::]/", "https://[64:ff9b:1:0:7f:0:100:0]/", "https://[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[64:ff9b:2::10.0.0.1]/", "https://[64:ff9b:0:1::10.0.0.1]/",
-            // Teredo from 127.0.0.1 and to it, which is written inverted.
+            // Teredo from 127.0.0.1 and to it; the latter is written inverted.
             "https://[2001:0:7f00:1::]/", "https://[2001:0:808:808:0:0:80ff:fffe]/", "https://[2002:7f00:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[2002:a9fe:a9fe:1::1]/", "https://[::fffe:127.0.0.1]/", "https://[::1:127.0.0.1]/",
         ],
@@ -359,8 +526,14 @@ const HARMLESS: [&str; 58] = [
     "https://[2001:4860:4860::8888]/",
 ];
 
-/// Special, and yet globally reachable: both registries say so.
-const REACHABLE: [&str; 5] = ["192.31.196.1", "192.52.193.1", "192.175.48.6", "2620:4f:8000::42", "2600::"];
+/// Special addresses that are globally reachable according to both registries.
+const REACHABLE: [&str; 5] = [
+    "192.31.196.1",
+    "192.52.193.1",
+    "192.175.48.6",
+    "2620:4f:8000::42",
+    "2600::",
+];
 
 fn url_of(ip: IpAddr) -> String {
     match ip {
@@ -370,21 +543,26 @@ fn url_of(ip: IpAddr) -> String {
 }
 
 fn parsed(text: &str) -> IpAddr {
-    text.parse().unwrap_or_else(|_| panic!("{text} is no address"))
+    text.parse()
+        .unwrap_or_else(|_| panic!("{text} is no address"))
 }
 
-/// The first, the last and the middle address of a range.
+/// Returns the first, the middle and the last address of a range.
 fn within(range: &Range) -> [IpAddr; 3] {
     let (first, last) = (parsed(range.first), parsed(range.last));
     let middle = match (first, last) {
-        (IpAddr::V4(first), IpAddr::V4(last)) => Ipv4Addr::from(u32::from(first).midpoint(u32::from(last))).into(),
-        (IpAddr::V6(first), IpAddr::V6(last)) => Ipv6Addr::from(u128::from(first).midpoint(u128::from(last))).into(),
+        (IpAddr::V4(first), IpAddr::V4(last)) => {
+            Ipv4Addr::from(u32::from(first).midpoint(u32::from(last))).into()
+        }
+        (IpAddr::V6(first), IpAddr::V6(last)) => {
+            Ipv6Addr::from(u128::from(first).midpoint(u128::from(last))).into()
+        }
         _ => panic!("{} and {} are of two families", range.first, range.last),
     };
     [first, middle, last]
 }
 
-/// The IPv6 forms of an IPv4 address that lead, or once led, to it.
+/// Returns the IPv6 forms of an IPv4 address that lead to it, or once did.
 fn wrappers(ip: Ipv4Addr) -> [Ipv6Addr; 4] {
     let [a, b, c, d] = ip.octets();
     let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
@@ -396,10 +574,12 @@ fn wrappers(ip: Ipv4Addr) -> [Ipv6Addr; 4] {
     ]
 }
 
-/// What must be refused, each with the reason.
+/// Returns the targets that must be refused, each with the reason.
 fn hostile() -> Vec<(&'static str, String)> {
-    let mut all: Vec<(&str, String)> =
-        HOSTILE.iter().flat_map(|(what, urls)| urls.iter().map(move |url| (*what, (*url).to_owned()))).collect();
+    let mut all: Vec<(&str, String)> = HOSTILE
+        .iter()
+        .flat_map(|(what, urls)| urls.iter().map(move |url| (*what, (*url).to_owned())))
+        .collect();
     for range in &RANGES {
         all.extend(within(range).map(|ip| (range.what, url_of(ip))));
     }
@@ -407,7 +587,7 @@ fn hostile() -> Vec<(&'static str, String)> {
         let inner: Ipv4Addr = inner.parse().unwrap();
         let [a, b, c, d] = inner.octets();
         all.extend(wrappers(inner).map(|ip| ("wrapped", url_of(ip.into()))));
-        // Of no use since 2006, but some machines still take it for what is inside.
+        // Deprecated since 2006, but some machines still treat it as the address inside.
         all.push(("IPv4-compatible", url_of(inner.to_ipv6_compatible().into())));
         all.push(("local NAT64", format!("https://[64:ff9b:1::{inner}]/")));
         for text in [
@@ -427,10 +607,13 @@ fn hostile() -> Vec<(&'static str, String)> {
     all
 }
 
-/// What must be accepted.
+/// Returns the targets that must be accepted.
 fn harmless() -> Vec<String> {
     let mut all: Vec<String> = HARMLESS.iter().map(|url| (*url).to_owned()).collect();
-    let outside = RANGES.iter().flat_map(|range| range.outside).chain(&REACHABLE);
+    let outside = RANGES
+        .iter()
+        .flat_map(|range| range.outside)
+        .chain(&REACHABLE);
     all.extend(outside.map(|text| url_of(parsed(text))));
     for (inner, _) in WRAPPED.iter().filter(|(_, is_public)| *is_public) {
         all.extend(wrappers(inner.parse().unwrap()).map(|ip| url_of(ip.into())));
@@ -439,52 +622,69 @@ fn harmless() -> Vec<String> {
     all
 }
 
-/// A target of so many characters.
+/// Returns a target with this number of characters.
 fn long(characters: usize) -> String {
     let start = "https://hooks.example/";
     format!("{start}{}", "x".repeat(characters - start.len()))
 }
 
-/// What is wrong about the answer to a target that must be refused.
+/// Subscribes targets that must be refused. Returns descriptions of wrong answers.
 async fn refusal_of(org: &Org<'_>, urls: &[(&str, String)]) -> Vec<String> {
     let api = org.key().await;
     let mut wrong = Vec::new();
     for (what, url) in urls {
-        let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
+        let answer = api
+            .post(
+                "/webhook-subscriptions",
+                json!({ "event": "task.created", "targetUrl": url }),
+            )
+            .await;
         if answer.status != 400 {
             wrong.push(format!("{what}: {url:?} is answered {}", answer.status));
         } else if answer.issues() != ["targetUrl"] {
-            wrong.push(format!("{what}: {url:?} has the issues {:?}", answer.issues()));
+            wrong.push(format!(
+                "{what}: {url:?} has the issues {:?}",
+                answer.issues()
+            ));
         }
     }
     wrong
 }
 
 #[test]
-fn there_are_enough_of_both() {
+fn the_lists_of_hostile_and_harmless_targets_are_long_and_disjoint() {
     let (hostile, harmless) = (hostile(), harmless());
-    assert!(hostile.len() >= 200 && harmless.len() >= 40, "{} and {}", hostile.len(), harmless.len());
-    let distinct: std::collections::HashSet<&str> = hostile.iter().map(|(_, url)| url.as_str()).collect();
-    assert!(distinct.len() >= 200 && harmless.iter().all(|url| !distinct.contains(url.as_str())), "none is both");
+    assert!(
+        hostile.len() >= 200 && harmless.len() >= 40,
+        "{} and {}",
+        hostile.len(),
+        harmless.len()
+    );
+    let distinct: std::collections::HashSet<&str> =
+        hostile.iter().map(|(_, url)| url.as_str()).collect();
+    assert!(
+        distinct.len() >= 200 && harmless.iter().all(|url| !distinct.contains(url.as_str())),
+        "none is both"
+    );
 }
 
 crate::support::on_both! {
-    async fn a_hostile_target_is_refused_in_every_disguise(app: App) {
+    async fn hostile_targets_are_refused_in_every_notation(app: App) {
         let org = app.org().await;
         let hostile = hostile();
-        // Any of them that is let through counts towards the credential's hundred.
+        // A target that is wrongly accepted counts towards the credential's hundred.
         let mut wrong = Vec::new();
-        for urls in hostile.chunks(A_KEY) {
+        for urls in hostile.chunks(TARGETS_PER_KEY) {
             wrong.extend(refusal_of(&org, urls).await);
         }
         assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), hostile.len(), wrong.join("\n"));
     }
 
-    async fn a_harmless_target_is_accepted_as_it_was_sent(app: App) {
+    async fn harmless_targets_are_accepted_as_sent(app: App) {
         let org = app.org().await;
         let harmless = harmless();
         let mut wrong = Vec::new();
-        for urls in harmless.chunks(A_KEY) {
+        for urls in harmless.chunks(TARGETS_PER_KEY) {
             let api = org.key().await;
             for url in urls {
                 let answer = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
@@ -496,7 +696,7 @@ crate::support::on_both! {
         assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), harmless.len(), wrong.join("\n"));
     }
 
-    async fn an_opened_range_opens_nothing_beside_it(app: App, "--webhook-allow=10.1.0.0/16") {
+    async fn an_opened_range_opens_only_its_own_addresses(app: App, "--webhook-allow=10.1.0.0/16") {
         let api = app.org().await.key().await;
         for (url, status) in [
             ("https://10.1.0.0/", 201),

@@ -1,5 +1,5 @@
-//! The texts behind things: who may read, write and link one, and what it has to keep to, whichever operation writes it
-//! (contract: Settled since, Translations).
+//! Tests of texts: who may read, write and link one, and which rules each operation that writes it
+//! applies (rules: translations#writing).
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,57 +9,95 @@ use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
 use crate::support::{Answer, Api, App, on_both};
 
-/// Writes a version by hand.
+/// Writes an entry by hand.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> Answer {
-    let path = format!("/translations/{}/entries/{language}", text.as_str().unwrap());
-    api.send(Method::PUT, &path, Some(json!({ "text": version }))).await
+    let path = format!(
+        "/translations/{}/entries/{language}",
+        text.as_str().unwrap()
+    );
+    api.send(Method::PUT, &path, Some(json!({ "text": version })))
+        .await
 }
 
-/// Reads the versions.
+/// Reads the entries.
 async fn versions(api: &Api, text: &Value) -> Answer {
-    api.get(&format!("/translations/{}/entries", text.as_str().unwrap())).await
+    api.get(&format!("/translations/{}/entries", text.as_str().unwrap()))
+        .await
 }
 
-/// A new text that nothing shows yet.
+/// Creates a text that no object shows.
 async fn text(api: &Api, source_table: &str, version: &str) -> Value {
-    api.post("/translations", json!({ "sourceTable": source_table, "text": version })).await.data()["id"].clone()
+    api.post(
+        "/translations",
+        json!({ "sourceTable": source_table, "text": version }),
+    )
+    .await
+    .data()["id"]
+        .clone()
 }
 
-/// For each of three source tables a text that is as long as a field may be, and one with a longer version.
+/// Creates two texts for each of three source tables: one as long as the field permits, and one
+/// with a longer entry.
 async fn fitting_and_not(api: &Api, longest: usize) -> [[Value; 2]; 3] {
     let mut made = [const { [Value::Null, Value::Null] }; 3];
-    for ([fits, long], source) in made.iter_mut().zip(["precheck_step_detail", "manual", "portal_branding"]) {
-        (*fits, *long) = (text(api, source, &"x".repeat(longest)).await, text(api, source, "Short").await);
-        write(api, long, "fr", &"x".repeat(longest + 1)).await.data();
+    for ([fits, long], source) in
+        made.iter_mut()
+            .zip(["precheck_step_detail", "manual", "portal_branding"])
+    {
+        (*fits, *long) = (
+            text(api, source, &"x".repeat(longest)).await,
+            text(api, source, "Short").await,
+        );
+        write(api, long, "fr", &"x".repeat(longest + 1))
+            .await
+            .data();
     }
     made
 }
 
 async fn manual(api: &Api, fields: Value) -> Value {
-    api.post("/portal-manuals", with(json!({ "nickname": "Manual", "title": "Title" }), fields)).await.data()
+    api.post(
+        "/portal-manuals",
+        with(json!({ "nickname": "Manual", "title": "Title" }), fields),
+    )
+    .await
+    .data()
 }
 
 async fn category(api: &Api, title: &str) -> Value {
-    api.post("/portal-manual-categories", json!({ "title": title })).await.data()
+    api.post("/portal-manual-categories", json!({ "title": title }))
+        .await
+        .data()
 }
 
 async fn category_now(api: &Api, category: &Value) -> Value {
     let listed = api.get("/portal-manual-categories").await.data();
-    listed.as_array().unwrap().iter().find(|row| row["id"] == category["id"]).unwrap().clone()
+    listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["id"] == category["id"])
+        .unwrap()
+        .clone()
 }
 
 async fn portal_now(api: &Api, portal: &Value) -> Value {
-    api.get(&format!("/portals/{}", portal["id"].as_str().unwrap())).await.data()
+    api.get(&format!("/portals/{}", portal["id"].as_str().unwrap()))
+        .await
+        .data()
 }
 
 async fn assign(api: &Api, entity_type: &str, thing: &Value, targets: Value) {
-    let body = with(json!({ "entityType": entity_type, "entityId": thing["id"] }), targets);
+    let body = with(
+        json!({ "entityType": entity_type, "entityId": thing["id"] }),
+        targets,
+    );
     api.post("/entity-scopes/add", body).await.data();
 }
 
-// What a text has to keep to.
+// Tests of the rules for a text.
 on_both! {
-    async fn a_text_has_the_length_of_the_field_it_fills(app: App) {
+    async fn a_text_is_limited_to_the_length_of_its_field(app: App) {
         let api = app.org().await.key().await;
         let step = create(&api, "main", json!({ "displayTitle": "Title" })).await;
         let manual = manual(&api, json!({ "description": "Body" })).await;
@@ -71,7 +109,8 @@ on_both! {
         create(&api, "damage_deposit", json!({ "damageDepositSubtitleMlTextId": subtitle })).await;
         create(&api, "additional_questions", json!({ "questions": [{ "kind": "yes_no", "textMlTextId": question }] })).await;
         let unused = text(&api, "manual", "Unused").await;
-        // Text, longest version, whether spaces around it go.
+        // Each row: the text, the longest permitted entry, and whether spaces around it are
+        // removed.
         for (field, text, longest, is_trimmed) in [
             ("displayTitle", &step["displayTitleMlTextId"], 200, false), ("subtitle", &subtitle, 6000, false), ("question", &question, 6000, false),
             ("manual's title", &manual["titleId"], 200, false), ("description", &manual["descriptionId"], 5000, false),
@@ -96,7 +135,7 @@ on_both! {
         }
     }
 
-    async fn a_text_that_is_linked_has_the_length_of_the_field(app: App) {
+    async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
         let api = app.org().await.key().await;
         let [titles, manual_titles, _] = fitting_and_not(&api, 200).await;
         let step = create(&api, "main", json!({})).await;
@@ -105,12 +144,13 @@ on_both! {
         assert_eq!(change(&api, &step, json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["data.displayTitleMlTextId"]);
         assert_eq!(try_create(&api, "main", json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["displayTitleMlTextId"]);
         assert_eq!(api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[1] } })).await.issues(), ["data.titleId"]);
-        // Where it may be longer it is linked, and stays linked; as a heading it is still too long.
+        // A field that permits longer texts can link it and keeps the link. As a heading the text
+        // is still too long.
         let subtitle = json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
         change(&api, &step, subtitle.clone()).await.data();
         change(&api, &step, subtitle).await.data();
         api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[0], "descriptionId": manual_titles[1] } })).await.data();
-        // A text is now that of a heading, too, and so cannot grow beyond it.
+        // The text is now used as a heading too, so it cannot grow beyond the limit of headings.
         assert_eq!(write(&api, &titles[0], "de", &"x".repeat(201)).await.issues(), ["text"]);
 
         let [_, bodies, _] = fitting_and_not(&api, 5000).await;
@@ -122,7 +162,7 @@ on_both! {
         api.post("/portal-brandings", callout(&callouts[0])).await.data();
     }
 
-    async fn the_strictest_of_the_fields_that_show_a_text_counts(app: App) {
+    async fn the_strictest_field_that_shows_a_text_sets_its_limit(app: App) {
         let api = app.org().await.key().await;
         let shared = text(&api, "manual", "Shared").await;
         let body = manual(&api, json!({ "descriptionId": shared })).await;
@@ -144,7 +184,7 @@ on_both! {
             assert_eq!(write(&api, &street["titleId"], "en", taken).await.error(409)["code"], "CONFLICT", "{taken}");
         }
         assert_eq!(category_now(&api, &street).await, street, "nothing is saved");
-        // What counts for English counts for English of any region.
+        // The rule for English applies to English of every region.
         assert_eq!(write(&api, &street["titleId"], "en-GB", "Arrival").await.error(409)["code"], "CONFLICT");
         assert_eq!(write(&api, &street["titleId"], "en", " STRASSE ").await.data()["text"], "STRASSE", "no other has it");
         let renamed = category_now(&api, &street).await;
@@ -158,9 +198,9 @@ on_both! {
     }
 }
 
-// What a text is a change of, and what that takes.
+// Tests of which objects a changed text changes, and of the permissions for that.
 on_both! {
-    async fn an_english_text_of_a_portal_is_a_change_of_the_portal(app: App) {
+    async fn changing_the_english_text_of_a_portal_changes_the_portal(app: App) {
         let org = app.org().await;
         let (api, weak) = (org.key().await, org.key_without(Permission::ManageOrganization).await);
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "Late check-out" })).await.data();
@@ -187,7 +227,7 @@ on_both! {
         assert!(portal_now(&api, &portal).await["updatedAt"].as_str() > before["updatedAt"].as_str());
     }
 
-    async fn a_heading_is_a_change_of_every_step_that_shows_it(app: App) {
+    async fn changing_a_heading_changes_every_step_that_shows_it(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let one = create(&api, "main", json!({ "displayTitle": "Hello" })).await;
@@ -215,7 +255,7 @@ on_both! {
         let row = api.get("/precheck-steps").await.data();
         let listed = row.as_array().unwrap().iter().find(|row| row["id"] == other["id"]).unwrap()["updatedAt"].clone();
         assert_eq!(listed, json!(before[1]), "the list says so, too");
-        // Through one step it is the same.
+        // A change made through one of the steps has the same effect.
         change(&api, &one, json!({ "displayTitle": "Farewell" })).await.data();
         let after = moments().await;
         assert!(after[0] > before[0] && after[1] > before[1] && after[2] == before[2], "{before:?} {after:?}");
@@ -223,7 +263,7 @@ on_both! {
         assert_eq!(read(&api, &other).await["displayTitle"], "Farewell");
     }
 
-    async fn a_text_takes_what_writing_its_thing_takes(app: App) {
+    async fn writing_a_text_needs_the_permission_of_its_object(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let step = create(&api, "main", json!({ "displayTitle": "Title" })).await;
@@ -247,19 +287,20 @@ on_both! {
     }
 }
 
-// Callers limited to some properties.
+// Tests of callers limited to some properties.
 on_both! {
-    async fn a_limited_caller_writes_the_texts_of_what_they_may_write(app: App) {
+    async fn a_limited_caller_writes_texts_of_their_objects_only(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (across, empty) = (org.tag().await, org.tag().await);
         let (mine, theirs) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
-        // These two have no portal of their own, so the one of their tag serves them.
+        // These two have no portal of their own, so the portal of their tag serves them.
         let (beside, _) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
         let limited = org.limited(&[mine, beside]).await;
         let places = [json!({ "propertyIds": [mine] }), json!({ "propertyIds": [theirs] }), json!({ "tagIds": [across] }), json!({ "tagIds": [empty] }), json!({})];
         let [own, foreign, shared, nobodys, loose] = [0, 1, 2, 3, 4];
-        // What is assigned where, may be read, may be written.
+        // Each row: the kind of object, its assignment, and the expected status of a read and of a
+        // write.
         let mut table = Vec::new();
         for (place, reads, writes) in [(own, 200, 200), (foreign, 404, 404), (shared, 200, 200), (nobodys, 404, 404), (loose, 200, 200)] {
             let step = create(&api, "main", json!({ "displayTitle": "Title" })).await;
@@ -271,7 +312,8 @@ on_both! {
             let manual = manual(&api, json!({ "manualCategoryId": filed["id"] })).await;
             assign(&api, "manual", &manual, places[place].clone()).await;
             table.push(("manual", place, manual["titleId"].clone(), reads, writes));
-            // Everybody sees a heading; who may rename it may write its title.
+            // Every caller sees a heading. A caller that may rename the category may write its
+            // title.
             let renames = if [foreign, shared].contains(&place) { 404 } else { 200 };
             table.push(("category", place, filed["titleId"].clone(), 200, renames));
         }
@@ -294,7 +336,7 @@ on_both! {
         }
     }
 
-    async fn a_text_that_others_show_as_well_is_read_and_not_written(app: App) {
+    async fn a_text_shared_with_others_is_read_only_for_limited_callers(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -311,7 +353,7 @@ on_both! {
         change(&limited, &own, json!({ "displayTitle": "Mine", "nickname": "Mine" })).await.error(403);
         assert_eq!(texts(&api, &shared).await, json!([["en", "Shared", false]]));
         assert_eq!(read(&api, &own).await["nickname"], "main", "nothing is saved");
-        // The text as it stands is no new one, and a text of one's own is.
+        // Writing the same text again is no change, and the caller may use a text of its own.
         change(&limited, &own, json!({ "displayTitle": "Shared", "nickname": "Mine" })).await.data();
         write(&limited, &shared, "en", "Shared").await.data();
         change(&limited, &own, json!({ "displayTitle": null })).await.data();
@@ -320,7 +362,7 @@ on_both! {
         write(&limited, &shared, "en", "Mine").await.error(404);
     }
 
-    async fn a_text_that_only_others_show_cannot_be_linked(app: App) {
+    async fn a_text_shown_only_by_others_cannot_be_linked(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -346,7 +388,7 @@ on_both! {
             limited.patch(&path, json!({ "data": fields })).await.error(404);
         }
         change(&limited, &step, json!({ "questions": questions(&free, &free) })).await.data();
-        // What a step of theirs links already stays, whoever else links it.
+        // A link that the caller's step already has stays, even if others use the text too.
         let kept = create(&api, "main", json!({ "displayTitleMlTextId": title })).await;
         assign(&api, "precheck_step", &kept, json!({ "propertyIds": [mine] })).await;
         change(&limited, &kept, json!({ "displayTitleMlTextId": title, "nickname": "Kept" })).await.data();
@@ -355,8 +397,7 @@ on_both! {
 }
 
 on_both! {
-    /// What was linked before there was a note of it is noted by the migration.
-    async fn texts_that_were_linked_before_are_known(app: App) {
+    async fn each_link_to_a_text_is_recorded_once_per_field(app: App) {
         let api = app.org().await.key().await;
         let (title, question) = (text(&api, "precheck_step_detail", "T").await, text(&api, "precheck_question", "Q").await);
         let questions = json!([
@@ -370,28 +411,29 @@ on_both! {
         api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "T", "precheckinPromptMessage": "P" })).await.data();
         api.post("/portals", json!({ "name": "Bare" })).await.data();
         api.post("/portal-brandings", json!({ "name": "Casa", "calloutMessage": "Hello" })).await.data();
-        let noted = noted(&app).await;
-        assert_eq!(noted.len(), 6 + 2 + 1 + 2 + 1);
-        let store = &app.server.service.store;
-        store.write(|tx| tx.execute(&FORGET, &[])).await.unwrap();
-        let (of_sqlite, of_postgres) = (include_str!("../../migrations/sqlite/V14__text_uses.sql"), include_str!("../../migrations/postgres/V14__text_uses.sql"));
-        let noting = |migration: &'static str| migration[migration.find("\ninsert").unwrap()..].trim_end().trim_end_matches(';');
-        if store.is_private() {
-            let noting: &'static store::Statement = Box::leak(Box::new(store::Statement::new(noting(of_sqlite))));
-            store.write(move |tx| tx.execute(noting, &[])).await.unwrap();
-        } else {
-            let url = app.database_url.clone();
-            let note = move || postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(noting(of_postgres)).unwrap();
-            tokio::task::spawn_blocking(note).await.unwrap();
-        }
-        assert_eq!(crate::texts::noted(&app).await, noted);
+        assert_eq!(noted(&app).await.len(), 6 + 2 + 1 + 2 + 1);
     }
 }
 
-static NOTED: store::Statement = store::Statement::new("select translation_id, thing_id, field from translation_use order by 1, 2, 3");
-static FORGET: store::Statement = store::Statement::new("delete from translation_use");
+static NOTED: store::Statement = store::Statement::new(
+    "select translation_id, thing_id, field from translation_use order by 1, 2, 3",
+);
 
 async fn noted(app: &App) -> Vec<(uuid::Uuid, uuid::Uuid, String)> {
-    let rows = app.server.service.store.read(|tx| tx.rows(&NOTED, &[])).await.unwrap();
-    rows.iter().map(|row| (row.get(0).unwrap(), row.get(1).unwrap(), row.get(2).unwrap())).collect()
+    let rows = app
+        .server
+        .service
+        .store
+        .read(|tx| tx.rows(&NOTED, &[]))
+        .await
+        .unwrap();
+    rows.iter()
+        .map(|row| {
+            (
+                row.get(0).unwrap(),
+                row.get(1).unwrap(),
+                row.get(2).unwrap(),
+            )
+        })
+        .collect()
 }

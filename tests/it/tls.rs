@@ -1,4 +1,5 @@
-//! The service with a certificate of its own: both protocols, the same limits, files that are no good, and files that change.
+//! Tests of the service with its own certificate: both protocols, the same limits, invalid files,
+//! and files that change.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,9 +23,9 @@ use vestibule::server::Limits;
 use crate::support::node::Node;
 use crate::support::{Answer, App, choose_tls_provider};
 
-/// What is to happen soon has happened by then, on a machine that has other things to do.
+/// A time limit for anything that should happen soon, even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Long enough for a client of a test to be idle, several times over.
+/// Several times as long as a client of a test must be idle.
 const MOMENT: Duration = Duration::from_secs(1);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
@@ -36,14 +37,17 @@ struct Files {
 impl Files {
     fn new() -> (Self, CertificateDer<'static>) {
         choose_tls_provider();
-        let files = Self { directory: tempfile::tempdir().unwrap() };
+        let files = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         let certificate = files.renew();
         (files, certificate)
     }
 
-    /// Another certificate with another key.
+    /// Writes another certificate with another key.
     fn renew(&self) -> CertificateDer<'static> {
-        let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         std::fs::write(self.certificate(), cert.pem()).unwrap();
         std::fs::write(self.key(), signing_key.serialize_pem()).unwrap();
         cert.der().clone()
@@ -58,7 +62,10 @@ impl Files {
     }
 
     fn flags(&self) -> [String; 2] {
-        [format!("--tls-certificate={}", self.certificate().display()), format!("--tls-key={}", self.key().display())]
+        [
+            format!("--tls-certificate={}", self.certificate().display()),
+            format!("--tls-key={}", self.key().display()),
+        ]
     }
 }
 
@@ -66,24 +73,36 @@ async fn app(files: &Files, limits: Limits) -> App {
     App::on_sqlite_within(&files.flags().each_ref().map(String::as_str), limits).await
 }
 
-/// A client that trusts these, whoever's name they bear.
+/// Returns a client that trusts these certificates, whatever names they contain.
 fn connector(trusted: &[&CertificateDer<'static>]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     for certificate in trusted {
         roots.add((*certificate).clone()).unwrap();
     }
-    TlsConnector::from(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
+    TlsConnector::from(Arc::new(
+        ClientConfig::builder()
+            .with_root_certificates(roots)
+            .with_no_client_auth(),
+    ))
 }
 
 async fn connect(base: &str, connector: &TlsConnector) -> TlsStream<TcpStream> {
-    let stream = TcpStream::connect(base.trim_start_matches("https://")).await.unwrap();
-    connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap()
+    let stream = TcpStream::connect(base.trim_start_matches("https://"))
+        .await
+        .unwrap();
+    connector
+        .connect(ServerName::try_from("localhost").unwrap(), stream)
+        .await
+        .unwrap()
 }
 
-/// All that comes until the server ends the connection.
+/// Reads until the server ends the connection.
 async fn rest(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut heard = Vec::new();
-    timeout(SOON, stream.read_to_end(&mut heard)).await.expect("the connection ends").expect("it is not reset");
+    timeout(SOON, stream.read_to_end(&mut heard))
+        .await
+        .expect("the connection ends")
+        .expect("it is not reset");
     String::from_utf8_lossy(&heard).into_owned()
 }
 
@@ -94,59 +113,121 @@ async fn health(base: &str, connector: &TlsConnector) -> String {
 }
 
 fn http(certificate: &CertificateDer<'static>) -> reqwest::ClientBuilder {
-    reqwest::Client::builder().tls_certs_only([reqwest::Certificate::from_der(certificate).unwrap()])
+    reqwest::Client::builder()
+        .tls_certs_only([reqwest::Certificate::from_der(certificate).unwrap()])
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_protocols_are_served() {
+async fn http_1_and_http_2_are_served_over_tls() {
     let (files, certificate) = Files::new();
     let app = app(&files, Limits::default()).await;
     let port = app.server.address.port();
     assert_eq!(app.base, format!("https://127.0.0.1:{port}"));
-    assert_eq!(app.server.service.kit.public_url, app.base, "what guests are told is as they reach it");
-    for (client, version) in [(http(&certificate), Version::HTTP_2), (http(&certificate).http1_only(), Version::HTTP_11)] {
-        let answer = client.build().unwrap().get(format!("https://localhost:{port}/healthz")).send().await.unwrap();
+    assert_eq!(
+        app.server.service.kit.public_url, app.base,
+        "what guests are told is as they reach it"
+    );
+    for (client, version) in [
+        (http(&certificate), Version::HTTP_2),
+        (http(&certificate).http1_only(), Version::HTTP_11),
+    ] {
+        let answer = client
+            .build()
+            .unwrap()
+            .get(format!("https://localhost:{port}/healthz"))
+            .send()
+            .await
+            .unwrap();
         assert_eq!((answer.version(), answer.status().as_u16()), (version, 200));
+        assert_eq!(
+            answer.headers()["strict-transport-security"],
+            "max-age=31536000"
+        );
         assert_eq!(answer.text().await.unwrap().trim(), "ok");
     }
-    let metrics = http(&certificate).build().unwrap().get(format!("https://localhost:{port}/metrics")).send().await.unwrap();
-    assert!(metrics.text().await.unwrap().contains("\nvestibule_tls_certificate_expires_timestamp_seconds "));
+    let metrics = http(&certificate)
+        .build()
+        .unwrap()
+        .get(format!("https://localhost:{port}/metrics"))
+        .send()
+        .await
+        .unwrap();
+    assert!(
+        metrics
+            .text()
+            .await
+            .unwrap()
+            .contains("\nvestibule_tls_certificate_expires_timestamp_seconds ")
+    );
 }
 
-/// A client that never finishes its handshake, wherever it stops, is let go; meanwhile and with all places taken others are
-/// answered.
+/// A client that never finishes its handshake is disconnected, wherever it stops. Until then others
+/// are answered, even if such clients take all places.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_never_finishes_a_handshake_costs_nobody() {
+async fn an_unfinished_handshake_does_not_delay_others() {
     let (files, certificate) = Files::new();
-    let app = app(&files, Limits { connections: 8, ..Limits::default() }).await;
+    let app = app(
+        &files,
+        Limits {
+            connections: 8,
+            ..Limits::default()
+        },
+    )
+    .await;
     let hello = client_hello().await;
     let half = &hello[..hello.len() / 2];
     let mut silent = Vec::new();
     for round in 0..24 {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
-        stream.write_all([&b""[..], &hello[..1], half, &hello][round % 4]).await.unwrap();
+        stream
+            .write_all([&b""[..], &hello[..1], half, &hello][round % 4])
+            .await
+            .unwrap();
         silent.push(stream);
     }
     let began = Instant::now();
-    assert!(health(&app.base, &connector(&[&certificate])).await.starts_with("HTTP/1.1 200"));
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(
+        health(&app.base, &connector(&[&certificate]))
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
     drop(silent);
 
-    let short = App::on_sqlite_within(&files.flags().each_ref().map(String::as_str), Limits { idle: MOMENT, ..Limits::default() }).await;
+    let short = App::on_sqlite_within(
+        &files.flags().each_ref().map(String::as_str),
+        Limits {
+            idle: MOMENT,
+            ..Limits::default()
+        },
+    )
+    .await;
     let began = Instant::now();
     let ends = [&b""[..], &hello[..1], half, &hello].map(async |said| {
         let mut stream = TcpStream::connect(short.server.address).await.unwrap();
         stream.write_all(said).await.unwrap();
-        drop(timeout(SOON, stream.read_to_end(&mut Vec::new())).await.expect("it is let go"));
+        drop(
+            timeout(SOON, stream.read_to_end(&mut Vec::new()))
+                .await
+                .expect("it is let go"),
+        );
     });
     join_all(ends).await;
     assert!(began.elapsed() >= MOMENT && began.elapsed() < SOON);
-    // After the handshake, the rules are those of any connection.
+    // After the handshake the usual rules of connections apply.
     let mut idle = connect(&short.base, &connector(&[&certificate])).await;
-    drop(timeout(SOON, idle.read_to_end(&mut Vec::new())).await.expect("it is let go"));
+    drop(
+        timeout(SOON, idle.read_to_end(&mut Vec::new()))
+            .await
+            .expect("it is let go"),
+    );
 }
 
-/// What a client begins a handshake with.
+/// Returns the first message of a client's handshake.
 async fn client_hello() -> Vec<u8> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -154,7 +235,11 @@ async fn client_hello() -> Vec<u8> {
     drop(files);
     let asks = async {
         let stream = TcpStream::connect(address).await.unwrap();
-        drop(connector(&[&certificate]).connect(ServerName::try_from("localhost").unwrap(), stream).await);
+        drop(
+            connector(&[&certificate])
+                .connect(ServerName::try_from("localhost").unwrap(), stream)
+                .await,
+        );
     };
     let hears = async {
         let (mut stream, _) = listener.accept().await.unwrap();
@@ -167,34 +252,58 @@ async fn client_hello() -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_speaks_something_else_is_told_and_let_go() {
+async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
     let (files, certificate) = Files::new();
     let app = app(&files, Limits::default()).await;
-    let long = format!("POST /api/v1/portals HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n{}", "x".repeat(20_000));
+    let long = format!(
+        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n{}",
+        "x".repeat(20_000)
+    );
     for said in [HEALTH, long.as_bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
         stream.write_all(said).await.unwrap();
         let heard = rest(&mut stream).await;
-        assert!(heard.starts_with("HTTP/1.1 400 ") && heard.ends_with("\r\n\r\nThis port speaks https.\n"), "{heard}");
+        assert!(
+            heard.starts_with("HTTP/1.1 400 ")
+                && heard.ends_with("\r\n\r\nThis port speaks https.\n"),
+            "{heard}"
+        );
     }
-    for said in [&[0; 300][..], b"\x16\x03\x01\xff\xff\xff\xff", b"\x80\x2e\x01\x00\x02"] {
+    for said in [
+        &[0; 300][..],
+        b"\x16\x03\x01\xff\xff\xff\xff",
+        b"\x80\x2e\x01\x00\x02",
+    ] {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
         stream.write_all(said).await.unwrap();
         stream.shutdown().await.unwrap();
         rest(&mut stream).await;
     }
-    assert!(health(&app.base, &connector(&[&certificate])).await.starts_with("HTTP/1.1 200"));
+    assert!(
+        health(&app.base, &connector(&[&certificate]))
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
 }
 
-/// A request that has begun is answered after the end has, and who is in mid handshake does not hold that up.
+/// A request that has begun is answered although the server is stopping. A client in the middle of
+/// a handshake does not delay the stop.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_is_as_orderly() {
+async fn shutdown_over_tls_completes_running_requests() {
     let (files, certificate) = Files::new();
     let app = app(&files, Limits::default()).await;
     let client = http(&certificate).build().unwrap();
-    let platform =
-        format!("https://localhost:{}/platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001", app.server.address.port());
-    let made = Answer::of(client.put(&platform).bearer_auth(crate::support::PLATFORM_KEY).json(&json!({ "name": "O" }))).await;
+    let platform = format!(
+        "https://localhost:{}/platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001",
+        app.server.address.port()
+    );
+    let made = Answer::of(
+        client
+            .put(&platform)
+            .bearer_auth(crate::support::PLATFORM_KEY)
+            .json(&json!({ "name": "O" })),
+    )
+    .await;
     made.data();
     let mut busy = connect(&app.base, &connector(&[&certificate])).await;
     let first_half = format!(
@@ -213,22 +322,39 @@ async fn the_end_is_as_orderly() {
     };
     let ((), answer) = tokio::join!(app.server.stop(), other_half);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
-/// What `serve` says where it does not start.
+/// Returns the error of `serve` when it does not start.
 fn refusal(flags: &[String]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("t.db").display());
     let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-    let output = command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database]).args(flags).output().unwrap();
+    let output = command
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--database-url",
+            &database,
+        ])
+        .args(flags)
+        .output()
+        .unwrap();
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
-    said.lines().find(|line| line.starts_with("vestibule: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+    said.lines()
+        .find(|line| line.starts_with("vestibule: "))
+        .unwrap_or_else(|| panic!("{said}"))
+        .to_owned()
 }
 
 #[test]
-fn files_that_are_no_good_are_told_at_the_start() {
+fn invalid_tls_files_are_reported_at_start() {
     let (files, _) = Files::new();
     let flags = files.flags();
     assert!(refusal(&flags[..1]).contains("--tls-certificate needs --tls-key"));
@@ -236,26 +362,39 @@ fn files_that_are_no_good_are_told_at_the_start() {
     std::fs::write(files.key(), KeyPair::generate().unwrap().serialize_pem()).unwrap();
     assert!(refusal(&flags).contains("key.pem: is not the key of the first certificate in"));
     std::fs::write(files.key(), "nothing").unwrap();
-    assert!(refusal(&flags).contains("key.pem: holds no private key in PEM"));
+    assert!(refusal(&flags).contains("key.pem: contains no private key in PEM"));
     for (text, told) in [
-        ("", "certificate.pem: holds no certificate in PEM"),
-        ("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "certificate.pem: holds a certificate that cannot be read"),
-        ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "certificate.pem: holds a certificate that is no PEM"),
+        ("", "certificate.pem: contains no certificate in PEM"),
+        (
+            "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+            "certificate.pem: contains a certificate that cannot be read",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+            "certificate.pem: contains a certificate that is not valid PEM",
+        ),
     ] {
         std::fs::write(files.certificate(), text).unwrap();
-        assert!(refusal(&flags).contains(told), "{told}: {}", refusal(&flags));
+        assert!(
+            refusal(&flags).contains(told),
+            "{told}: {}",
+            refusal(&flags)
+        );
     }
     std::fs::remove_file(files.certificate()).unwrap();
     assert!(refusal(&flags).contains("certificate.pem: No such file"));
 }
 
-/// On SIGHUP what is in the files is shown to those who come from then on. What cannot be used is told in the log, and changes
-/// nothing; nor does it for those who are connected.
+/// On SIGHUP new connections get the certificate in the files. An invalid file is logged and
+/// changes nothing. Open connections are not affected.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_certificate_is_read_anew() {
+async fn sighup_reloads_the_certificate() {
     let (files, first) = Files::new();
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &files.flags().each_ref().map(String::as_str));
+    let node = Node::start(
+        &format!("sqlite:{}", directory.path().join("t.db").display()),
+        &files.flags().each_ref().map(String::as_str),
+    );
     assert!(node.base.starts_with("https://127.0.0.1:"), "{}", node.base);
     let mut connected = connect(&node.base, &connector(&[&first])).await;
     let hang_up = async |told: &str, count: usize| {
@@ -267,20 +406,44 @@ async fn the_certificate_is_read_anew() {
         }
     };
     let second = files.renew();
-    hang_up("the certificate has been read anew", 1).await;
-    let shown = async || connect(&node.base, &connector(&[&first, &second])).await.get_ref().1.peer_certificates().unwrap()[0].clone();
+    hang_up("reloaded the TLS certificate", 1).await;
+    let shown = async || {
+        connect(&node.base, &connector(&[&first, &second]))
+            .await
+            .get_ref()
+            .1
+            .peer_certificates()
+            .unwrap()[0]
+            .clone()
+    };
     assert_eq!(shown().await, second);
     connected.write_all(HEALTH).await.unwrap();
-    assert!(rest(&mut connected).await.starts_with("HTTP/1.1 200"), "a connection keeps what it began with");
+    assert!(
+        rest(&mut connected).await.starts_with("HTTP/1.1 200"),
+        "a connection keeps what it began with"
+    );
 
     std::fs::write(files.key(), KeyPair::generate().unwrap().serialize_pem()).unwrap();
     hang_up("the former one stays", 1).await;
     let mut expired = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
     expired.not_after = rcgen::date_time_ymd(2020, 1, 1);
     let key = KeyPair::generate().unwrap();
-    std::fs::write(files.certificate(), expired.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(
+        files.certificate(),
+        expired.self_signed(&key).unwrap().pem(),
+    )
+    .unwrap();
     std::fs::write(files.key(), key.serialize_pem()).unwrap();
     hang_up("the former one stays", 2).await;
-    assert_eq!(node.lines("and not at the moment").len(), 1);
+    assert_eq!(node.lines("and not now").len(), 1);
+    assert_eq!(shown().await, second);
+
+    // The server does not wait for a pipe without a writer.
+    std::fs::remove_file(files.certificate()).unwrap();
+    let piped = std::process::Command::new("mkfifo")
+        .arg(files.certificate())
+        .status();
+    assert!(piped.unwrap().success());
+    hang_up("is not a regular file", 1).await;
     assert_eq!(shown().await, second);
 }

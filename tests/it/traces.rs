@@ -1,4 +1,4 @@
-//! Traces, as a collector of OpenTelemetry's hears of them.
+//! Tests of traces, as an OpenTelemetry collector receives them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use crate::support::{Answer, PLATFORM_KEY, new_id, postgres, reservation};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
-/// A collector that keeps what it is sent.
+/// A collector that keeps everything it receives.
 struct Collector {
     endpoint: String,
     heard: Arc<Mutex<Vec<Value>>>,
@@ -31,10 +31,15 @@ impl Collector {
     async fn start() -> Self {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let keep = async |State(heard): State<Arc<Mutex<Vec<Value>>>>, sent: String| {
-            heard.lock().unwrap().push(serde_json::from_str(&sent).unwrap());
+            heard
+                .lock()
+                .unwrap()
+                .push(serde_json::from_str(&sent).unwrap());
             "{}"
         };
-        let router = Router::new().route("/otlp/v1/traces", post(keep)).with_state(heard.clone());
+        let router = Router::new()
+            .route("/otlp/v1/traces", post(keep))
+            .with_state(heard.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}/otlp/", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -43,18 +48,34 @@ impl Collector {
 
     fn spans(&self) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();
-        heard.iter().flat_map(|sent| sent["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone()).collect()
+        heard
+            .iter()
+            .flat_map(|sent| {
+                sent["resourceSpans"][0]["scopeSpans"][0]["spans"]
+                    .as_array()
+                    .unwrap()
+                    .clone()
+            })
+            .collect()
     }
 
-    /// The spans of a trace, once one of them is what is waited for.
+    /// Returns the spans of a trace, once one of them satisfies the condition.
     async fn trace(&self, id: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
         let began = Instant::now();
         loop {
-            let spans: Vec<_> = self.spans().into_iter().filter(|span| span["traceId"] == id).collect();
+            let spans: Vec<_> = self
+                .spans()
+                .into_iter()
+                .filter(|span| span["traceId"] == id)
+                .collect();
             if spans.iter().any(&is_wanted) {
                 return spans;
             }
-            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", self.spans());
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{:?}",
+                self.spans()
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -62,111 +83,252 @@ impl Collector {
 
 fn attribute<'s>(span: &'s Value, key: &str) -> &'s Value {
     let attributes = span["attributes"].as_array().unwrap();
-    attributes.iter().find(|attribute| attribute["key"] == key).map_or(&Value::Null, |attribute| &attribute["value"])
+    attributes
+        .iter()
+        .find(|attribute| attribute["key"] == key)
+        .map_or(&Value::Null, |attribute| &attribute["value"])
 }
 
 fn named<'s>(spans: &'s [Value], name: &str) -> Vec<&'s Value> {
     spans.iter().filter(|span| span["name"] == name).collect()
 }
 
-/// A change that the platform pushes as part of a trace of its own, to the webhook that tells of it.
+/// Follows a change from the platform's request, which is part of a trace, to its webhook.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, from the request to the webhook"
+)]
 async fn is_traced(database_url: &str) {
     let (collector, receiver) = (Collector::start().await, Receiver::start().await);
     let flags = receiver.flags();
-    let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--otlp-endpoint", &collector.endpoint]).collect();
+    let flags: Vec<_> = flags
+        .iter()
+        .map(String::as_str)
+        .chain(["--otlp-endpoint", &collector.endpoint])
+        .collect();
     let node = Node::start(database_url, &flags);
     let (platform, organization) = (node.platform(), new_id());
-    platform.ok(Method::PUT, &format!("/organizations/{organization}"), Some(json!({ "name": "Casa Secreta" }))).await;
+    platform
+        .ok(
+            Method::PUT,
+            &format!("/organizations/{organization}"),
+            Some(json!({ "name": "Casa Secreta" })),
+        )
+        .await;
     let key = json!({ "name": "k", "permissions": Permission::VARIANTS });
-    let key = platform.ok(Method::POST, &format!("/organizations/{organization}/api-keys"), Some(key)).await;
+    let key = platform
+        .ok(
+            Method::POST,
+            &format!("/organizations/{organization}/api-keys"),
+            Some(key),
+        )
+        .await;
     let token = key["token"].as_str().unwrap();
     let api = node.api(token);
-    api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
+    api.post(
+        "/webhook-subscriptions",
+        json!({ "event": "reservation.created", "targetUrl": receiver.url }),
+    )
+    .await
+    .data();
     let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
         "propertyGroupId": null, "tagIds": [] });
     let flat_id = new_id();
     let records = json!({ "records": [
         { "kind": "property", "id": flat_id, "data": flat }, { "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
-    let sync = platform.request(Method::POST, &format!("/organizations/{organization}/sync")).json(&records);
-    Answer::of(sync.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await.data();
+    let sync = platform
+        .request(Method::POST, &format!("/organizations/{organization}/sync"))
+        .json(&records);
+    Answer::of(sync.header("traceparent", format!("00-{TRACE}-{CALLER}-01")))
+        .await
+        .data();
     let delivery = receiver.next().await;
-    let spans = collector.trace(TRACE, |span| span["name"] == "webhook").await;
+    let spans = collector
+        .trace(TRACE, |span| span["name"] == "webhook")
+        .await;
 
-    let [request] = named(&spans, "sync")[..] else { panic!("{spans:?}") };
-    assert_eq!((&request["parentSpanId"], &request["kind"]), (&json!(CALLER), &json!(2)));
-    assert_eq!(attribute(request, "vestibule.organization.id"), &json!({ "stringValue": organization.to_string() }));
-    assert_eq!(attribute(request, "http.response.status_code"), &json!({ "intValue": "200" }));
-    // Every other is part of one that is told of.
-    let ids: BTreeSet<_> = spans.iter().map(|span| span["spanId"].as_str().unwrap()).chain([CALLER]).collect();
+    let [request] = named(&spans, "sync")[..] else {
+        panic!("{spans:?}")
+    };
+    assert_eq!(
+        (&request["parentSpanId"], &request["kind"]),
+        (&json!(CALLER), &json!(2))
+    );
+    assert_eq!(
+        attribute(request, "vestibule.organization.id"),
+        &json!({ "stringValue": organization.to_string() })
+    );
+    assert_eq!(
+        attribute(request, "http.response.status_code"),
+        &json!({ "intValue": "200" })
+    );
+    // The parent of every span is in the trace.
+    let ids: BTreeSet<_> = spans
+        .iter()
+        .map(|span| span["spanId"].as_str().unwrap())
+        .chain([CALLER])
+        .collect();
     assert_eq!(ids.len(), spans.len() + 1);
-    assert!(spans.iter().all(|span| ids.contains(span["parentSpanId"].as_str().unwrap())), "{spans:?}");
-    let names: BTreeSet<_> = spans.iter().map(|span| span["name"].as_str().unwrap()).collect();
-    let wanted = ["authenticate", "read", "validate", "write to the database", "run", "statement", "webhook"];
+    assert!(
+        spans
+            .iter()
+            .all(|span| ids.contains(span["parentSpanId"].as_str().unwrap())),
+        "{spans:?}"
+    );
+    let names: BTreeSet<_> = spans
+        .iter()
+        .map(|span| span["name"].as_str().unwrap())
+        .collect();
+    let wanted = [
+        "authenticate",
+        "read",
+        "validate",
+        "write to the database",
+        "run",
+        "statement",
+        "webhook",
+    ];
     assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
-    let statements: Vec<_> =
-        named(&spans, "statement").into_iter().map(|span| attribute(span, "db.query.text")["stringValue"].clone()).collect();
-    assert!(statements.iter().any(|text| text.as_str().unwrap().contains("insert into webhook_delivery")), "{statements:?}");
+    let statements: Vec<_> = named(&spans, "statement")
+        .into_iter()
+        .map(|span| attribute(span, "db.query.text")["stringValue"].clone())
+        .collect();
+    assert!(
+        statements.iter().any(|text| text
+            .as_str()
+            .unwrap()
+            .contains("insert into webhook_delivery")),
+        "{statements:?}"
+    );
     let moment = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
-    assert!(spans.iter().all(|span| moment(span, "startTimeUnixNano") <= moment(span, "endTimeUnixNano")));
-    // The receiver is told which span it is part of.
-    let [webhook] = named(&spans, "webhook")[..] else { panic!("{spans:?}") };
-    assert_eq!(delivery.header("traceparent"), format!("00-{TRACE}-{}-01", webhook["spanId"].as_str().unwrap()));
-    assert_eq!(attribute(webhook, "vestibule.event"), &json!({ "stringValue": "reservation.created" }));
+    assert!(
+        spans
+            .iter()
+            .all(|span| moment(span, "startTimeUnixNano") <= moment(span, "endTimeUnixNano"))
+    );
+    // The webhook names its own span to the receiver.
+    let [webhook] = named(&spans, "webhook")[..] else {
+        panic!("{spans:?}")
+    };
+    assert_eq!(
+        delivery.header("traceparent"),
+        format!("00-{TRACE}-{}-01", webhook["spanId"].as_str().unwrap())
+    );
+    assert_eq!(
+        attribute(webhook, "vestibule.event"),
+        &json!({ "stringValue": "reservation.created" })
+    );
 
-    // What the caller does not keep is not kept here, and its webhooks say so of it.
+    // A trace that the caller does not sample is not sampled here. Its webhooks carry the same
+    // flag.
     let unkept = "c0ffee".repeat(6)[..32].to_owned();
     let records = json!({ "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
-    let sync = platform.request(Method::POST, &format!("/organizations/{organization}/sync")).json(&records);
-    Answer::of(sync.header("traceparent", format!("00-{unkept}-{CALLER}-00"))).await.data();
-    assert_eq!(receiver.next().await.header("traceparent"), format!("00-{unkept}-{CALLER}-00"));
+    let sync = platform
+        .request(Method::POST, &format!("/organizations/{organization}/sync"))
+        .json(&records);
+    Answer::of(sync.header("traceparent", format!("00-{unkept}-{CALLER}-00")))
+        .await
+        .data();
+    assert_eq!(
+        receiver.next().await.header("traceparent"),
+        format!("00-{unkept}-{CALLER}-00")
+    );
 
-    // A request that names no trace is one of its own, which is called as it is; what its caller does not keep is not kept here.
+    // A request without a trace begins its own, whose id is the request's id. A trace that the
+    // caller does not sample is not sampled here.
     let read = api.get("/portals").await;
-    let own = read.body["meta"]["requestId"].as_str().unwrap().replace('-', "");
-    let request = api.request(Method::GET, "/portals?limit=3").header("traceparent", format!("00-{unkept}-{CALLER}-00"));
+    let own = read.body["meta"]["requestId"]
+        .as_str()
+        .unwrap()
+        .replace('-', "");
+    let request = api
+        .request(Method::GET, "/portals?limit=3")
+        .header("traceparent", format!("00-{unkept}-{CALLER}-00"));
     Answer::of(request).await.data();
     let refused = node.api("none").get("/portals").await;
     assert_eq!(refused.status, 401);
-    let spans = collector.trace(&own, |span| span["name"] == "listPortals").await;
+    let spans = collector
+        .trace(&own, |span| span["name"] == "listPortals")
+        .await;
     assert_eq!(named(&spans, "listPortals")[0]["parentSpanId"], "");
-    collector.trace(&refused.body["meta"]["requestId"].as_str().unwrap().replace('-', ""), |_| true).await;
+    collector
+        .trace(
+            &refused.body["meta"]["requestId"]
+                .as_str()
+                .unwrap()
+                .replace('-', ""),
+            |_| true,
+        )
+        .await;
     let all = collector.spans();
     assert!(all.iter().all(|span| span["traceId"] != unkept.as_str()));
     let text = Value::Array(all).to_string();
-    for secret in [token, PLATFORM_KEY, "ada@example.com", "Ada", "Secreta", &receiver.url, "limit=3"] {
+    for secret in [
+        token,
+        PLATFORM_KEY,
+        "ada@example.com",
+        "Ada",
+        "Secreta",
+        &receiver.url,
+        "limit=3",
+    ] {
         assert!(!text.contains(secret), "{secret}");
     }
-    assert!(node.text("/metrics").await.contains("\nvestibule_spans_lost_total 0\n"));
+    assert!(
+        node.text("/metrics")
+            .await
+            .contains("\nvestibule_spans_lost_total 0\n")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_traced_to_its_webhook_on_sqlite() {
     let directory = tempfile::tempdir().unwrap();
-    is_traced(&format!("sqlite:{}", directory.path().join("t.db").display())).await;
+    is_traced(&format!(
+        "sqlite:{}",
+        directory.path().join("t.db").display()
+    ))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_traced_to_its_webhook_on_postgres() {
-    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap() else { return };
+    let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
     is_traced(&url).await;
 }
 
-/// A collector that takes connections and says nothing costs spans, and nothing else.
+/// A collector that accepts connections and never answers causes lost spans, and no other harm.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_a_collector() {
+async fn a_silent_collector_does_not_delay_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let directory = tempfile::tempdir().unwrap();
-    let mut node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &["--otlp-endpoint", &endpoint]);
+    let mut node = Node::start(
+        &format!("sqlite:{}", directory.path().join("t.db").display()),
+        &["--otlp-endpoint", &endpoint],
+    );
     let api = node.api(&node.key().await);
     let began = Instant::now();
     let lost = loop {
         let asked = Instant::now();
         assert_eq!(api.get("/portals").await.status, 200);
-        // Whoever waited for the collector would for five.
+        // A request that waited for the collector would take five seconds.
         assert!(asked.elapsed() < Duration::from_secs(4));
         let metrics = node.text("/metrics").await;
-        let lost: u64 = metrics.split_once("\nvestibule_spans_lost_total ").unwrap().1.lines().next().unwrap().parse().unwrap();
+        let lost: u64 = metrics
+            .split_once("\nvestibule_spans_lost_total ")
+            .unwrap()
+            .1
+            .lines()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         if lost > 0 {
             break lost;
         }
@@ -174,8 +336,8 @@ async fn nobody_waits_for_a_collector() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert!(lost > 4, "{lost}");
-    assert_eq!(node.logged("the collector does not take traces"), 1);
-    // Nor at the end, when some are on their way.
+    assert_eq!(node.logged("the trace collector does not accept spans"), 1);
+    // The stop does not wait for the collector either, although spans are on their way.
     assert_eq!(api.get("/portals").await.status, 200);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     let stopped = Instant::now();
@@ -184,20 +346,27 @@ async fn nobody_waits_for_a_collector() {
         assert!(stopped.elapsed() < Duration::from_secs(7));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let told = node.lines("the collector has not taken what was left");
-    let [told] = &told[..] else { panic!("{told:?}") };
-    assert!(serde_json::from_str::<Value>(told).unwrap()["spans_lost"].as_u64() > Some(lost), "{told}");
+    let told = node.lines("could not send the remaining trace spans");
+    let [told] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert!(
+        serde_json::from_str::<Value>(told).unwrap()["spans_lost"].as_u64() > Some(lost),
+        "{told}"
+    );
 }
 
-/// What a request under way goes through after the process was told to stop is told as well.
+/// Work that a request does after the process was told to stop is traced too.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_ends_while_the_process_does_is_traced() {
+async fn requests_that_end_during_shutdown_are_traced() {
     let collector = Collector::start().await;
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", directory.path().join("t.db").display());
     let mut node = Node::start(&url, &["--otlp-endpoint", &collector.endpoint]);
     let (token, body) = (node.key().await, r#"{"name":"Casa"}"#);
-    let mut stream = TcpStream::connect(node.base.strip_prefix("http://").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(node.base.strip_prefix("http://").unwrap())
+        .await
+        .unwrap();
     let head = format!(
         "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ntraceparent: 00-{TRACE}-{CALLER}-01\r\n\
          content-length: {}\r\n\r\n",
@@ -206,7 +375,7 @@ async fn what_ends_while_the_process_does_is_traced() {
     stream.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     node.signal("-TERM");
-    // All that has nothing to wait for is over by then.
+    // By then everything that waits for nothing has ended.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(node.logged("stopping"), 1);
     stream.write_all(body.as_bytes()).await.unwrap();
@@ -214,8 +383,13 @@ async fn what_ends_while_the_process_does_is_traced() {
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 201");
     drop(stream);
-    let spans = collector.trace(TRACE, |span| span["name"] == "createPortal").await;
-    assert!(!named(&spans, "write to the database").is_empty(), "{spans:?}");
+    let spans = collector
+        .trace(TRACE, |span| span["name"] == "createPortal")
+        .await;
+    assert!(
+        !named(&spans, "write to the database").is_empty(),
+        "{spans:?}"
+    );
     let began = Instant::now();
     while node.is_running() {
         assert!(began.elapsed() < Duration::from_secs(10));
@@ -223,18 +397,38 @@ async fn what_ends_while_the_process_does_is_traced() {
     }
 }
 
-/// Where nobody has asked for traces none is named to anybody.
+/// If tracing is off, webhooks carry no trace.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_of_traces_that_are_not_kept() {
+async fn webhooks_carry_no_trace_if_tracing_is_off() {
     let receiver = Receiver::start().await;
     let flags = receiver.flags();
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(&format!("sqlite:{}", directory.path().join("t.db").display()), &flags.each_ref().map(String::as_str));
+    let node = Node::start(
+        &format!("sqlite:{}", directory.path().join("t.db").display()),
+        &flags.each_ref().map(String::as_str),
+    );
     let api = node.api(&node.key().await);
-    let made = api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": receiver.url })).await.data();
-    let ping = api.request(Method::POST, &format!("/webhook-subscriptions/{}/ping", made["id"].as_str().unwrap()));
+    let made = api
+        .post(
+            "/webhook-subscriptions",
+            json!({ "event": "reservation.created", "targetUrl": receiver.url }),
+        )
+        .await
+        .data();
+    let ping = api.request(
+        Method::POST,
+        &format!(
+            "/webhook-subscriptions/{}/ping",
+            made["id"].as_str().unwrap()
+        ),
+    );
     let ping = Answer::of(ping.header("traceparent", format!("00-{TRACE}-{CALLER}-01"))).await;
     assert!((200..300).contains(&ping.status), "{}", ping.body);
     let delivery = receiver.next().await;
-    assert!(delivery.headers.iter().all(|(name, _)| !name.eq_ignore_ascii_case("traceparent")));
+    assert!(
+        delivery
+            .headers
+            .iter()
+            .all(|(name, _)| !name.eq_ignore_ascii_case("traceparent"))
+    );
 }

@@ -1,6 +1,8 @@
-//! Machine translation in the background (contract: Translations; spec: portals, Copy rules).
+//! Tests of machine translation in the background (rules: translations#machine-translation;
+//! portals#copy).
 //!
-//! Most servers here have no translator of their own: a test makes one on the server's database and says when it works.
+//! Most servers here have no translator of their own. A test creates one on the server's database
+//! and decides when it runs.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -27,14 +29,15 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// Longer than any lease.
 const LEASE: Duration = Duration::from_secs(16);
 
-/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is `[es] Hello`.
+/// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
+/// `[es] Hello`.
 struct Provider {
     url: String,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// What it answers to everything, where it does not translate.
+    /// Its answer to every request while it does not translate.
     refusal: Mutex<Option<(u16, String)>>,
     is_held: watch::Sender<bool>,
     asked: Mutex<Vec<Value>>,
@@ -44,7 +47,11 @@ impl Provider {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared { refusal: Mutex::default(), is_held: watch::channel(false).0, asked: Mutex::default() });
+        let shared = Arc::new(Shared {
+            refusal: Mutex::default(),
+            is_held: watch::channel(false).0,
+            asked: Mutex::default(),
+        });
         let serving = shared.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -55,7 +62,12 @@ impl Provider {
     }
 
     fn translator(&self, app: &App, key: Option<&str>) -> Translator {
-        Translator::new(app.server.service.clone(), &self.url, key.map(str::to_owned)).unwrap()
+        Translator::new(
+            app.server.service.clone(),
+            &self.url,
+            key.map(str::to_owned),
+        )
+        .unwrap()
     }
 
     fn refuse(&self, status: u16, body: &str) {
@@ -66,7 +78,7 @@ impl Provider {
         *self.shared.refusal.lock().unwrap() = None;
     }
 
-    /// Keeps everybody waiting until it is released.
+    /// Holds back all answers until `release`.
     fn hold(&self) {
         self.shared.is_held.send_replace(true);
     }
@@ -75,7 +87,7 @@ impl Provider {
         self.shared.is_held.send_replace(false);
     }
 
-    /// The bodies it was sent since this was last asked, in the order of their language and text.
+    /// Returns the bodies of the requests since the last call, ordered by language and text.
     fn asked(&self) -> Vec<Value> {
         let mut asked = std::mem::take(&mut *self.shared.asked.lock().unwrap());
         asked.sort_by_key(|body| format!("{} {}", body["target"], body["q"]));
@@ -89,54 +101,94 @@ impl Provider {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("asked {} times within 10 s", self.shared.asked.lock().unwrap().len());
+        panic!(
+            "asked {} times within 10 s",
+            self.shared.asked.lock().unwrap().len()
+        );
     }
 }
 
 async fn converse(stream: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(move |request| answer(request, shared.clone()));
-    // A client that goes away in the middle is one of the tests.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+    // A client that disconnects in the middle is one of the tests.
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
-async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let is_known = request.method() == Method::POST && request.uri().path() == "/translate";
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let text = format!("[{}] {}", body["target"].as_str().unwrap(), body["q"].as_str().unwrap());
+    let text = format!(
+        "[{}] {}",
+        body["target"].as_str().unwrap(),
+        body["q"].as_str().unwrap()
+    );
     shared.asked.lock().unwrap().push(body);
-    shared.is_held.subscribe().wait_for(|is_held| !is_held).await.unwrap();
+    shared
+        .is_held
+        .subscribe()
+        .wait_for(|is_held| !is_held)
+        .await
+        .unwrap();
     let refusal = shared.refusal.lock().unwrap().clone();
     let translated = json!({ "translatedText": text, "alternatives": [] }).to_string();
-    let (status, body) = refusal.unwrap_or_else(|| if is_known { (200, translated) } else { (404, String::new()) });
-    Ok(Response::builder().status(StatusCode::from_u16(status).unwrap()).body(Full::new(body.into())).unwrap())
+    let (status, body) = refusal.unwrap_or_else(|| {
+        if is_known {
+            (200, translated)
+        } else {
+            (404, String::new())
+        }
+    });
+    Ok(Response::builder()
+        .status(StatusCode::from_u16(status).unwrap())
+        .body(Full::new(body.into()))
+        .unwrap())
 }
 
-/// Begins a step of a translator; how many attempts it made is known when it ends.
+/// Starts a step of a translator. The task returns the number of attempts.
 fn begin(translator: &Translator) -> JoinHandle<usize> {
     let translator = translator.clone();
     tokio::spawn(async move { translator.step().await })
 }
 
-/// A new English text.
+/// Creates an English text. Returns its id.
 async fn create(api: &Api, text: &str) -> String {
     let body = json!({ "sourceTable": "manual", "text": text });
-    api.post("/translations", body).await.data()["id"].as_str().unwrap().to_owned()
+    api.post("/translations", body).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
-/// Writes a version by hand.
+/// Writes an entry by hand.
 async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
-    api.ok(Method::PUT, &format!("/translations/{id}/entries/{language}"), Some(json!({ "text": text }))).await
+    api.ok(
+        Method::PUT,
+        &format!("/translations/{id}/entries/{language}"),
+        Some(json!({ "text": text })),
+    )
+    .await
 }
 
-/// The versions of a text: language, text, and whether a machine wrote it.
+/// Returns the entries of a text: language, text, and whether a machine wrote it.
 async fn versions(api: &Api, id: &str) -> Value {
     let entries = api.get(&format!("/translations/{id}/entries")).await.data();
-    let version = |entry: &Value| json!([entry["language"], entry["text"], entry["isMachineTranslated"]]);
+    let version = |entry: &Value| {
+        json!([
+            entry["language"],
+            entry["text"],
+            entry["isMachineTranslated"]
+        ])
+    };
     entries.as_array().unwrap().iter().map(version).collect()
 }
 
-/// Waits for the versions of a text to be these.
+/// Waits until the entries of a text are as wanted.
 async fn until(api: &Api, id: &str, wanted: Value) {
     for _ in 0..800 {
         if versions(api, id).await == wanted {
@@ -148,7 +200,11 @@ async fn until(api: &Api, id: &str, wanted: Value) {
 }
 
 fn hello() -> Value {
-    json!([["en", "Hello", false], ["es", "[es] Hello", true], ["fr", "[fr] Hello", true]])
+    json!([
+        ["en", "Hello", false],
+        ["es", "[es] Hello", true],
+        ["fr", "[fr] Hello", true]
+    ])
 }
 
 on_both! {
@@ -179,7 +235,7 @@ on_both! {
         assert!(metrics.contains("vestibule_translations_total{outcome=\"written\"}"));
     }
 
-    async fn what_fails_is_tried_until_it_is_done(app: App) {
+    async fn failed_translations_are_retried_until_they_succeed(app: App) {
         let provider = Provider::start().await;
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -207,7 +263,7 @@ on_both! {
         assert_eq!(translator.step().await, 0);
     }
 
-    async fn the_first_pause_is_a_second_at_the_most(app: App) {
+    async fn the_first_retry_pause_is_at_most_a_second(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -220,7 +276,7 @@ on_both! {
         assert_eq!(versions(&api, &text).await, hello());
     }
 
-    async fn what_is_written_by_hand_meanwhile_is_kept(app: App) {
+    async fn texts_written_by_hand_meanwhile_are_kept(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -242,7 +298,7 @@ on_both! {
         assert_eq!(translator.step().await, 0);
     }
 
-    async fn the_newest_english_wins(app: App) {
+    async fn the_newest_english_text_is_translated(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -259,7 +315,7 @@ on_both! {
         assert_eq!(versions(&api, &text).await, wanted);
     }
 
-    async fn new_english_renews_what_machines_wrote(app: App) {
+    async fn a_new_english_text_renews_machine_translations(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -282,7 +338,7 @@ on_both! {
         assert_eq!(versions(&api, &text).await, kept);
     }
 
-    async fn the_copy_of_a_portal_replaces_what_was_written_by_hand(app: App) {
+    async fn new_copy_of_a_portal_replaces_manual_translations(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -308,11 +364,11 @@ on_both! {
         assert_eq!(versions(&api, text).await[1], json!(["es", "Adiós", false]));
     }
 
-    async fn a_translation_that_is_too_long_leaves_the_english_text(app: App) {
+    async fn a_too_long_translation_is_not_saved(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
-        // Its translations are five characters longer.
+        // Its translations are five characters longer than the text.
         let (fits, long) = ("x".repeat(195), "y".repeat(196));
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": fits })).await.data();
         let (path, text) = (format!("/portals/{}", portal["id"].as_str().unwrap()), portal["specialOfferTitleId"].as_str().unwrap());
@@ -355,7 +411,18 @@ on_both! {
         assert_eq!(versions(&api, &text).await, wanted);
     }
 
-    async fn translators_share_the_work(app: App) {
+    async fn placeholders_survive_translation(app: App) {
+        let provider = Provider::start().await;
+        let api = app.org().await.key().await;
+        let text = create(&api, "Hi {{guest.firstName}}, in {{ property.name }}").await;
+        provider.translator(&app, None).step().await;
+        let found = versions(&api, &text).await;
+        let spanish = found.as_array().unwrap().iter().find(|version| version[0] == "es").unwrap();
+        assert_eq!(spanish[1], "[es] Hi {{guest.firstName}}, in {{ property.name }}");
+        assert!(provider.asked().iter().all(|body| !body["q"].as_str().unwrap().contains("guest")));
+    }
+
+    async fn concurrent_translators_share_the_work(app: App) {
         let provider = Provider::start().await;
         let (one, another) = (provider.translator(&app, None), provider.translator(&app, None));
         let api = app.org().await.key().await;
@@ -366,7 +433,7 @@ on_both! {
         assert_eq!((ones + others, provider.asked().len()), (24, 24));
     }
 
-    async fn what_a_lost_translator_had_in_hand_is_taken_up_later(app: App) {
+    async fn jobs_of_a_lost_translator_are_retried_after_their_lease(app: App) {
         let provider = Provider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
@@ -383,7 +450,7 @@ on_both! {
         assert_eq!(versions(&api, &text).await, hello());
     }
 
-    async fn a_translator_that_comes_later_finds_what_was_written_before(app: App) {
+    async fn a_later_translator_translates_earlier_texts(app: App) {
         let provider = Provider::start().await;
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -399,9 +466,9 @@ on_both! {
     }
 }
 
-/// There is one process on a SQLite database, so what an earlier one had in hand is nobody's.
+/// A SQLite database has one process, so jobs that an earlier process had claimed are free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_sqlite_the_next_process_takes_over_at_once() {
+async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
     let provider = Provider::start().await;
     let app = App::on_sqlite(&[]).await;
     let api = app.org().await.key().await;

@@ -1,11 +1,12 @@
-//! Visibility rules as they are written: what is wrong with one is named where it stands (contract: Manuals).
+//! Tests of the form of visibility rules: each issue has the path of the wrong field (rules:
+//! manuals#visibility).
 
 use serde_json::{Value, json};
 
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn every_fault_of_a_rule_is_named_where_it_stands(app: App) {
+    async fn every_fault_of_a_rule_is_reported_by_path(app: App) {
         let api = app.org().await.key().await;
         for (rules, expected) in [
             (json!(null), &["visibilityRules"][..]),
@@ -49,7 +50,7 @@ on_both! {
         }
     }
 
-    async fn a_rule_keeps_what_is_of_its_category_whatever_else_is_sent(app: App) {
+    async fn a_rule_keeps_only_the_fields_of_its_category(app: App) {
         let api = app.org().await.key().await;
         let rules = json!([
             { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "daysBefore": "soon", "sourceRuleType": 5, "seasonalWindows": {} },

@@ -1,4 +1,5 @@
-//! The log of deliveries, sending again, pings, rotated secrets, what time ends (contract: Webhook subscriptions).
+//! Tests of the log of deliveries, of redelivery, pings, rotated secrets, and subscriptions that
+//! end with their credential (rules: webhooks#log; webhooks#ends).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -13,28 +14,39 @@ use store::Statement;
 use uuid::Uuid;
 use vestibule::events::Event;
 
-use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read, with_receiver};
-use crate::support::{Api, App, Org, new_id, on_both};
+use crate::support::receiver::{
+    Receiver, retried, signature, subscribe, until, until_read, with_receiver,
+};
+use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// How long a delivery that is over stays.
+/// How long a delivery that has ended stays in the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// Where nobody listens.
+/// An address on which nothing listens.
 const NOBODY: &str = "https://127.0.0.1:9/";
 
-static REASONS: Statement =
-    Statement::new("select disabled_reason from webhook_subscription where organization_id = ?1 order by created_at, id");
+static REASONS: Statement = Statement::new(
+    "select disabled_reason from webhook_subscription where organization_id = ?1 order by created_at, id",
+);
 
 fn path(subscription: &Value, rest: &str) -> String {
-    format!("/webhook-subscriptions/{}{rest}", subscription["id"].as_str().unwrap())
+    format!(
+        "/webhook-subscriptions/{}{rest}",
+        subscription["id"].as_str().unwrap()
+    )
 }
 
 fn redelivery(subscription: &Value, delivery: &str) -> String {
     path(subscription, &format!("/deliveries/{delivery}/redeliver"))
 }
 
-/// The log, once it looks as wanted. The clock is moved meanwhile, so that what is to be tried again is.
-async fn in_time(app: &App, api: &Api, subscription: &Value, wanted: impl Fn(&Value) -> bool) -> Value {
+/// Returns the log once it is as wanted. Moves the clock meanwhile, so that retries become due.
+async fn in_time(
+    app: &App,
+    api: &Api,
+    subscription: &Value,
+    wanted: impl Fn(&Value) -> bool,
+) -> Value {
     let deliveries = path(subscription, "/deliveries");
     for _ in 0..800 {
         let log = api.get(&deliveries).await.data();
@@ -49,7 +61,11 @@ async fn in_time(app: &App, api: &Api, subscription: &Value, wanted: impl Fn(&Va
 }
 
 fn statuses(log: &Value) -> Vec<&str> {
-    log.as_array().unwrap().iter().map(|row| row["status"].as_str().unwrap()).collect()
+    log.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["status"].as_str().unwrap())
+        .collect()
 }
 
 fn attempts(row: &Value) -> usize {
@@ -57,7 +73,7 @@ fn attempts(row: &Value) -> usize {
 }
 
 with_receiver! {
-    async fn the_log_tells_of_every_attempt(app: App, receiver: Receiver) {
+    async fn the_delivery_log_lists_every_attempt(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -72,8 +88,9 @@ with_receiver! {
         assert_eq!((&log[0]["status"], &log[0]["attempts"]), (&json!("pending"), &json!([refused])));
         assert!(log[0]["nextAttemptAt"].as_str().unwrap() > "2026-11-21T09:30:00.000Z");
         let fields: Vec<_> = log[0].as_object().unwrap().keys().cloned().collect();
-        assert_eq!(fields, ["attempts", "createdAt", "event", "id", "nextAttemptAt", "status"]);
+        assert_eq!(fields, ["attempts", "createdAt", "event", "id", "nextAttemptAt", "recordId", "recordType", "status"]);
         assert_eq!((&log[0]["id"], &log[0]["event"]), (&json!(sent.header("webhook-id")), &json!("reservation.created")));
+        assert_eq!((&log[0]["recordType"], &log[0]["recordId"]), (&json!("reservation"), &sent.body["data"]["id"]));
         assert_eq!(log[0]["createdAt"], "2026-11-21T09:30:00.000Z");
         retried(&app, &receiver).await;
         let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
@@ -97,7 +114,7 @@ with_receiver! {
         api.get(&format!("/webhook-subscriptions/{}/deliveries", new_id())).await.error(404);
     }
 
-    async fn a_delivery_is_sent_again_under_its_id(app: App, receiver: Receiver) {
+    async fn a_resent_delivery_keeps_its_id(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -124,7 +141,7 @@ with_receiver! {
         let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
         assert_eq!((log.as_array().unwrap().len(), attempts(&log[0])), (1, 3));
 
-        // What there was nothing to tell of can be sent again once there is.
+        // A delivery without visible data can be sent again once there is data.
         org.delete_record("reservation", stay).await;
         api.post(&again, json!({})).await.data();
         until_read(&api, &deliveries, |log| log[0]["status"] == "discarded").await;
@@ -142,7 +159,7 @@ with_receiver! {
         org.key().await.post(&again, json!({})).await.error(404);
     }
 
-    async fn what_is_sent_again_has_five_attempts_more(app: App, receiver: Receiver) {
+    async fn a_resent_delivery_gets_five_more_attempts(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -163,7 +180,7 @@ with_receiver! {
         until(&api, |listed| listed[0]["consecutiveFailures"] == 2).await;
     }
 
-    async fn those_that_failed_are_sent_again_together(app: App, receiver: Receiver) {
+    async fn failed_deliveries_are_resent_together(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -190,7 +207,7 @@ with_receiver! {
         for id in &ids[..2] {
             assert!(arrived.iter().any(|delivery| delivery.header("webhook-id") == *id), "{id}");
         }
-        // The log has the newest first: both deliveries, the ping, the one from before.
+        // The log shows the newest first: both deliveries, the ping, and the earlier delivery.
         in_time(&app, &api, &subscription, |log| statuses(log) == ["delivered", "delivered", "failed", "failed"]).await;
         assert_eq!(api.post(&again, json!({ "since": "-009000-01-01T00:00:00Z" })).await.data(), json!({ "redelivered": 1 }));
         assert_eq!(receiver.next().await.header("webhook-id"), ids[3]);
@@ -201,7 +218,7 @@ with_receiver! {
         org.key().await.post(&again, json!({ "since": since })).await.error(404);
     }
 
-    async fn a_ping_counts_as_nothing(app: App, receiver: Receiver) {
+    async fn a_ping_does_not_change_the_failure_count(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "task.created", &receiver.url).await;
@@ -215,7 +232,7 @@ with_receiver! {
         assert_eq!(ping.header("webhook-signature"), signed);
         until_read(&api, &deliveries, |log| statuses(log) == ["delivered"]).await;
 
-        // It is tried once, and not even Gone is heard.
+        // A ping is sent once, and even status 410 changes nothing.
         for (status, wanted) in [(500, &["failed", "delivered"][..]), (410, &["failed", "failed", "delivered"][..])] {
             receiver.answer(&[status]);
             api.post(&to_ping, json!({})).await.data();
@@ -231,7 +248,7 @@ with_receiver! {
         };
         assert!(untouched(&api.get("/webhook-subscriptions").await.data(), 0));
 
-        // Nor does one that arrives put an end to a row of failures.
+        // A ping that succeeds does not reset the failure count.
         receiver.answer(&[500]);
         let flat = org.property(None, &[]).await;
         org.record("task", json!({ "propertyId": flat, "title": "Linen", "status": "open" })).await;
@@ -242,6 +259,45 @@ with_receiver! {
         until_read(&api, &deliveries, |log| statuses(log).len() == 5 && log[0]["status"] == "delivered").await;
         assert!(untouched(&api.get("/webhook-subscriptions").await.data(), 1));
         org.key().await.post(&to_ping, json!({})).await.error(404);
+    }
+
+    async fn failed_deliveries_of_a_disabled_subscription_go_to_a_successor(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let former = subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500]);
+        let flat = org.property(None, &[]).await;
+        let records: Vec<Value> = (0..60).map(|_| json!({ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat)) })).collect();
+        org.sync(json!(records)).await.data();
+        let all = |subscription: &Value| path(subscription, "/deliveries?limit=100");
+        let log = loop {
+            app.clock.advance(Duration::from_millis(100));
+            app.server.means.due.notify_one();
+            tokio::time::sleep(Duration::from_millis(25)).await;
+            let log = api.get(&all(&former)).await.data();
+            if statuses(&log).iter().all(|status| *status != "pending") {
+                break log;
+            }
+        };
+        // The log can still be read, with the record of each delivery.
+        let failed = statuses(&log).into_iter().filter(|status| *status == "failed").count();
+        assert!(failed >= 50 && log.as_array().unwrap().iter().all(|row| row["recordType"] == "reservation" && row["recordId"].is_string()), "{log}");
+        let again = path(&former, "/redeliver-failed");
+        let to = |id: &Value| json!({ "since": "2026-11-21T00:00:00Z", "toSubscriptionId": id });
+        let other = subscribe(&api, "task.created", &receiver.url).await;
+        api.post(&again, to(&other["id"])).await.error(409);
+        api.post(&again, to(&former["id"])).await.error(409);
+        let of_another_key = subscribe(&org.key().await, "reservation.created", &receiver.url).await;
+        api.post(&again, to(&of_another_key["id"])).await.error(404);
+
+        receiver.answer(&[200]);
+        let successor = subscribe(&api, "reservation.created", &receiver.url).await;
+        assert_eq!(api.post(&again, to(&successor["id"])).await.data(), json!({ "redelivered": 60 }));
+        let moved = until_read(&api, &all(&successor), |log| statuses(log).iter().filter(|status| **status == "delivered").count() == 60).await;
+        let ids = |log: &Value| log.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(ids(&moved), ids(&log), "under the same ids");
+        assert_eq!(api.get(&all(&former)).await.data(), json!([]));
+        assert_eq!(api.post(&again, to(&successor["id"])).await.data(), json!({ "redelivered": 0 }));
     }
 
     async fn nothing_is_sent_for_a_disabled_subscription(app: App, receiver: Receiver) {
@@ -268,20 +324,20 @@ with_receiver! {
         assert!(receiver.is_quiet().await);
     }
 
-    async fn both_secrets_sign_until_the_grace_time_is_over(app: App, receiver: Receiver) {
+    async fn both_secrets_sign_until_the_grace_period_ends(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
         let rotate = path(&subscription, "/rotate-secret");
         let flat = org.property(None, &[]).await;
-        // The secrets that sign a delivery made now, and no others, in this order.
+        // Checks that exactly these secrets sign a delivery made now, in this order.
         let signs = async |secrets: &[&Value]| {
             org.reservation(Some(flat)).await;
             let delivery = receiver.next().await;
             let (id, timestamp) = (delivery.header("webhook-id"), delivery.header("webhook-timestamp"));
             let wanted: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
             assert_eq!(delivery.header("webhook-signature"), wanted.join(" "));
-            // Only what is recorded is not sent again when the clock moves past its lease.
+            // Only a recorded delivery is not sent again when the clock moves past its lease.
             until_read(&api, &path(&subscription, "/deliveries"), |log| statuses(log).iter().all(|status| *status == "delivered")).await;
         };
         let first = subscription["signingSecret"].clone();
@@ -296,7 +352,7 @@ with_receiver! {
         signs(&[&second, &first]).await;
         app.clock.advance(SECOND);
         signs(&[&second]).await;
-        // A day, if nothing is said.
+        // The default grace time is one day.
         let third = api.post(&rotate, json!({})).await.data()["signingSecret"].clone();
         app.clock.advance(86_399 * SECOND);
         signs(&[&third, &second]).await;
@@ -311,7 +367,7 @@ with_receiver! {
         org.key().await.post(&rotate, json!({})).await.error(404);
     }
 
-    async fn an_app_works_for_one_organization_of_a_member(app: App, receiver: Receiver) {
+    async fn an_app_acts_for_a_member_in_a_single_organization(app: App, receiver: Receiver) {
         let (org, other) = (app.org().await, app.org().await);
         let member = new_id();
         for here in [&org, &other] {
@@ -319,7 +375,7 @@ with_receiver! {
         }
         let token = org.token_of(member, &[Permission::ViewTasks]).await;
         subscribe(&token, "task.created", &receiver.url).await;
-        // The same app, for another organization.
+        // The same app is connected to another organization.
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": ["view_tasks"] });
         let there = app.platform().ok(Method::POST, &other.path("/access-tokens"), Some(body)).await;
         token.get("/tasks").await.error(401);
@@ -327,7 +383,7 @@ with_receiver! {
         assert_eq!(reasons(&org).await, [reason("credential_invalid")]);
     }
 
-    async fn deliveries_that_are_over_are_swept_in_time(app: App, receiver: Receiver) {
+    async fn ended_deliveries_are_swept_after_their_retention(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -349,7 +405,7 @@ with_receiver! {
         assert_eq!(api.get(&deliveries).await.data(), json!([]));
     }
 
-    async fn the_backlog_is_measured(app: App, receiver: Receiver) {
+    async fn metrics_show_the_backlog_of_deliveries(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let measured = async || app.http.get(format!("{}/metrics", app.base)).send().await.unwrap().text().await.unwrap();
@@ -363,7 +419,7 @@ with_receiver! {
         for line in ["vestibule_webhook_deliveries_pending 1", "vestibule_webhook_oldest_due_seconds 0"] {
             assert!(text.contains(&format!("\n{line}\n")), "{line}\n{text}");
         }
-        // The clock stands still, so it is not sent before it is asked for.
+        // The clock stands still, so the delivery is not sent before the backlog is read.
         let later = app.clock.now().checked_add(90 * SECOND).unwrap();
         let waiting = app.server.service.store.read(move |tx| backlog(tx, later)).await.unwrap();
         assert_eq!(waiting.pending, 1);
@@ -371,27 +427,35 @@ with_receiver! {
     }
 }
 
-/// Why each subscription of an organization is disabled, if it is, in the order in which they were made.
+/// Returns for each subscription of an organization why it is disabled, in order of creation; none
+/// if it is active.
 async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     let id = org.id;
-    let rows = org.app.server.service.store.read(move |tx| tx.rows(&REASONS, &[id.into()])).await.unwrap();
+    let rows = org
+        .app
+        .server
+        .service
+        .store
+        .read(move |tx| tx.rows(&REASONS, &[id.into()]))
+        .await
+        .unwrap();
     rows.iter().map(|row| row.get(0).unwrap()).collect()
 }
 
-/// An expected reason.
+/// Returns an expected reason.
 fn reason(name: impl Into<Option<&'static str>>) -> Option<String> {
     name.into().map(str::to_owned)
 }
 
 on_both! {
-    async fn a_credential_that_runs_out_is_found_without_a_delivery(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn an_expired_credential_is_detected_without_a_delivery(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let soon = "2026-11-21T09:31:00Z";
         let body = json!({ "name": "Brief", "permissions": Permission::VARIANTS, "expiresAt": soon });
         let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
         subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", NOBODY).await;
         subscribe(&org.key().await, "task.created", NOBODY).await;
-        // What a connection may do is what its unexpired tokens grant.
+        // A connection has the permissions of its unexpired tokens.
         let member = new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
@@ -415,14 +479,14 @@ on_both! {
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
         let listed = tasks_only.get("/webhook-subscriptions").await.data();
         assert_eq!((&listed[0]["disabledAt"], &listed[1]["disabledAt"]), (&Value::Null, &json!("2026-11-21T09:31:00.000Z")));
-        // It is for good: a new token brings nothing back.
+        // A disabled subscription stays disabled, even with a new token.
         org.token_of(member, Permission::VARIANTS).await;
         app.clock.advance(60 * SECOND);
         app.server.sweep_once().await;
         assert_eq!(reasons(&org).await, [invalid(), None, None, reason("permission_lost"), invalid()]);
     }
 
-    async fn a_new_two_factor_rule_ends_what_members_without_it_have(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_new_2fa_rule_disables_subscriptions_of_members_without_it(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let (enrolled, lax) = (new_id(), new_id());
         org.member(enrolled, None, Permission::VARIANTS, true).await;
@@ -435,7 +499,7 @@ on_both! {
         assert_eq!(reasons(&org).await, [None, reason("credential_invalid"), None], "the rule is for members");
     }
 
-    async fn every_event_that_can_be_subscribed_to_is_described(app: App) {
+    async fn every_subscribable_event_is_described(app: App) {
         let api = app.org().await.key_with(&[]).await;
         app.anonymous().get("/webhook-event-types").await.error(401);
         let types = api.get("/webhook-event-types").await.data();
@@ -450,7 +514,7 @@ on_both! {
             let schema = jsonschema::draft202012::new(&told["schema"]).unwrap();
             let failures: Vec<_> = schema.iter_errors(&told["example"]).map(|error| error.to_string()).collect();
             assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
-            // The document says the same.
+            // The document has the same schema.
             let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
             let meant = |schema: &Value| match schema["$ref"].as_str() {
                 Some(place) => document.pointer(&place[1..]).unwrap().clone(),
@@ -462,7 +526,7 @@ on_both! {
         }
     }
 
-    async fn steps_of_workflows_are_listed_for_subscribing(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn workflow_steps_are_listed_for_subscriptions(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let node = |id: &str, label: &str| json!({ "id": id, "nodeType": "external_automation", "label": label });
         let wait = json!({ "id": "w", "nodeType": "delay", "label": "Wait" });
@@ -485,18 +549,21 @@ on_both! {
         assert_eq!(api.get("/workflow-zapier-steps?offset=9223372036854775807").await.data(), json!([]));
         assert_eq!(api.get("/workflow-zapier-steps?limit=101").await.issues(), ["limit"]);
         org.key_without(Permission::ViewWorkflows).await.get("/workflow-zapier-steps").await.error(403);
-        // What is listed can be subscribed to.
+        // A listed step can be subscribed to.
         let body = json!({ "event": "workflow.step", "targetUrl": NOBODY, "filters": { "workflowStep": all[1]["id"] } });
         assert_eq!(api.post("/webhook-subscriptions", body).await.data()["filters"]["workflowStep"], all[1]["id"]);
     }
 }
 
-/// Claiming waits for no row that somebody has, so nodes do not wait for one another, nor for a subscription's deletion.
+/// Claiming skips locked rows. Nodes therefore do not wait for each other, nor for the deletion of
+/// a subscription.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_that_somebody_has_holds_up_no_other() {
+async fn a_locked_delivery_does_not_delay_others() {
     let receiver = Receiver::start().await;
     let flags = receiver.flags();
-    let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await else { return };
+    let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await else {
+        return;
+    };
     let org = app.org().await;
     let api = org.key().await;
     let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -504,22 +571,40 @@ async fn a_delivery_that_somebody_has_holds_up_no_other() {
     let flat = org.property(None, &[]).await;
     org.reservation(Some(flat)).await;
     let held = receiver.next().await;
-    until_read(&api, &path(&subscription, "/deliveries"), |log| attempts(&log[0]) == 1).await;
+    until_read(&api, &path(&subscription, "/deliveries"), |log| {
+        attempts(&log[0]) == 1
+    })
+    .await;
 
     let url = app.database_url.clone();
-    let (locked, release) = (tokio::sync::oneshot::channel(), std::sync::mpsc::channel::<()>());
+    let (locked, release) = (
+        tokio::sync::oneshot::channel(),
+        std::sync::mpsc::channel::<()>(),
+    );
     let holder = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let mut transaction = client.transaction().unwrap();
-        assert_eq!(transaction.query("select 1 from webhook_delivery for update", &[]).unwrap().len(), 1);
+        assert_eq!(
+            transaction
+                .query("select 1 from webhook_delivery for update", &[])
+                .unwrap()
+                .len(),
+            1
+        );
         locked.0.send(()).unwrap();
         release.1.recv().unwrap();
     });
     locked.1.await.unwrap();
     app.clock.advance(SECOND);
     org.reservation(Some(flat)).await;
-    assert_ne!(receiver.next().await.header("webhook-id"), held.header("webhook-id"));
+    assert_ne!(
+        receiver.next().await.header("webhook-id"),
+        held.header("webhook-id")
+    );
     release.0.send(()).unwrap();
     holder.await.unwrap();
-    assert_eq!(retried(&app, &receiver).await.header("webhook-id"), held.header("webhook-id"));
+    assert_eq!(
+        retried(&app, &receiver).await.header("webhook-id"),
+        held.header("webhook-id")
+    );
 }

@@ -1,5 +1,5 @@
-//! What goes of webhooks in the course of time, and in small steps: deleted subscriptions with their logs, deliveries nobody
-//! took, what there is too much of.
+//! Tests of rows of webhooks that are removed, a few at a time: deleted subscriptions with their
+//! logs, old deliveries, and surplus pings and disabled subscriptions.
 
 use std::time::Duration;
 
@@ -13,56 +13,64 @@ use crate::support::node::Node;
 use crate::support::receiver::{subscribe, until, until_read, with_receiver};
 use crate::support::{App, Org, new_id, on_both, reservation};
 
-/// More than goes in one step.
+/// More than one step removes.
 const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
-/// How long a delivery that is over stays.
+/// How long a delivery that has ended stays in the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// How much longer one stays that is not.
+/// How much longer a pending delivery stays.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// One more delivery in a log.
+    /// Adds a delivery to a log.
     LOG = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// How many deliveries an organization has.
+    /// The number of deliveries of an organization.
     DELIVERIES = "select count(*) from webhook_delivery where organization_id = ?1";
-    /// How many subscriptions it has, those among them that nobody sees.
+    /// The number of its subscriptions, including deleted ones.
     SUBSCRIPTIONS = "select count(*) from webhook_subscription where organization_id = ?1";
-    /// The same subscription once more, disabled.
+    /// Copies a subscription as a disabled one.
     DISABLED_COPY = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures,
             disabled_at, disabled_reason, created_at, doc)
         select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2";
-    /// From now on no subscription can be deleted before its log is: that is a statement in proportion to the log.
+    /// Makes SQLite refuse to delete a subscription before its log. Otherwise one statement could
+    /// take as long as the log is.
     LOG_GOES_FIRST_ON_SQLITE = "create trigger log_goes_first before delete on webhook_subscription
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
-    /// The same.
+    /// The function of the same trigger on PostgreSQL.
     REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as $$ begin
             if exists (select 1 from webhook_delivery where subscription_id = old.id) then raise 'its log goes first'; end if;
             return old;
         end $$";
-    /// The same.
+    /// The same trigger on PostgreSQL.
     LOG_GOES_FIRST_ON_POSTGRES = "create trigger log_goes_first before delete on webhook_subscription
         for each row execute function log_goes_first()";
 }
 
-/// How long many rows that are written one by one may take.
+/// The time limit for writing many rows one by one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn id_of(subscription: &Value) -> Uuid {
     subscription["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Puts deliveries into a subscription's log, that are over.
+/// Adds ended deliveries to a subscription's log.
 async fn fill(org: &Org<'_>, subscription: &Value, count: usize, status: &'static str) {
     fill_due(org, subscription, count, status, None).await;
 }
 
-/// Puts deliveries into a subscription's log, due so much later.
-async fn fill_due(org: &Org<'_>, subscription: &Value, count: usize, status: &'static str, due: Option<Duration>) {
-    let (organization, subscription, service) = (org.id, id_of(subscription), org.app.server.service.clone());
+/// Adds deliveries to a subscription's log, due after this time.
+async fn fill_due(
+    org: &Org<'_>,
+    subscription: &Value,
+    count: usize,
+    status: &'static str,
+    due: Option<Duration>,
+) {
+    let (organization, subscription, service) =
+        (org.id, id_of(subscription), org.app.server.service.clone());
     let now = org.app.clock.now();
     let doc = json!({ "event": "reservation.created", "kind": "reservation", "recordId": new_id(), "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [] });
     let shared = service.clone();
@@ -70,25 +78,42 @@ async fn fill_due(org: &Org<'_>, subscription: &Value, count: usize, status: &'s
         for _ in 0..count {
             let due = due.map(|due| now.checked_add(due).unwrap());
             let doc = store::Value::json(&doc)?;
-            tx.execute(&LOG, &values![organization, shared.kit.ids.uuid(now), subscription, status, due, now, doc])?;
+            tx.execute(
+                &LOG,
+                &values![
+                    organization,
+                    shared.kit.ids.uuid(now),
+                    subscription,
+                    status,
+                    due,
+                    now,
+                    doc
+                ],
+            )?;
         }
         Ok::<_, store::Error>(())
     });
     write.await.unwrap();
 }
 
-/// Has the database refuse whatever deletes a subscription together with its log.
+/// Makes the database refuse to delete a subscription together with its log.
 async fn log_goes_first(app: &App) {
     let store = &app.server.service.store;
-    let is_sqlite = store.is_private();
+    let is_sqlite = store.is_only_process();
     let write = store.write(move |tx| {
-        let statements: &[_] = if is_sqlite { &[&LOG_GOES_FIRST_ON_SQLITE] } else { &[&REFUSE_ON_POSTGRES, &LOG_GOES_FIRST_ON_POSTGRES] };
-        statements.iter().try_for_each(|statement| tx.execute(statement, &[]).map(drop))
+        let statements: &[_] = if is_sqlite {
+            &[&LOG_GOES_FIRST_ON_SQLITE]
+        } else {
+            &[&REFUSE_ON_POSTGRES, &LOG_GOES_FIRST_ON_POSTGRES]
+        };
+        statements
+            .iter()
+            .try_for_each(|statement| tx.execute(statement, &[]).map(drop))
     });
     write.await.unwrap();
 }
 
-/// How many subscriptions and deliveries an organization has in the database.
+/// Returns the numbers of subscriptions and deliveries of an organization in the database.
 async fn rows(org: &Org<'_>) -> (i64, i64) {
     let id = org.id;
     let count = move |tx: &mut store::Transaction<'_>| {
@@ -98,7 +123,7 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
     org.app.server.service.store.read(count).await.unwrap()
 }
 
-/// Waits until an organization has so many rows, without a sweep of the minute.
+/// Waits until an organization has these numbers of rows, without running the sweep of the minute.
 async fn until_rows(org: &Org<'_>, wanted: (i64, i64)) {
     for _ in 0..800 {
         if rows(org).await == wanted {
@@ -110,7 +135,7 @@ async fn until_rows(org: &Org<'_>, wanted: (i64, i64)) {
 }
 
 with_receiver! {
-    async fn a_deleted_subscription_is_gone_at_once_and_its_log_soon_after(app: App, receiver: Receiver) {
+    async fn a_deleted_subscription_disappears_at_once_and_its_log_later(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let kept = subscribe(&api, "task.created", &receiver.url).await;
@@ -124,7 +149,7 @@ with_receiver! {
         let by_id = format!("/webhook-subscriptions?id={}", id_of(&subscription));
         assert_eq!(api.send(Method::DELETE, &by_id, None).await.data(), json!({ "deleted": 1 }));
 
-        // For everybody, whatever is left of it.
+        // It is gone for every caller, although rows of it remain.
         assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
         api.get(&format!("{path}/deliveries")).await.error(404);
         for rest in ["/ping", "/rotate-secret", &format!("/deliveries/{delivery}/redeliver")] {
@@ -141,7 +166,7 @@ with_receiver! {
         assert_eq!(api.get(&format!("/webhook-subscriptions/{}/deliveries", id_of(&kept))).await.data().as_array().unwrap().len(), 3);
     }
 
-    async fn a_receiver_that_is_gone_takes_a_long_log_with_it(app: App, receiver: Receiver) {
+    async fn a_410_deletes_the_subscription_and_its_long_log(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -155,7 +180,7 @@ with_receiver! {
         until_rows(&org, (0, 0)).await;
     }
 
-    async fn a_hundred_subscriptions_are_deleted_at_once(app: App, receiver: Receiver) {
+    async fn a_hundred_subscriptions_are_deleted_by_a_single_request(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         for _ in 0..100 {
@@ -168,12 +193,12 @@ with_receiver! {
         assert_eq!(api.send(Method::DELETE, &by_url, None).await.data(), json!({ "deleted": 100 }));
         api.send(Method::DELETE, &by_url, None).await.error(404);
         assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
-        // They do not count any more either.
+        // Deleted subscriptions do not count towards the limit either.
         subscribe(&api, "task.created", &receiver.url).await;
         until_rows(&org, (1, 0)).await;
     }
 
-    async fn what_nobody_took_goes_a_day_after_what_is_over(app: App, receiver: Receiver) {
+    async fn undelivered_rows_are_swept_a_day_after_ended_deliveries(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "task.created", &receiver.url).await;
@@ -187,7 +212,7 @@ with_receiver! {
         assert_eq!(rows(&org).await, (1, 0));
     }
 
-    async fn a_log_holds_a_hundred_pings(app: App, receiver: Receiver) {
+    async fn the_log_keeps_at_most_100_pings(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "task.created", &receiver.url).await;
@@ -196,7 +221,7 @@ with_receiver! {
         for _ in 0..104 {
             api.post(&format!("{path}/ping"), json!({})).await.data();
         }
-        // One that somebody is at stays for the next time.
+        // A surplus ping that is locked stays until surplus pings are removed again.
         let is_over = |log: &Value| log.as_array().unwrap().iter().all(|row| row["status"] == "delivered");
         until_read(&api, &format!("{path}/deliveries?limit=100"), is_over).await;
         let last = api.post(&format!("{path}/ping"), json!({})).await.data();
@@ -205,7 +230,7 @@ with_receiver! {
         assert_eq!(page.body["meta"]["pagination"]["total"], 105, "a hundred pings, and five events");
     }
 
-    async fn a_member_of_two_organizations_has_nothing_of_one_in_the_other(app: App, receiver: Receiver) {
+    async fn webhook_rows_of_a_member_stay_within_each_organization(app: App, receiver: Receiver) {
         let (here, there) = (app.org().await, app.org().await);
         let member = new_id();
         for org in [&here, &there] {
@@ -225,7 +250,8 @@ with_receiver! {
         let second = token(&there).await;
         first.get("/webhook-subscriptions").await.error(401);
 
-        // What is in the first organization is neither seen, nor counted, nor touched from the second.
+        // From the second organization, the subscriptions of the first are neither visible nor
+        // counted nor changed.
         assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
         let path = format!("/webhook-subscriptions/{}", id_of(&mine));
         second.get(&format!("{path}/deliveries")).await.error(404);
@@ -241,7 +267,7 @@ with_receiver! {
         assert_eq!(rows(&here).await, (100, 3));
         assert_ne!(theirs["id"], mine["id"]);
 
-        // Nor does what ends it in the first end it in the second.
+        // Events that end a subscription in the first organization do not end one in the second.
         let kept = subscribe(&second, "task.created", &receiver.url).await;
         let off = json!({ "name": "M", "email": "m@example.com", "permissions": ["view_tasks"], "propertyIds": null, "isActive": false, "isTwoFactorEnrolled": true });
         here.put(&format!("/members/{member}"), off).await;
@@ -258,7 +284,7 @@ with_receiver! {
 }
 
 on_both! {
-    async fn what_was_marked_before_a_restart_is_swept_after_it(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn deletions_marked_before_a_restart_are_swept_after_the_restart(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let api = org.key().await;
         let subscription = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
@@ -270,7 +296,7 @@ on_both! {
         assert_eq!(rows(&org).await, (0, 0));
     }
 
-    async fn the_latest_thousand_of_the_disabled_ones_stay(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn the_latest_1000_disabled_subscriptions_are_kept(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let api = org.key().await;
         let first = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
@@ -295,26 +321,45 @@ on_both! {
     }
 }
 
-/// Marks a subscription without telling anybody, as a process does that is killed at once.
+/// Marks a subscription as deleted without waking the sweep, like a process that is killed at once.
 async fn mark(org: &Org<'_>, subscription: &Value) {
     static MARK: store::Statement = store::Statement::new(
         "update webhook_subscription set deleted_at = created_at, disabled_at = created_at where organization_id = ?1 and id = ?2",
     );
     let (organization, subscription) = (org.id, id_of(subscription));
-    org.app.server.service.store.write(move |tx| tx.execute(&MARK, &values![organization, subscription])).await.unwrap();
+    org.app
+        .server
+        .service
+        .store
+        .write(move |tx| tx.execute(&MARK, &values![organization, subscription]))
+        .await
+        .unwrap();
 }
 
-/// A delivery that has failed is a line of the log: whose, which, to whom, and nothing that is secret.
+/// A failed delivery leaves a log line with its organization, subscription, delivery and host, and
+/// nothing secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_delivery_leaves_a_line() {
+async fn a_failed_delivery_is_logged_without_secrets() {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", directory.path().join("test.db").display());
-    let node = Node::start(&url, &["--webhook-allow", "127.0.0.0/8", "--webhook-retry-base", "1ms"]);
+    let node = Node::start(
+        &url,
+        &[
+            "--webhook-allow",
+            "127.0.0.0/8",
+            "--webhook-retry-base",
+            "1ms",
+        ],
+    );
     let (platform, organization) = (node.platform(), new_id());
     let base = format!("/organizations/{organization}");
-    platform.ok(Method::PUT, &base, Some(json!({ "name": "O" }))).await;
+    platform
+        .ok(Method::PUT, &base, Some(json!({ "name": "O" })))
+        .await;
     let body = json!({ "name": "k", "permissions": ["view_reservations"] });
-    let key = platform.ok(Method::POST, &format!("{base}/api-keys"), Some(body)).await;
+    let key = platform
+        .ok(Method::POST, &format!("{base}/api-keys"), Some(body))
+        .await;
     let api = node.api(key["token"].as_str().unwrap());
     let target = "https://127.0.0.1:9/a-path-of-theirs?a-query-of-theirs";
     let subscription = subscribe(&api, "reservation.created", target).await;
@@ -323,15 +368,29 @@ async fn a_failed_delivery_leaves_a_line() {
         { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
         { "kind": "reservation", "id": new_id(), "data": reservation_in_years(flat) },
     ]);
-    platform.ok(Method::POST, &format!("{base}/sync"), Some(json!({ "records": records }))).await;
-    until_read(&api, "/webhook-subscriptions", |listed| listed[0]["consecutiveFailures"] == 1).await;
+    platform
+        .ok(
+            Method::POST,
+            &format!("{base}/sync"),
+            Some(json!({ "records": records })),
+        )
+        .await;
+    until_read(&api, "/webhook-subscriptions", |listed| {
+        listed[0]["consecutiveFailures"] == 1
+    })
+    .await;
     let mut lines = node.lines("a webhook delivery failed");
     while lines.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
         lines = node.lines("a webhook delivery failed");
     }
     assert_eq!(lines.len(), 1, "{lines:?}");
-    for part in [&organization.to_string(), subscription["id"].as_str().unwrap(), "127.0.0.1", "\"attempts\":5"] {
+    for part in [
+        &organization.to_string(),
+        subscription["id"].as_str().unwrap(),
+        "127.0.0.1",
+        "\"attempts\":5",
+    ] {
         assert!(lines[0].contains(part), "{part} in {}", lines[0]);
     }
     for secret in ["of-theirs", "whsec", "sk_"] {
@@ -339,7 +398,7 @@ async fn a_failed_delivery_leaves_a_line() {
     }
 }
 
-/// A stay that is not over, whatever the machine's clock says.
+/// Returns a stay that lies in the future at any time of the machine's clock.
 fn reservation_in_years(flat: Uuid) -> Value {
     let mut data = reservation(Some(flat));
     (data["checkIn"], data["checkOut"]) = ("2099-12-11".into(), "2099-12-15".into());

@@ -1,4 +1,5 @@
-//! From a change on the platform to a signed delivery (spec: Events, Delivery, Webhook subscription).
+//! Tests of webhooks, from a change on the platform to a signed delivery (rules: webhooks;
+//! sync#events).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -11,7 +12,7 @@ use crate::support::receiver::{retried, signature, subscribe, until, with_receiv
 use crate::support::{Api, App, new_id, on_both, reservation};
 
 with_receiver! {
-    async fn a_reservation_arrives_signed(app: App, receiver: Receiver) {
+    async fn a_reservation_event_is_delivered_signed(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         let created = subscribe(&api, "reservation.created", &receiver.url).await;
@@ -36,7 +37,7 @@ with_receiver! {
         assert!(receiver.is_quiet().await);
     }
 
-    async fn a_failing_receiver_is_tried_again_under_the_same_id(app: App, receiver: Receiver) {
+    async fn failed_deliveries_are_retried_with_the_same_id(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         subscribe(&api, "reservation.created", &receiver.url).await;
@@ -52,7 +53,7 @@ with_receiver! {
         assert!(receiver.is_quiet().await);
     }
 
-    async fn five_attempts_are_one_failure_and_gone_is_gone(app: App, receiver: Receiver) {
+    async fn five_attempts_count_as_a_single_failure_and_410_deletes(app: App, receiver: Receiver) {
         let org = app.org().await;
         let api = org.key().await;
         subscribe(&api, "reservation.created", &receiver.url).await;
@@ -73,7 +74,7 @@ with_receiver! {
         until(&api, |listed| listed == &json!([])).await;
     }
 
-    async fn what_is_out_of_reach_is_not_sent(app: App, receiver: Receiver) {
+    async fn events_of_other_properties_are_not_delivered(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let limited = org.limited(&[mine]).await;
@@ -88,7 +89,7 @@ with_receiver! {
         assert!(receiver.is_quiet().await, "once, to the one who sees it");
     }
 
-    async fn a_credential_that_has_gone_hears_no_more(app: App, receiver: Receiver) {
+    async fn a_revoked_credential_receives_no_more_events(app: App, receiver: Receiver) {
         let org = app.org().await;
         let (key, id) = org.key_and_id(Permission::VARIANTS).await;
         subscribe(&key, "reservation.created", &receiver.url).await;
@@ -121,7 +122,7 @@ on_both! {
         assert_eq!(kept["filters"], json!({ "propertyIds": [], "workflowStep": null }));
     }
 
-    async fn subscriptions_are_their_credentials_own(app: App) {
+    async fn subscriptions_belong_to_their_credential(app: App) {
         let org = app.org().await;
         let (api, other) = (org.key().await, org.key().await);
         let url = "https://hooks.invalid/x";
@@ -141,7 +142,7 @@ on_both! {
         assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
     }
 
-    async fn a_member_who_was_switched_off_has_none_left(app: App) {
+    async fn deactivating_a_member_disables_their_subscriptions(app: App) {
         let org = app.org().await;
         let member = new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
@@ -164,7 +165,7 @@ on_both! {
         assert_eq!(reasons, [json!("credential_invalid"), Value::Null, json!("permission_lost")]);
     }
 
-    async fn a_hundred_are_enough(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn a_credential_has_at_most_100_subscriptions(app: App, "--webhook-allow=127.0.0.0/8") {
         let api = app.org().await.key().await;
         let racing = (0..104).map(|number| {
             let api = api.clone();

@@ -1,4 +1,4 @@
-"""Texts of the formats that the document names and JSON Schema does not know."""
+"""Generates texts for formats that the OpenAPI document uses and JSON Schema does not define."""
 
 import schemathesis
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ URLS = st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), NAMES,
 FORMATS = {
     "http-url": URLS,
     "http-url-or-empty": st.one_of(st.just(""), URLS),
-    # Names that nobody can look up: a target is only judged here.
+    # These host names do not resolve, so the test only validates targets and sends nothing.
     "webhook-target": st.builds("https://{}.example/{}".format, st.from_regex(r"[a-z]{1,20}", fullmatch=True), st.integers(0, 99)),
     "phone": st.sampled_from(["+34 934 12 34 56", "612 34 56 78", "+1 202-555-0142", "+44 20 7946 0958"]),
     "language": st.sampled_from(["en", "en-GB", "es", "fr", "pt-BR", "zh-Hant"]),

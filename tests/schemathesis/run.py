@@ -25,7 +25,7 @@ PERMISSIONS = (
 
 
 class Server:
-    """A server on a database of its own, with an organization in which there is one of everything."""
+    """A server with its own database. Its organization has one record of several kinds."""
 
     def __init__(self, binary, directory):
         limits = ["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"]

@@ -1,24 +1,37 @@
-//! Where a URL leads, as far as its text tells, and which addresses and names are private (spec: createWebhookSubscription, 1).
-//! Rules that ask nobody: the target guard keeps them.
+//! Decides from its text where a URL leads, and which addresses and names are private (rules:
+//! webhooks#targets). These rules make no network request; the target guard enforces them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Of a URL that is none, or of another scheme. Like the others below, it completes "targetUrl …".
+/// The error for a text that is no URL or has another scheme. Like the other errors below, it
+/// completes "targetUrl …".
 pub(super) const NOT_HTTPS: &str = "must be an absolute https URL";
-/// Of a URL with a name or password before its host.
+/// The error for a URL with a name or password before its host.
 pub(super) const HAS_USERINFO: &str = "must not embed a username or password";
-/// Of a URL that leads where nothing is delivered.
+/// The error for a URL whose target is private.
 pub(super) const IS_PRIVATE: &str = "must not point at a private or loopback host";
 
-/// Names that are private by themselves, with everything below them. Besides those set aside for it, the ones that networks
-/// give themselves (RFC 6762, appendix G) and that no public name ends in. The clouds' own names are among them or have one
-/// label: `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
-const PRIVATE_ZONES: [&str; 10] =
-    ["localhost", "localhost.localdomain", "local", "internal", "home.arpa", "intranet", "private", "corp", "home", "lan"];
+/// Zones that are private with all names below them: those reserved for that purpose, and those
+/// that networks commonly use (RFC 6762, appendix G) and no public name ends in. The internal names
+/// of clouds end in one of them or have one label: `metadata.google.internal`,
+/// `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
+const PRIVATE_ZONES: [&str; 10] = [
+    "localhost",
+    "localhost.localdomain",
+    "local",
+    "internal",
+    "home.arpa",
+    "intranet",
+    "private",
+    "corp",
+    "home",
+    "lan",
+];
 
-/// IPv4 ranges that are not global unicast, or that a cloud uses for itself: the first address and the length of the prefix.
+/// IPv4 ranges that are not global unicast or that a cloud uses internally: first address and
+/// length of the prefix.
 const RESERVED: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private use
@@ -40,20 +53,21 @@ const RESERVED: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
-/// Where a URL leads, as far as its text tells.
+/// The destination of a URL, as far as its text tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// To an address, in whatever disguise it was written.
+    /// An address, in whatever notation it was written.
     Address(IpAddr),
-    /// To a name, of which only the network can tell more.
+    /// A name that must be resolved to learn more.
     Name(String),
-    /// To a name that is private by itself.
+    /// A name that is private by its form, independent of its addresses.
     PrivateName(String),
 }
 
-/// A URL that can be subscribed as far as its form goes, or why it cannot.
+/// Returns the URL if its form is acceptable for a subscription, else the reason.
 pub(super) fn parsed(text: &str) -> Result<Url, &'static str> {
-    // What is stored is the text as sent, so it must mean the same to every parser: nothing that `Url` would forgive.
+    // The text is stored as sent, so every parser must read it alike. Characters that `Url` would
+    // forgive are refused.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(NOT_HTTPS);
     }
@@ -62,27 +76,37 @@ pub(super) fn parsed(text: &str) -> Result<Url, &'static str> {
     if !scheme.eq_ignore_ascii_case("https") || authority.is_empty() {
         return Err(NOT_HTTPS);
     }
-    // The text says more than `Url` does, to which an empty userinfo is none.
+    // `Url` drops an empty userinfo, so the text itself is checked.
     if authority.contains('@') {
         return Err(HAS_USERINFO);
     }
     Url::parse(text).map_err(|_| NOT_HTTPS)
 }
 
-/// Where a URL leads, or why it leads nowhere. Asks nobody.
+/// Returns the destination of a URL, or the reason why it has none. Makes no network request.
 pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
-        // The root, or a label that is empty: no name of a host.
-        Some(Host::Domain(name)) if name.strip_suffix('.').unwrap_or(name).split('.').any(str::is_empty) => Err(NOT_HTTPS),
-        Some(Host::Domain(name)) if is_private_name(name) => Ok(Destination::PrivateName(name.into())),
+        // The root, or a name with an empty label, is no host name.
+        Some(Host::Domain(name))
+            if name
+                .strip_suffix('.')
+                .unwrap_or(name)
+                .split('.')
+                .any(str::is_empty) =>
+        {
+            Err(NOT_HTTPS)
+        }
+        Some(Host::Domain(name)) if is_private_name(name) => {
+            Ok(Destination::PrivateName(name.into()))
+        }
         Some(Host::Domain(name)) => Ok(Destination::Name(name.into())),
         None => Err(NOT_HTTPS),
     }
 }
 
-/// What the host of a URL counts as: the same for every spelling of an address and of a name.
+/// Returns the host of a URL in one form for all spellings of an address or name.
 pub(super) fn host_of(url: &Url) -> Option<String> {
     Some(match url.host()? {
         Host::Ipv4(ip) => ip.to_string(),
@@ -91,18 +115,22 @@ pub(super) fn host_of(url: &Url) -> Option<String> {
     })
 }
 
-/// Whether a name is private by itself. One of a single label is: where it leads anywhere, it is completed by what the
-/// service's own network calls itself.
+/// Returns whether a name is private by its form. A name of one label is private, because a
+/// resolver completes it with the search domain of the service's own network.
 pub(super) fn is_private_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     if !name.contains('.') {
         return true;
     }
-    let is_below = |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let is_below = |zone: &&str| {
+        name.strip_suffix(*zone)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
     PRIVATE_ZONES.iter().any(is_below)
 }
 
-/// Whether an address is global unicast, judged by the IPv4 address inside where it only wraps one.
+/// Returns whether an address is global unicast. An IPv6 address that wraps an IPv4 address is
+/// judged by the latter.
 #[must_use]
 pub(super) fn is_public(ip: IpAddr) -> bool {
     match inside(ip) {
@@ -113,12 +141,15 @@ pub(super) fn is_public(ip: IpAddr) -> bool {
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
     let bits = u32::from(ip);
-    !RESERVED.iter().any(|(first, length)| (bits ^ u32::from_be_bytes(*first)) >> (32 - length) == 0)
+    !RESERVED
+        .iter()
+        .any(|(first, length)| (bits ^ u32::from_be_bytes(*first)) >> (32 - length) == 0)
 }
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     match ip.segments() {
-        // 2001::/23, protocol assignments: Teredo, ORCHID, benchmarking and others; 2001:db8::/32, documentation.
+        // 2001::/23, protocol assignments: Teredo, ORCHID, benchmarking and others; 2001:db8::/32,
+        // documentation.
         [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
         // 3fff::/20, documentation.
         [0x3fff, second, ..] if second < 0x1000 => false,
@@ -127,14 +158,15 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     }
 }
 
-/// The IPv4 address that an IPv6 address only wraps; the address itself where it wraps none.
+/// Returns the IPv4 address that an IPv6 address wraps, else the address itself.
 pub(super) fn inside(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapper) = ip else { return ip };
     match wrapper.segments() {
         // IPv4-mapped.
         [0, 0, 0, 0, 0, 0xffff, high, low]
-        // NAT64, by the well-known prefix and by the local one. The local one may hold the address elsewhere, which only
-        // its network knows: whatever is not written in this form is left as it is, and so is not public.
+        // NAT64, with the well-known prefix and with the local prefix. Under the local prefix a
+        // network may embed the address at another place, which only that network knows. An address
+        // not written in this form is left unchanged and is therefore not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
         // 6to4.
         | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
@@ -159,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_https_url_is_refused() {
+    fn urls_that_are_not_plain_https_are_refused() {
         for url in [
             "",
             "http://example.com/x",
@@ -202,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_address_is_known_in_every_disguise() {
+    fn private_addresses_are_detected_in_every_notation() {
         for url in [
             "https://127.0.0.1/",
             "https://127.0.0.1:8443/x?y#z",
@@ -253,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_name_is_known_however_it_is_written() {
+    fn private_names_are_detected_in_every_spelling() {
         for url in [
             "https://localhost/",
             "https://LOCALHOST./",
@@ -280,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_public_is_let_through() {
+    fn public_names_and_addresses_are_accepted() {
         for (url, wanted) in [
             ("https://example.com/", "name"),
             ("HTTPS://Example.com:8443/a?b=c@d#e@f", "name"),
@@ -304,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn every_range_that_is_not_global_unicast_ends_where_it_should() {
+    fn addresses_at_the_ends_of_private_ranges_are_classified() {
         for (ip, wanted) in [
             ("0.255.255.255", false),
             ("1.0.0.0", true),
@@ -388,14 +420,17 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_a_host_counts_as_the_same() {
+    fn every_spelling_of_a_host_gives_the_same_host() {
         let host = |url: &str| host_of(&Url::parse(url).unwrap());
         for (one, other) in [
             ("https://Hooks.Example/", "https://hooks.example.:8443/x"),
             ("https://8.8.8.8/", "https://[::ffff:8.8.8.8]/"),
             ("https://8.8.8.8/", "https://[64:ff9b::808:808]/"),
             ("https://0x8.8.8.010/", "https://[2002:808:808::1]/"),
-            ("https://[2606:4700::1111]/", "https://[2606:4700:0:0:0:0:0:1111]/"),
+            (
+                "https://[2606:4700::1111]/",
+                "https://[2606:4700:0:0:0:0:0:1111]/",
+            ),
         ] {
             assert_eq!(host(one), host(other), "{one} {other}");
         }
@@ -404,7 +439,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_of_one_label_is_private(label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?", is_rooted: bool) {
+        fn a_single_label_name_is_private(label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?", is_rooted: bool) {
             let dot = if is_rooted { "." } else { "" };
             let (alone, below) = (format!("{label}{dot}"), format!("{label}.example{dot}"));
             prop_assert!(is_private_name(&alone));
@@ -412,7 +447,7 @@ mod tests {
         }
 
         #[test]
-        fn a_wrapped_address_is_judged_like_the_one_inside(bits: u32) {
+        fn an_embedded_ipv4_address_decides_whether_ipv6_is_public(bits: u32) {
             let ip = Ipv4Addr::from(bits);
             let [a, b, c, d] = ip.octets();
             let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));

@@ -1,4 +1,4 @@
-//! A delivery as it is stored, and the rules of its attempts: pure.
+//! A delivery as it is stored, and the rules for its attempts. All functions are pure.
 
 use std::time::Duration;
 
@@ -8,48 +8,51 @@ use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use uuid::Uuid;
 
-/// Attempts at one delivery, the first included (spec: Delivery).
+/// Attempts at one delivery, the first included (rules: webhooks#deliveries).
 const MAX_ATTEMPTS: usize = 5;
-/// Attempts that stay in the log of a delivery that is sent again. With those that follow it has 50 at the most, however
-/// often that happens.
+/// Earlier attempts that a delivery keeps when it is sent again. With up to 5 new ones its log has
+/// at most 50, however often it is sent again.
 const KEPT_ATTEMPTS: usize = 45;
-/// Failed deliveries in a row that disable a subscription (spec: States).
+/// Failed deliveries in a row that disable a subscription (rules: webhooks#ends).
 pub(super) const MAX_FAILURES: i64 = 50;
-/// Two attempts are never at the same moment.
+/// The shortest pause, so that two attempts never have the same time.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
-/// How a ping is named, which has no subject: the owner of a subscription wants to see something arrive. It is no event, and
-/// cannot be subscribed to.
+/// The event name of a ping, which lets the owner of a subscription see a delivery arrive. A ping
+/// has no subject, is no event and cannot be subscribed to.
 pub const PING: &str = "ping";
 
-/// What a delivery tells.
+/// The event that a delivery reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// The event, as it is written.
+    /// The name of the event.
     pub event: String,
-    /// What happened to.
+    /// The record that the event is about; none for a ping.
     #[serde(flatten)]
     pub subject: Option<Subject>,
 }
 
-/// What something happened to, as the owner of the subscription names it.
+/// The record that an event is about, as the owner of the subscription names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
-    /// Something of which kind.
+    /// The kind of the record.
     pub kind: String,
-    /// Which of these.
+    /// The id of the record.
     pub record_id: Uuid,
 }
 
 impl Told {
-    /// A ping.
+    /// Returns a ping.
     #[must_use]
     pub fn ping() -> Self {
-        Self { event: PING.into(), subject: None }
+        Self {
+            event: PING.into(),
+            subject: None,
+        }
     }
 
-    /// Whether it is one.
+    /// Returns whether this is a ping.
     #[must_use]
     pub fn is_ping(&self) -> bool {
         self.event == PING
@@ -60,48 +63,61 @@ impl Told {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
-    /// What it tells.
+    /// The event that it reports.
     #[serde(flatten)]
     pub told: Told,
-    /// When that happened.
+    /// The time of the event.
     pub occurred_at: Moment,
-    /// What was tried so far, oldest first.
+    /// The attempts so far, oldest first.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
-    /// How many of them were made before it was sent again: they are told, and count no more.
+    /// How many of the attempts were made before it was sent again. They stay in the log but do not
+    /// count.
     #[serde(default)]
     earlier: usize,
-    /// The trace of what caused it, as W3C Trace Context writes it, where traces are kept.
+    /// The trace of the change that caused the delivery, in the form of W3C Trace Context; none if
+    /// tracing is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
 }
 
 impl Delivery {
-    /// One that was not tried yet.
+    /// Creates a delivery without attempts.
     #[must_use]
     pub const fn new(told: Told, occurred_at: Moment) -> Self {
-        Self { told, occurred_at, attempts: Vec::new(), earlier: 0, trace: None }
+        Self {
+            told,
+            occurred_at,
+            attempts: Vec::new(),
+            earlier: 0,
+            trace: None,
+        }
     }
 
-    /// As part of a trace.
+    /// Makes the delivery part of a trace.
     #[must_use]
     pub fn traced(self, trace: Option<String>) -> Self {
         Self { trace, ..self }
     }
 
-    /// Allows as many attempts as a new delivery has, on top of those made.
+    /// Allows as many further attempts as a new delivery has.
     pub fn begin_anew(&mut self) {
         let surplus = self.attempts.len().saturating_sub(KEPT_ATTEMPTS);
         self.attempts.drain(..surplus);
         self.earlier = self.attempts.len();
     }
 
-    /// What the attempt that was noted last came to. `fraction` is the jitter, from 0 to 1.
+    /// Returns the outcome of the last attempt in the log. `fraction` is the jitter, from 0 to 1.
     pub(super) fn outcome(&self, answer: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.told.is_ping() {
             return AttemptOutcome::of_ping(answer);
         }
-        AttemptOutcome::of(answer, self.attempts.len().saturating_sub(self.earlier), base, fraction)
+        AttemptOutcome::of(
+            answer,
+            self.attempts.len().saturating_sub(self.earlier),
+            base,
+            fraction,
+        )
     }
 }
 
@@ -112,9 +128,9 @@ impl Delivery {
 pub struct Attempt {
     /// When it began.
     pub attempted_at: Moment,
-    /// What the receiver answered, if it did.
+    /// The HTTP status of the answer, if any.
     pub status_code: Option<u16>,
-    /// Why there was no answer, or why the one there was does not count.
+    /// Why there was no answer, or why it does not count.
     pub error: Option<String>,
     /// How long it took.
     #[serde(default)]
@@ -122,91 +138,136 @@ pub struct Attempt {
     pub duration_ms: u64,
 }
 
-/// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
+/// State of a delivery.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum Status {
-    /// It will be tried, for the first time or again.
+    /// An attempt is still to come, the first or a later one.
     Pending,
-    /// The receiver took it.
+    /// The receiver accepted it.
     Delivered,
-    /// The receiver did not take it, and will not be asked again.
+    /// The receiver did not accept it, and no further attempt follows.
     Failed,
-    /// There was nothing to send, or nobody to send it to.
+    /// There was nothing to send, or no receiver for it.
     Discarded,
 }
 
-/// What came back from a receiver.
+/// The reply of a receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reply {
     /// An HTTP status.
     Status(u16),
-    /// Nothing: the target leads into a private network, so nothing was sent.
+    /// A 429 or 503 that asks for a pause before the next attempt.
+    Later(u16, Duration),
+    /// No reply. The target leads into a private network, so nothing was sent.
     Private,
-    /// Nothing, for this reason.
+    /// No reply, for this reason.
     Nothing(String),
 }
 
 impl Reply {
-    /// As the log of attempts has it.
+    /// Returns the reply with this status. `pause` is that of `Retry-After`, which counts for 429
+    /// and 503 alone.
+    pub(super) const fn of(status: u16, pause: Option<Duration>) -> Self {
+        match (status, pause) {
+            (429 | 503, Some(pause)) => Self::Later(status, pause),
+            _ => Self::Status(status),
+        }
+    }
+
+    /// Returns the entry for the log of attempts.
     pub(super) fn attempt(&self, attempted_at: Moment, duration: Duration) -> Attempt {
         let (status_code, error) = match self {
-            Self::Status(status @ 300..=399) => (Some(*status), Some("redirects are not followed".to_owned())),
-            Self::Status(status) => (Some(*status), None),
-            Self::Private => (None, Some("the target leads to a private address".to_owned())),
+            Self::Status(status @ 300..=399) => {
+                (Some(*status), Some("redirects are not followed".to_owned()))
+            }
+            Self::Status(status) | Self::Later(status, _) => (Some(*status), None),
+            Self::Private => (
+                None,
+                Some("the target resolves to a private address".to_owned()),
+            ),
             Self::Nothing(reason) => (None, Some(reason.clone())),
         };
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        Attempt { attempted_at, status_code, error, duration_ms }
+        Attempt {
+            attempted_at,
+            status_code,
+            error,
+            duration_ms,
+        }
     }
 }
 
-/// What an attempt came to, and as what it is counted.
+/// The outcome of an attempt. Its name is the label of the metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum AttemptOutcome {
-    /// The receiver took it.
+    /// The receiver accepted it.
     Delivered,
-    /// The receiver wants to hear no more: the subscription goes.
+    /// The receiver wants no more deliveries (status 410): the subscription is deleted.
     Gone,
     /// The target is private: the subscription is disabled.
     #[strum(serialize = "private_target")]
     Private,
-    /// It is tried again after this pause.
+    /// The delivery is tried again after this pause.
     Retry(Duration),
-    /// That was the last attempt.
+    /// The last attempt failed.
     Failed,
-    /// It was a ping, and it is over, whatever the answer: it says nothing of the subscription.
+    /// It was a ping, which is over after one attempt and does not change the subscription.
     #[strum(serialize = "ping")]
     Pinged(Status),
 }
 
 impl AttemptOutcome {
-    /// What a ping came to. It is tried once and counts as nothing, not even where the receiver wants to hear no more.
+    /// Returns the outcome of a ping. A ping is sent once and changes nothing, not even if the
+    /// receiver answers 410.
     fn of_ping(answer: &Reply) -> Self {
-        Self::Pinged(if matches!(answer, Reply::Status(200..=299)) { Status::Delivered } else { Status::Failed })
+        Self::Pinged(if matches!(answer, Reply::Status(200..=299)) {
+            Status::Delivered
+        } else {
+            Status::Failed
+        })
     }
 
-    /// What the attempt whose number is `attempt`, counted from 1, came to. `fraction` is the jitter, from 0 to 1.
+    /// Returns the outcome of attempt number `attempt`, counted from 1. `fraction` is the jitter,
+    /// from 0 to 1.
     fn of(answer: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
         match answer {
             Reply::Status(200..=299) => Self::Delivered,
             Reply::Status(410) => Self::Gone,
             Reply::Private => Self::Private,
-            Reply::Status(_) | Reply::Nothing(_) if attempt < MAX_ATTEMPTS => Self::Retry(backoff(base, attempt, fraction)),
-            Reply::Status(_) | Reply::Nothing(_) => Self::Failed,
+            _ if attempt >= MAX_ATTEMPTS => Self::Failed,
+            Reply::Later(_, asked) => {
+                let pause = backoff(base, attempt, fraction);
+                Self::Retry(pause.max((*asked).min(LONGEST_ASKED)))
+            }
+            Reply::Status(_) | Reply::Nothing(_) => Self::Retry(backoff(base, attempt, fraction)),
         }
     }
 }
 
-/// The pause after a failed attempt: anything up to `base`, doubled for each attempt before it. Full jitter, so that what
-/// failed together does not come back together.
+/// The longest pause that a receiver may ask for.
+const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
+
+/// Returns the longest pause between two attempts.
+pub(super) fn longest_pause(base: Duration) -> Duration {
+    backoff(base, MAX_ATTEMPTS, 1.0).max(LONGEST_ASKED)
+}
+
+/// Returns the pause after a failed attempt: between half of a bound and the bound. The bound is
+/// `base`, and doubles with each attempt. Deliveries that failed together do not return together,
+/// and five attempts always last longer than a short outage.
 fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let longest = base.saturating_mul(2_u32.saturating_pow(doublings));
-    Duration::try_from_secs_f64(longest.as_secs_f64() * fraction).unwrap_or(longest).clamp(LEAST_PAUSE, longest.max(LEAST_PAUSE))
+    let half = longest / 2;
+    Duration::try_from_secs_f64(half.as_secs_f64() * (1.0 + fraction))
+        .unwrap_or(longest)
+        .clamp(half.max(LEAST_PAUSE), longest.max(LEAST_PAUSE))
 }
 
 #[cfg(test)]
@@ -222,99 +283,221 @@ mod tests {
         Moment("2026-11-21T09:30:00Z".parse().unwrap())
     }
 
-    /// A delivery after so many attempts.
+    /// A delivery after this number of failed attempts.
     fn tried(told: Told, attempts: usize) -> Delivery {
         let mut delivery = Delivery::new(told, moment());
         for _ in 0..attempts {
-            delivery.attempts.push(Reply::Status(500).attempt(moment(), Duration::ZERO));
+            delivery
+                .attempts
+                .push(Reply::Status(500).attempt(moment(), Duration::ZERO));
         }
         delivery
     }
 
     fn event() -> Told {
-        Told { event: "task.created".into(), subject: Some(Subject { kind: "task".into(), record_id: Uuid::from_u128(1) }) }
+        Told {
+            event: "task.created".into(),
+            subject: Some(Subject {
+                kind: "task".into(),
+                record_id: Uuid::from_u128(1),
+            }),
+        }
     }
 
     #[test]
     fn only_a_2xx_counts_as_delivered() {
         for status in [200, 201, 204, 299] {
-            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0), AttemptOutcome::Delivered);
+            assert_eq!(
+                AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0),
+                AttemptOutcome::Delivered
+            );
         }
-        for status in [100, 199, 300, 301, 304, 399, 400, 404, 409, 429, 500, 503, 600] {
-            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0), AttemptOutcome::Retry(BASE), "{status}");
-            assert_eq!(AttemptOutcome::of(&Reply::Status(status), 5, BASE, 1.0), AttemptOutcome::Failed, "{status}");
+        for status in [
+            100, 199, 300, 301, 304, 399, 400, 404, 409, 429, 500, 503, 600,
+        ] {
+            assert_eq!(
+                AttemptOutcome::of(&Reply::Status(status), 1, BASE, 1.0),
+                AttemptOutcome::Retry(BASE),
+                "{status}"
+            );
+            assert_eq!(
+                AttemptOutcome::of(&Reply::Status(status), 5, BASE, 1.0),
+                AttemptOutcome::Failed,
+                "{status}"
+            );
         }
     }
 
     #[test]
-    fn five_attempts_are_made_and_no_more() {
+    fn a_delivery_fails_after_five_attempts() {
         let answer = Reply::Nothing("timed out".into());
-        let pauses: Vec<_> = (1..=4).map(|attempt| AttemptOutcome::of(&answer, attempt, BASE, 1.0)).collect();
-        assert_eq!(pauses, [30, 60, 120, 240].map(|seconds| AttemptOutcome::Retry(Duration::from_secs(seconds))));
-        assert_eq!(AttemptOutcome::of(&answer, 5, BASE, 1.0), AttemptOutcome::Failed);
+        let pauses: Vec<_> = (1..=4)
+            .map(|attempt| AttemptOutcome::of(&answer, attempt, BASE, 1.0))
+            .collect();
+        assert_eq!(
+            pauses,
+            [30, 60, 120, 240].map(|seconds| AttemptOutcome::Retry(Duration::from_secs(seconds)))
+        );
+        assert_eq!(
+            AttemptOutcome::of(&answer, 5, BASE, 1.0),
+            AttemptOutcome::Failed
+        );
     }
 
     #[test]
-    fn some_answers_are_final_at_once() {
-        assert_eq!(AttemptOutcome::of(&Reply::Status(410), 1, BASE, 1.0), AttemptOutcome::Gone);
-        assert_eq!(AttemptOutcome::of(&Reply::Private, 1, BASE, 1.0), AttemptOutcome::Private);
-        assert_eq!(AttemptOutcome::of(&Reply::Status(410), 5, BASE, 1.0), AttemptOutcome::Gone);
-        assert_eq!(AttemptOutcome::of(&Reply::Status(204), 5, BASE, 1.0), AttemptOutcome::Delivered);
+    fn five_attempts_outlast_an_outage_of_three_minutes() {
+        let answer = Reply::Status(503);
+        let shortest: Duration = (1..=4)
+            .map(
+                |attempt| match AttemptOutcome::of(&answer, attempt, BASE, 0.0) {
+                    AttemptOutcome::Retry(pause) => pause,
+                    other => panic!("{other:?}"),
+                },
+            )
+            .sum();
+        assert_eq!(shortest, Duration::from_secs(225));
     }
 
     #[test]
-    fn a_delivery_that_is_sent_again_has_five_attempts_more_and_keeps_its_log() {
+    fn retry_after_puts_the_next_attempt_off_by_at_most_an_hour() {
+        let later = |seconds| Reply::of(503, Some(Duration::from_secs(seconds)));
+        for (asked, attempt, wanted) in [
+            (0, 1, 30),
+            (20, 1, 30),
+            (90, 1, 90),
+            (90, 3, 120),
+            (3_600, 1, 3_600),
+            (u64::MAX, 4, 3_600),
+        ] {
+            assert_eq!(
+                AttemptOutcome::of(&later(asked), attempt, BASE, 1.0),
+                AttemptOutcome::Retry(Duration::from_secs(wanted)),
+                "{asked} s"
+            );
+        }
+        assert_eq!(
+            AttemptOutcome::of(&later(90), 5, BASE, 1.0),
+            AttemptOutcome::Failed
+        );
+        let busy = Some(Duration::from_secs(9));
+        assert_eq!(
+            Reply::of(429, busy),
+            Reply::Later(429, Duration::from_secs(9))
+        );
+        for status in [200, 400, 500, 502] {
+            assert_eq!(Reply::of(status, busy), Reply::Status(status));
+        }
+        assert_eq!(Reply::of(429, None), Reply::Status(429));
+    }
+
+    #[test]
+    fn a_410_a_private_address_and_a_2xx_end_a_delivery_at_once() {
+        assert_eq!(
+            AttemptOutcome::of(&Reply::Status(410), 1, BASE, 1.0),
+            AttemptOutcome::Gone
+        );
+        assert_eq!(
+            AttemptOutcome::of(&Reply::Private, 1, BASE, 1.0),
+            AttemptOutcome::Private
+        );
+        assert_eq!(
+            AttemptOutcome::of(&Reply::Status(410), 5, BASE, 1.0),
+            AttemptOutcome::Gone
+        );
+        assert_eq!(
+            AttemptOutcome::of(&Reply::Status(204), 5, BASE, 1.0),
+            AttemptOutcome::Delivered
+        );
+    }
+
+    #[test]
+    fn a_resent_delivery_gets_five_more_attempts_and_keeps_its_log() {
         let refused = Reply::Status(500);
         let mut delivery = tried(event(), 5);
-        assert_eq!(delivery.outcome(&refused, BASE, 1.0), AttemptOutcome::Failed);
+        assert_eq!(
+            delivery.outcome(&refused, BASE, 1.0),
+            AttemptOutcome::Failed
+        );
         delivery.begin_anew();
         for made in 6..=10 {
-            delivery.attempts.push(refused.attempt(moment(), Duration::ZERO));
+            delivery
+                .attempts
+                .push(refused.attempt(moment(), Duration::ZERO));
             assert_eq!(delivery.attempts.len(), made);
-            assert_eq!(delivery.outcome(&refused, BASE, 1.0) == AttemptOutcome::Failed, made == 10, "{made}");
+            assert_eq!(
+                delivery.outcome(&refused, BASE, 1.0) == AttemptOutcome::Failed,
+                made == 10,
+                "{made}"
+            );
         }
     }
 
     #[test]
-    fn a_log_has_an_end() {
+    fn the_attempt_log_of_a_delivery_is_bounded() {
         let mut delivery = tried(event(), 3);
         for _ in 0..100 {
             delivery.begin_anew();
-            delivery.attempts.extend(tried(event(), MAX_ATTEMPTS).attempts);
-            assert_eq!(delivery.outcome(&Reply::Status(500), BASE, 1.0), AttemptOutcome::Failed);
+            delivery
+                .attempts
+                .extend(tried(event(), MAX_ATTEMPTS).attempts);
+            assert_eq!(
+                delivery.outcome(&Reply::Status(500), BASE, 1.0),
+                AttemptOutcome::Failed
+            );
         }
         assert_eq!(delivery.attempts.len(), KEPT_ATTEMPTS + MAX_ATTEMPTS);
     }
 
     #[test]
-    fn a_ping_is_over_after_one_attempt() {
+    fn a_ping_ends_after_one_attempt() {
         let ping = tried(Told::ping(), 1);
-        assert_eq!(ping.outcome(&Reply::Status(204), BASE, 1.0), AttemptOutcome::Pinged(Status::Delivered));
-        for answer in [Reply::Status(500), Reply::Status(410), Reply::Private, Reply::Nothing("timed out".into())] {
-            assert_eq!(ping.outcome(&answer, BASE, 1.0), AttemptOutcome::Pinged(Status::Failed), "{answer:?}");
+        assert_eq!(
+            ping.outcome(&Reply::Status(204), BASE, 1.0),
+            AttemptOutcome::Pinged(Status::Delivered)
+        );
+        for answer in [
+            Reply::Status(500),
+            Reply::Status(410),
+            Reply::Private,
+            Reply::Nothing("timed out".into()),
+        ] {
+            assert_eq!(
+                ping.outcome(&answer, BASE, 1.0),
+                AttemptOutcome::Pinged(Status::Failed),
+                "{answer:?}"
+            );
         }
     }
 
     #[test]
-    fn a_delivery_is_stored_with_what_it_tells_beside_the_rest() {
+    fn the_event_fields_of_a_delivery_are_stored_beside_its_attempts() {
         let stored = json!({
             "event": "task.created", "kind": "task", "recordId": Uuid::from_u128(1), "occurredAt": "2026-11-21T09:30:00.000Z",
             "attempts": [], "earlier": 0,
         });
-        assert_eq!(serde_json::to_value(Delivery::new(event(), moment())).unwrap(), stored);
+        assert_eq!(
+            serde_json::to_value(Delivery::new(event(), moment())).unwrap(),
+            stored
+        );
         let read = |stored: &Value| serde_json::from_value::<Delivery>(stored.clone()).unwrap();
         assert_eq!(read(&stored).told, event());
-        // As it was stored before deliveries could be sent again.
+        // Deliveries stored without `earlier` must still be readable.
         let mut old = stored;
         old.as_object_mut().unwrap().remove("earlier");
-        assert_eq!((read(&old).told.event.as_str(), read(&old).earlier), ("task.created", 0));
+        assert_eq!(
+            (read(&old).told.event.as_str(), read(&old).earlier),
+            ("task.created", 0)
+        );
         let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
-        assert_eq!(serde_json::to_value(Delivery::new(Told::ping(), moment())).unwrap(), ping);
+        assert_eq!(
+            serde_json::to_value(Delivery::new(Told::ping(), moment())).unwrap(),
+            ping
+        );
         assert_eq!(read(&ping).told, Told::ping());
     }
 
     #[test]
-    fn a_status_and_its_name_find_each_other() {
+    fn every_status_parses_from_its_name() {
         for status in Status::VARIANTS {
             assert_eq!(status.as_ref().parse(), Ok(*status));
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_ref());
@@ -322,24 +505,34 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_says_what_happened() {
+    fn an_attempt_records_status_error_and_duration() {
         let attempt = |answer: Reply| answer.attempt(moment(), Duration::from_millis(12));
         let ok = attempt(Reply::Status(204));
-        assert_eq!((ok.status_code, ok.error, ok.duration_ms), (Some(204), None, 12));
+        assert_eq!(
+            (ok.status_code, ok.error, ok.duration_ms),
+            (Some(204), None, 12)
+        );
         let moved = attempt(Reply::Status(302));
-        assert_eq!((moved.status_code, moved.error.as_deref()), (Some(302), Some("redirects are not followed")));
+        assert_eq!(
+            (moved.status_code, moved.error.as_deref()),
+            (Some(302), Some("redirects are not followed"))
+        );
         let lost = attempt(Reply::Nothing("timed out".into()));
-        assert_eq!((lost.status_code, lost.error.as_deref()), (None, Some("timed out")));
+        assert_eq!(
+            (lost.status_code, lost.error.as_deref()),
+            (None, Some("timed out"))
+        );
     }
 
     proptest! {
         #[test]
-        fn a_pause_is_positive_and_within_its_bound(base in 1_u64..10_000_000, attempt in 1_usize..100, fraction in 0.0_f64..=1.0) {
+        fn a_retry_pause_is_positive_and_bounded(base in 1_u64..10_000_000, attempt in 1_usize..100, fraction in 0.0_f64..=1.0) {
             let base = Duration::from_millis(base);
             let pause = backoff(base, attempt, fraction);
             prop_assert!(pause > Duration::ZERO);
             let doublings = u32::try_from(attempt - 1).unwrap();
-            prop_assert!(pause <= base.saturating_mul(2_u32.saturating_pow(doublings)));
+            let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
+            prop_assert!(pause >= bound / 2 && pause <= bound, "{pause:?} of {bound:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a subscription is sent nothing any more (spec: States, webhook subscription).
+//! Why a subscription gets no more deliveries (rules: webhooks#ends).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,14 +6,17 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 /// Why a subscription is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, AsRefStr, EnumString, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum DisabledReason {
     /// Too many deliveries failed in a row.
     Failures,
-    /// The credential was revoked, expired, disconnected, switched off, or lacks two-factor authentication.
+    /// The credential was revoked, expired, disconnected, switched off, or lacks two-factor
+    /// authentication.
     CredentialInvalid,
     /// The credential no longer holds the permission the event needs.
     PermissionLost,
@@ -21,9 +24,9 @@ pub enum DisabledReason {
     PrivateTarget,
 }
 
-/// Writes down that a subscription is disabled: nobody else tells its owner.
+/// Logs that a subscription is disabled. The owner is not notified in any other way.
 pub fn tell_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
-    tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription is disabled");
+    tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription was disabled; nothing more is sent for it");
 }
 
 #[cfg(test)]
@@ -31,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_and_its_name_find_each_other() {
+    fn every_disabled_reason_parses_from_its_name() {
         for reason in DisabledReason::VARIANTS {
             assert_eq!(reason.as_ref().parse(), Ok(*reason));
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_ref());

@@ -1,4 +1,4 @@
-//! The dispatcher: claims what is due, sends it, has it recorded what came of it.
+//! The dispatcher: claims due deliveries, sends them and has their outcomes recorded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::address::host_of;
 use super::delivery::{AttemptOutcome, Delivery, Status};
 use super::disabled::DisabledReason;
-use super::ledger::{self, Batch, Claim, Claimed, Entry, Look, Settlement, Subscribed};
+use super::ledger::{self, Batch, Claim, Claimed, Entry, SearchResult, Settlement, Subscribed};
 use super::limiter::{Limiter, Permit};
 use super::means::Means;
 use super::names::on_behalf_of;
@@ -32,16 +32,20 @@ use super::prepare::{self, Prepared};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
 
-/// What a lease leaves for recording, on top of the receiver's own time.
+/// How much longer a lease lasts than the receiver's time limit, so that the outcome can be
+/// recorded.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// The longest without a look: what another node left behind is found by then.
+/// The longest pause between two searches. If another node stops, this node finds the deliveries of
+/// that node within this time.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-/// How long to leave alone a database that could not be asked, and a delivery that could not be dealt with.
+/// The pause after a failed query of the database, and after a delivery that failed with an
+/// internal error.
 const RESPITE: Duration = Duration::from_secs(1);
-/// How long to leave what is due to another node that was quicker with all of it; by then there may be more.
+/// The pause after another node has claimed all due deliveries first. By then more may be due.
 const HEADWAY: Duration = Duration::from_millis(50);
 
-/// Sends webhooks. Every node has one; those that share a database share the work by claiming it.
+/// Sends webhooks. Every node has a dispatcher; nodes that share a database divide the work by
+/// claims.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Inner>);
 
@@ -51,11 +55,11 @@ struct Inner {
     sender: Sender,
     recorder: Recorder,
     limiter: Limiter,
-    /// The subscription that had its turn last.
+    /// The subscription that was served last.
     last: Mutex<Uuid>,
 }
 
-/// A claimed delivery, and what is to be done about it.
+/// A claimed delivery, and the decision about it.
 struct Job {
     organization: Uuid,
     subscription: Uuid,
@@ -65,60 +69,97 @@ struct Job {
 }
 
 impl Dispatcher {
-    /// A dispatcher of what `owner` has to tell; `ca` is a PEM bundle of authorities trusted besides the system's. TLS needs the process's default
-    /// crypto provider to be installed.
-    pub fn new(means: Arc<Means>, owner: Arc<dyn Owner>, ca: Option<&[u8]>) -> Result<Self, String> {
-        let sender = Sender::new(means.targets.clone(), means.settings.timeout, ca)?;
+    /// Creates a dispatcher for the subscriptions of `owner`. `ca` is a PEM bundle of certificate
+    /// authorities, trusted besides those of the system. TLS needs an installed default crypto
+    /// provider of the process.
+    pub fn new(
+        means: Arc<Means>,
+        owner: Arc<dyn Owner>,
+        ca: Option<&[u8]>,
+    ) -> Result<Self, String> {
+        let sender = Sender::new(&means.targets, means.settings.timeout, ca)?;
         let recorder = Recorder::new(means.clone());
-        Ok(Self(Arc::new(Inner { means, owner, sender, recorder, limiter: Limiter::default(), last: Mutex::default() })))
+        Ok(Self(Arc::new(Inner {
+            means,
+            owner,
+            sender,
+            recorder,
+            limiter: Limiter::default(),
+            last: Mutex::default(),
+        })))
     }
 
-    /// Sends what is due, whenever something is, until `stop` is cancelled; then finishes what it began.
+    /// Sends deliveries as they become due, until `stop` is cancelled. Then finishes the deliveries
+    /// that it began.
     pub async fn run(self, stop: CancellationToken) {
+        metrics::describe_counter!(
+            "vestibule_webhook_attempts_total",
+            "Attempts to deliver a webhook, by what came of it."
+        );
         for outcome in AttemptOutcome::VARIANTS {
             attempts(outcome).increment(0);
         }
         keep_claiming(&self, &stop).await;
     }
 
-    /// Sends what is due now, once, and waits for it; how many deliveries that were.
+    /// Sends the deliveries that are due now and waits for them. Returns their number.
     pub async fn step(&self) -> usize {
         let due = self.0.means.clock.now();
         let mut count = 0;
         loop {
             let mut sends = JoinSet::new();
-            let look = self.claim(due, &mut sends).await.inspect_err(warn).unwrap_or_default();
+            let search = self
+                .claim(due, &mut sends)
+                .await
+                .inspect_err(warn)
+                .unwrap_or_default();
             finish::<Self>(sends).await;
-            if look.count == 0 {
+            if search.count == 0 {
                 return count;
             }
-            count += look.count;
+            count += search.count;
         }
     }
 
-    /// Claims what is due, and decides what is sent of it, in one visit to the database. A process that is alone begins to
-    /// send each delivery as soon as that is decided, others once their leases are committed.
-    async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<Look> {
-        let Inner { means, owner, limiter, .. } = self.0.as_ref();
+    /// Claims due deliveries and decides what to send, in one transaction. The only process on a
+    /// database sends each delivery as soon as it is decided. Nodes that share a database begin to
+    /// send after their leases are committed.
+    async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<SearchResult> {
+        let Inner {
+            means,
+            owner,
+            limiter,
+            ..
+        } = self.0.as_ref();
         if limiter.is_full() {
-            return Ok(Look::default());
+            return Ok(SearchResult::default());
         }
-        limiter.begin_look();
-        let (limiter, shared, owner, mut from) = (limiter.clone(), means.clone(), owner.clone(), *self.last());
-        let is_alone = means.store.is_private();
+        limiter.begin_search();
+        let (limiter, shared, owner, mut from) =
+            (limiter.clone(), means.clone(), owner.clone(), *self.last());
+        let is_alone = means.store.is_only_process();
         let lease = means.settings.timeout.saturating_add(LEASE_MARGIN);
         let now = means.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
-            // Nobody takes them where the dispatcher is gone.
-            let mut found =
-                |tx: &mut Transaction<'_>, batch: Batch| prepare(tx, &shared, &*owner, batch, now, &mut |job| drop(decided.send(job)));
-            let look = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
-            Ok::<_, Error>((look, from))
+            // The channel is closed only if the dispatcher is gone. The job is then useless.
+            let mut found = |tx: &mut Transaction<'_>, batch: Batch| {
+                prepare(tx, &shared, &*owner, batch, now, &mut |job| {
+                    drop(decided.send(job));
+                });
+            };
+            let search = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
+            Ok::<_, Error>((search, from))
         };
-        let claimed = async { if is_alone { means.store.read(claim).await } else { means.store.write(claim).await } };
-        // A panic in one claim is not to be the end of all.
+        let claimed = async {
+            if is_alone {
+                means.store.read(claim).await
+            } else {
+                means.store.write(claim).await
+            }
+        };
+        // A panic in one claim must not end the dispatcher.
         let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
         let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
         let caught = loop {
@@ -127,37 +168,55 @@ impl Dispatcher {
                 Some(job) = jobs.recv(), if is_alone => begin(job),
             }
         };
-        let (look, from) = caught.unwrap_or_else(|_| Err(Error::internal("a claim ended abnormally")))?;
+        let (search, from) = caught
+            .unwrap_or_else(|_| Err(Error::internal("claiming webhook deliveries panicked")))?;
         while let Ok(job) = jobs.try_recv() {
             begin(job);
         }
         *self.last() = from;
-        Ok(look)
+        Ok(search)
     }
 
     fn last(&self) -> MutexGuard<'_, Uuid> {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Deals with one delivery. Where that fails it is claimed anew: nothing is lost.
+    /// Handles one delivery. If that fails, the delivery is claimed again later, so nothing is
+    /// lost.
     async fn deliver(self, job: Job) {
-        let Job { organization, subscription, claim, mut permit, ready } = job;
-        let attempted = self.attempt(organization, subscription, ready, &mut permit).await;
+        let Job {
+            organization,
+            subscription,
+            claim,
+            mut permit,
+            ready,
+        } = job;
+        let attempted = self
+            .attempt(organization, subscription, ready, &mut permit)
+            .await;
         permit.release(None);
         match attempted {
             Ok((delivery, settlement)) => {
-                let entry = Entry { claim, delivery, settlement };
-                self.0.recorder.record(organization, subscription, entry, permit).await;
+                let entry = Entry {
+                    claim,
+                    delivery,
+                    settlement,
+                };
+                self.0
+                    .recorder
+                    .record(organization, subscription, entry, permit)
+                    .await;
             }
             Err(error) => {
-                tracing::warn!(delivery = %claim.id, cause = error.cause(), "a webhook delivery is left for later");
+                tracing::warn!(delivery = %claim.id, cause = error.cause(), "could not process a webhook delivery; it is claimed again later");
                 tokio::time::sleep(RESPITE).await;
                 drop(permit);
             }
         }
     }
 
-    /// Makes an attempt at a delivery, where there is something to send; what is to be recorded.
+    /// Makes an attempt at a delivery if there is something to send. Returns the delivery and the
+    /// outcome to record.
     async fn attempt(
         &self,
         organization: Uuid,
@@ -169,24 +228,53 @@ impl Dispatcher {
         let settlement = match prepared {
             Prepared::Send(message) => {
                 let (id, target) = (message.id, message.target.clone());
-                let outcome = on_behalf_of(organization, self.send(organization, message, &mut delivery, permit)).await?;
-                let host = target.address.as_ref().and_then(host_of).unwrap_or_default();
-                tell(&Attempted { organization, subscription, id, host }, &delivery, outcome);
+                let outcome = on_behalf_of(
+                    organization,
+                    self.send(organization, message, &mut delivery, permit),
+                )
+                .await?;
+                let host = target
+                    .address
+                    .as_ref()
+                    .and_then(host_of)
+                    .unwrap_or_default();
+                tell(
+                    &Attempted {
+                        organization,
+                        subscription,
+                        id,
+                        host,
+                    },
+                    &delivery,
+                    outcome,
+                );
                 self.settlement(outcome)
             }
             Prepared::Discard => Settlement::Over(Status::Discarded),
+            Prepared::Cut => Settlement::Cut,
             Prepared::Disable(reason) => Settlement::Disabled(reason, Status::Discarded),
         };
         Ok((delivery, settlement))
     }
 
-    /// Makes one attempt and notes it in the delivery; what it came to.
-    async fn send(&self, organization: Uuid, message: Message, delivery: &mut Delivery, permit: &mut Permit) -> Result<AttemptOutcome> {
+    /// Makes one attempt and adds it to the delivery. Returns its outcome.
+    async fn send(
+        &self,
+        organization: Uuid,
+        message: Message,
+        delivery: &mut Delivery,
+        permit: &mut Permit,
+    ) -> Result<AttemptOutcome> {
         let means = &self.0.means;
         let (began, started) = (means.clock.now(), means.clock.elapsed());
         let span = traces::delivery(message.id, organization, delivery.trace.as_deref());
         let trace = traces::of(&span);
-        let answer = self.0.sender.post(message, trace, began).instrument(span.clone()).await?;
+        let answer = self
+            .0
+            .sender
+            .post(message, trace, began)
+            .instrument(span.clone())
+            .await?;
         let took = means.clock.elapsed().saturating_sub(started);
         permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
@@ -196,13 +284,17 @@ impl Dispatcher {
         Ok(outcome)
     }
 
-    /// What is recorded of an attempt.
+    /// Returns the settlement to record for the outcome of an attempt.
     fn settlement(&self, outcome: AttemptOutcome) -> Settlement {
         match outcome {
             AttemptOutcome::Delivered => Settlement::Delivered,
             AttemptOutcome::Gone => Settlement::Gone,
-            AttemptOutcome::Private => Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed),
-            AttemptOutcome::Retry(pause) => Settlement::Retry(later(self.0.means.clock.now(), pause)),
+            AttemptOutcome::Private => {
+                Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed)
+            }
+            AttemptOutcome::Retry(pause) => {
+                Settlement::Retry(later(self.0.means.clock.now(), pause))
+            }
             AttemptOutcome::Failed => Settlement::Failed,
             AttemptOutcome::Pinged(status) => Settlement::Over(status),
         }
@@ -210,17 +302,23 @@ impl Dispatcher {
 }
 
 impl Claiming for Dispatcher {
-    const ABNORMAL: &str = "sending a webhook ended abnormally";
-    /// Places are the limiter's, and it tells when one becomes free.
+    const ABNORMAL: &str =
+        "a task that sends a webhook panicked; the delivery is claimed again later";
+    /// The limiter owns the permits and signals when one becomes free.
     const CLAIMS_AT_END: bool = false;
 
-    /// Begins to send what is due, as far as there is room; how long until there may be more. What has no permit is taken up
-    /// when one becomes free.
+    /// Begins to send due deliveries as far as there are permits. Returns how long to wait until
+    /// more may be due. Deliveries without a permit follow when one becomes free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.means.clock.now();
-            let Look { count, is_cut, is_outrun, next } = match self.claim(now, sends).await {
-                Ok(look) => look,
+            let SearchResult {
+                count,
+                is_cut,
+                is_outrun,
+                next,
+            } = match self.claim(now, sends).await {
+                Ok(search) => search,
                 Err(error) => {
                     warn(&error);
                     return RESPITE;
@@ -231,7 +329,11 @@ impl Claiming for Dispatcher {
             }
             if !is_cut && !is_outrun {
                 let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
-                return wait.map_or(LONGEST_SLEEP, |wait| Duration::try_from(wait).unwrap_or_default()).min(LONGEST_SLEEP);
+                return wait
+                    .map_or(LONGEST_SLEEP, |wait| {
+                        Duration::try_from(wait).unwrap_or_default()
+                    })
+                    .min(LONGEST_SLEEP);
             }
         }
     }
@@ -244,21 +346,30 @@ impl Claiming for Dispatcher {
     }
 }
 
-/// Says in the span of an attempt what came of it.
+/// Records the outcome of an attempt in its trace span.
 fn note(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     if span.is_disabled() {
         return;
     }
-    span.record("vestibule.event", delivery.told.event.as_str()).record("vestibule.attempt", delivery.attempts.len());
-    if let Some(status) = delivery.attempts.last().and_then(|attempt| attempt.status_code) {
+    span.record("vestibule.event", delivery.told.event.as_str())
+        .record("vestibule.attempt", delivery.attempts.len());
+    if let Some(status) = delivery
+        .attempts
+        .last()
+        .and_then(|attempt| attempt.status_code)
+    {
         span.record("http.response.status_code", status);
     }
-    if !matches!(outcome, AttemptOutcome::Delivered | AttemptOutcome::Pinged(Status::Delivered)) {
+    if !matches!(
+        outcome,
+        AttemptOutcome::Delivered | AttemptOutcome::Pinged(Status::Delivered)
+    ) {
         span.record("trace.failed", true);
     }
 }
 
-/// Whose delivery was attempted, and to whom. Of the target no more than its host: the path and the query may be secret.
+/// The identity of an attempted delivery, for the log. Of the target it holds only the host,
+/// because path and query may be secret.
 struct Attempted {
     organization: Uuid,
     subscription: Uuid,
@@ -266,47 +377,86 @@ struct Attempted {
     host: String,
 }
 
-/// Writes down an attempt that failed: as a warning where it was the last one, for whoever looks closely where it was not.
+/// Logs a failed attempt: as a warning if it was the last one, otherwise at debug level.
 fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
-    let Attempted { organization, subscription, id, host } = attempted;
+    let Attempted {
+        organization,
+        subscription,
+        id,
+        host,
+    } = attempted;
     let last = delivery.attempts.last();
-    let (status, error) = (last.and_then(|attempt| attempt.status_code), last.and_then(|attempt| attempt.error.as_deref()));
+    let (status, error) = (
+        last.and_then(|attempt| attempt.status_code),
+        last.and_then(|attempt| attempt.error.as_deref()),
+    );
     let (event, attempts) = (&delivery.told.event, delivery.attempts.len());
     match outcome {
         AttemptOutcome::Failed | AttemptOutcome::Private => {
-            tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed");
+            tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed and is not repeated");
         }
         AttemptOutcome::Retry(_) | AttemptOutcome::Pinged(Status::Failed) => {
-            tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook was not taken");
+            tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "an attempt at a webhook delivery failed");
         }
         AttemptOutcome::Delivered | AttemptOutcome::Gone | AttemptOutcome::Pinged(_) => {}
     }
 }
 
-/// Decides what is to be done about the deliveries of a batch, one after another. What fails for all that are left, be it
-/// by a panic, is a failure of each: it holds up no other batch.
-fn prepare(tx: &mut Transaction<'_>, means: &Means, owner: &dyn Owner, batch: Batch, now: Timestamp, decided: &mut dyn FnMut(Job)) {
-    let Batch { subscribed, claimed } = batch;
-    let Subscribed { organization, subscription, .. } = subscribed;
+/// Decides what to do about each delivery of a batch. If preparing the batch fails or panics, each
+/// delivery not yet decided fails, and other batches go on.
+fn prepare(
+    tx: &mut Transaction<'_>,
+    means: &Means,
+    owner: &dyn Owner,
+    batch: Batch,
+    now: Timestamp,
+    decided: &mut dyn FnMut(Job),
+) {
+    let Batch {
+        subscribed,
+        claimed,
+    } = batch;
+    let Subscribed {
+        organization,
+        subscription,
+        ..
+    } = subscribed;
     let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
-        let Claimed { claim, delivery, permit } = claimed;
-        decided(Job { organization, subscription, claim, permit, ready: delivery.and_then(|delivery| Ok((delivery, prepared?))) });
+        let Claimed {
+            claim,
+            delivery,
+            permit,
+        } = claimed;
+        decided(Job {
+            organization,
+            subscription,
+            claim,
+            permit,
+            ready: delivery.and_then(|delivery| Ok((delivery, prepared?))),
+        });
     };
     let mut left = claimed.into_iter();
-    let prepare = AssertUnwindSafe(|| prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide));
-    let prepared = catch_unwind(prepare).unwrap_or_else(|_| Err(Error::internal("reading ended abnormally")));
+    let prepare = AssertUnwindSafe(|| {
+        prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide)
+    });
+    let prepared = catch_unwind(prepare)
+        .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));
     if let Err(error) = prepared {
         left.for_each(|claimed| decide(claimed, Err(error.clone())));
     }
 }
 
-/// Where attempts that came to this are counted. Each is there before the first, so that the first is an increase.
+/// Returns the counter of attempts with this outcome. `run` creates every counter with 0, so that a
+/// first attempt shows as an increase.
 fn attempts(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome)
 }
 
 fn warn(error: &Error) {
-    tracing::warn!(cause = error.cause(), "the database cannot be asked for webhook deliveries");
+    tracing::warn!(
+        cause = error.cause(),
+        "could not read due webhook deliveries; retrying shortly"
+    );
 }
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {

@@ -1,14 +1,16 @@
-//! Which deliveries are due, who deals with them, and what came of it: the database side of the dispatcher.
+//! The database side of the dispatcher: finds due deliveries, claims them and records their
+//! outcomes.
 //!
-//! Where nodes share the database a delivery is claimed by a lease. It is nobody's again when the lease runs out, so what a
-//! node that went down had in hand is not lost. A process that is alone needs none: what it has in hand it knows, and what
-//! it had in hand when it went down is due as before. Either way a delivery whose outcome was not recorded arrives a second
-//! time, under the same id.
+//! Where nodes share the database, a node claims a delivery by a lease. When the lease runs out,
+//! any node may claim the delivery again, so deliveries of a node that crashed are not lost. A
+//! process that is alone needs no lease. It knows which deliveries it has in hand, and after a
+//! crash they are simply due again. In both cases a delivery whose outcome was not recorded arrives
+//! a second time, under the same id.
 //!
-//! Nothing here takes the organization's lock. Recording outcomes touches a subscription and some of its deliveries, the
-//! subscription's row first. A subscription that is deleted is marked so, in its own row alone, and has nothing claimed or
-//! recorded from then on. What touches deliveries of many subscriptions, claiming, and what removes them, sweeping, waits for
-//! no row that another has: it does without.
+//! Nothing here takes the organization's lock. Recording outcomes locks the subscription's row
+//! first and then some of its deliveries. Deleting a subscription marks only its own row; from then
+//! on no delivery of it is claimed or recorded. Claiming and sweeping touch deliveries of many
+//! subscriptions. They skip rows that another transaction has locked instead of waiting for them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -27,18 +29,21 @@ use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
 use super::limiter::{Limiter, Permit, Send};
 
-/// How many subscriptions are looked at together.
+/// Subscriptions read by one query.
 const LOOKED_AT: i64 = 256;
-/// Deliveries claimed in one transaction.
+/// Deliveries claimed in one transaction. Claiming stops after the subscription that reaches the
+/// number.
 const A_CLAIM: usize = 64;
-/// Leases that have run out which are ended in one transaction.
+/// Expired leases ended in one transaction.
 const RELEASED: i64 = 1_000;
-/// As many pending deliveries are counted; where there are more, the number says nothing that this one does not.
+/// The largest number of pending deliveries that is counted. A larger backlog is reported as this
+/// number.
 const MOST_COUNTED: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions with deliveries that are nobody's, after one of them up to another, and their organizations. A step an index for
-    /// each, so that what waits for one of them costs the others nothing.
+    /// Subscriptions between two ids that have pending deliveries without a lease, and their
+    /// organizations. The recursion makes one index seek for each subscription, so a subscription
+    /// with many deliveries costs no more than one with few.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
                 and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
@@ -49,14 +54,16 @@ store::statements! {
         select (select d.organization_id from webhook_delivery d where d.subscription_id = waiting.id and d.status = 'pending'
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
-    /// The same where organizations are on several servers, which can take no such steps together: it is asked of the subscriptions of
-    /// those organizations that have something due at `?4`, as their queue says.
+    /// The same where organizations are on several servers, which cannot run the recursion. Reads
+    /// the subscriptions of the organizations whose row in `webhook_due` says that something is due
+    /// at `?4`.
     WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
         join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1 and s.id <= ?2 and s.deleted_at is null
         where q.due_at <= ?4 and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
-    /// Deliveries of a subscription that are due, nobody's and not in hand here, the oldest first, each with what it is sent by; nothing
-    /// once the subscription is deleted.
+    /// Deliveries of a subscription that are due, have no lease and are not in hand in this
+    /// process. The oldest come first, each with the columns of the subscription that sending
+    /// needs. Returns nothing once the subscription is deleted.
     DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
         from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
         where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
@@ -64,73 +71,76 @@ store::statements! {
     /// Some of the leases that have run out.
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
         order by leased_until limit ?2";
-    /// Ends them.
+    /// Ends the leases that `EXPIRED` found.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1 and id = any(?2)
             and leased_until is not null and leased_until <= ?3 for update skip locked)
         update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
-    /// Claims deliveries of an organization. The condition is that of DUE once more: of nodes that saw the same row, the first has it.
-    /// Another passes over it, while the first is at it and after, rather than wait for it with rows in hand that the first may be
-    /// waiting for in turn.
+    /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes saw
+    /// the same row, the first one gets it. The others skip the row. If they waited for it, two
+    /// nodes could wait for each other's rows.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
-    /// When the next delivery becomes due, of those that are not due yet.
+    /// The due time of the next delivery that is not due yet.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
-    /// When the next lease runs out: what a node left behind that went down is due again then.
+    /// The time at which the next lease runs out. A delivery of a node that crashed is due again
+    /// then.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
-    /// Keeps everybody else from recording deliveries of a subscription, and from marking it as deleted.
+    /// Locks a subscription against others that record its deliveries or mark it as deleted.
     HOLD = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
-    /// Gives a delivery back, as it stands now.
-    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6
+    /// Ends the claim on a delivery and writes its new state.
+    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
-    /// Notes that a subscription was delivered to. A disabled one keeps the count that says why.
+    /// Records that a delivery to a subscription succeeded. A disabled subscription keeps its
+    /// failure count, because that count explains why it was disabled.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
         where organization_id = ?1 and id = ?2";
-    /// Notes that a delivery to a subscription failed for good.
+    /// Counts a delivery that failed for good.
     FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
         where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
-    /// Disables a subscription.
     DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and id = ?2 and disabled_at is null";
-    /// Deletes a subscription whose receiver is gone: the sweep removes what there is of it.
+    /// Marks a subscription as deleted because its receiver is gone. The sweep removes its rows.
     DELETE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2";
-    /// How many deliveries are pending, up to a number.
+    /// The number of pending deliveries, up to a limit.
     COUNT_PENDING = "select count(*) from
         (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
-    /// Since when the delivery that has waited longest has been due and nobody's.
+    /// The due time of the delivery that has been due longest, of those without a valid lease.
     OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
         and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
 
-/// The right to deal with a delivery.
+/// The right to send a delivery and to record its outcome.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
-    /// The delivery.
+    /// The id of the delivery.
     pub id: Uuid,
-    /// Until when this node has it, where there may be others.
+    /// The end of this node's lease; none for the only process on the database.
     pub leased_until: Option<Timestamp>,
 }
 
 /// A claimed delivery.
 pub(super) struct Claimed {
-    /// The right to deal with it.
+    /// The right to send it.
     pub claim: Claim,
-    /// The delivery. One that does not read must not hold up the others.
+    /// The delivery, or an error if its document cannot be parsed. Such an error must not hold up
+    /// the others.
     pub delivery: Result<Delivery>,
-    /// Leave to send it.
+    /// The permit of the limiter to send it.
     pub permit: Permit,
 }
 
-/// A subscription as it stands.
+/// A subscription with its current row.
 pub(super) struct Subscribed {
-    /// Whose it is.
+    /// The organization that owns it.
     pub organization: Uuid,
-    /// Which it is.
+    /// Its id.
     pub subscription: Uuid,
-    /// Its `target_url, credential, event, disabled_at, doc`, behind two other columns.
+    /// The row of `DUE`: `target_url, credential, event, disabled_at, doc`, after two columns of
+    /// the delivery.
     pub row: Row,
 }
 
@@ -142,53 +152,60 @@ pub(super) struct Batch {
     pub claimed: Vec<Claimed>,
 }
 
-/// What a look at what is due comes to.
+/// The result of one search for due deliveries.
 #[derive(Default)]
-pub(super) struct Look {
+pub(super) struct SearchResult {
     /// How many deliveries were claimed.
     pub count: usize,
-    /// Whether there may be more that are due and for which there is room.
+    /// Whether more deliveries may be due for which there are permits.
     pub is_cut: bool,
-    /// Whether another node was quicker with some. While it was at it, it could not be told whether it would keep them.
+    /// Whether another node had locked or claimed some of the deliveries first. Until it commits,
+    /// nobody knows whether it will keep them.
     pub is_outrun: bool,
-    /// When the next delivery becomes due, unless the look was cut short.
+    /// The time at which the next delivery becomes due; none if the search was cut short.
     pub next: Option<Timestamp>,
 }
 
-/// Takes claimed deliveries over, within the same visit to the database.
+/// Receives claimed deliveries within the same transaction.
 pub(super) type Found<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
-/// What is recorded of a delivery.
+/// The outcome that is recorded for a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settlement {
-    /// The receiver took it.
+    /// The receiver accepted it.
     Delivered,
-    /// The receiver is gone: so is the subscription, with all its deliveries.
+    /// The receiver is gone (status 410). The subscription is deleted with all its deliveries.
     Gone,
-    /// It is tried again at this time.
+    /// The delivery is tried again at this time.
     Retry(Timestamp),
     /// The last attempt failed.
     Failed,
-    /// It is over like this, which says nothing of the subscription.
+    /// The delivery ends with this status, and the failure count of the subscription stays
+    /// unchanged.
     Over(Status),
-    /// The subscription is disabled, and the delivery ends like this.
+    /// The subscription was disabled before, so the delivery is discarded. It can still be sent to
+    /// another subscription.
+    Cut,
+    /// The subscription is disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
 }
 
-/// What waits to be sent.
+/// The deliveries that wait to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// Deliveries that are pending, due or not, 100,000 at the most.
+    /// The number of pending deliveries, due or not; at most 100,000.
     pub pending: i64,
-    /// How long the one that has waited longest has been due.
+    /// How long the oldest due delivery has been due.
     pub oldest_due: Duration,
 }
 
-/// Claims what was due at `due`, as far as there is room to send it, and hands it to `found`. `from` is the subscription
-/// that had its turn last: the others have theirs first.
+/// Claims deliveries that are due at `due`, as far as there are permits, and hands them to `found`.
+/// `from` is the subscription that was served last; the search begins after it, so that all get a
+/// turn.
 ///
-/// Nodes that share a database lease what they take until `until`, in a transaction that writes. A process that is alone
-/// has none: it takes in hand what it has not in hand, and writes nothing, so each batch is claimed as soon as it is found.
+/// Nodes that share a database lease deliveries until `until`, in a transaction that writes. The
+/// only process on a database passes no `until`. It skips deliveries that it already has in hand
+/// and writes nothing, so each batch is claimed as soon as it is found.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -196,13 +213,17 @@ pub(super) fn claim(
     due: Timestamp,
     until: Option<Timestamp>,
     found: &mut Found<'_>,
-) -> Result<Look> {
-    let look = match until {
+) -> Result<SearchResult> {
+    let search = match until {
         Some(until) => lease(tx, limiter, from, due, until, found)?,
         None => take(tx, limiter, from, due, None, found)?,
     };
-    let next = if look.is_cut { None } else { next_due(tx, due, until.is_some())? };
-    Ok(Look { next, ..look })
+    let next = if search.is_cut {
+        None
+    } else {
+        next_due(tx, due, until.is_some())?
+    };
+    Ok(SearchResult { next, ..search })
 }
 
 /// Claims by leases.
@@ -213,17 +234,26 @@ fn lease(
     due: Timestamp,
     until: Timestamp,
     found: &mut Found<'_>,
-) -> Result<Look> {
+) -> Result<SearchResult> {
     let expired = tx.rows(&EXPIRED, &values![due, RELEASED])?;
     for (organization, ids) in by_organization::<Uuid>(&expired)? {
         tx.execute(&RELEASE_EXPIRED, &values![organization, ids, due])?;
     }
     let mut seen = Vec::new();
-    let mut look = take(tx, limiter, from, due, Some(until), &mut |_, batch| seen.push(batch))?;
-    if look.count > 0 {
+    let mut search = take(tx, limiter, from, due, Some(until), &mut |_, batch| {
+        seen.push(batch);
+    })?;
+    if search.count > 0 {
         let mut wanted = BTreeMap::<Uuid, Vec<Uuid>>::new();
-        for Batch { subscribed, claimed } in &seen {
-            wanted.entry(subscribed.organization).or_default().extend(claimed.iter().map(|claimed| claimed.claim.id));
+        for Batch {
+            subscribed,
+            claimed,
+        } in &seen
+        {
+            wanted
+                .entry(subscribed.organization)
+                .or_default()
+                .extend(claimed.iter().map(|claimed| claimed.claim.id));
         }
         let mut granted = HashSet::new();
         for (organization, ids) in wanted {
@@ -231,18 +261,21 @@ fn lease(
                 granted.insert(row.get::<Uuid>(0)?);
             }
         }
-        (look.is_outrun, look.count) = (granted.len() < look.count, granted.len());
+        (search.is_outrun, search.count) = (granted.len() < search.count, granted.len());
         for mut batch in seen {
-            batch.claimed.retain(|claimed| granted.contains(&claimed.claim.id));
+            batch
+                .claimed
+                .retain(|claimed| granted.contains(&claimed.claim.id));
             if !batch.claimed.is_empty() {
                 found(tx, batch);
             }
         }
     }
-    Ok(look)
+    Ok(search)
 }
 
-/// Finds room for what is due, subscription by subscription, until there is no more of either.
+/// Acquires permits for due deliveries, one subscription after another, until permits or deliveries
+/// run out.
 fn take(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -250,7 +283,7 @@ fn take(
     due: Timestamp,
     leased_until: Option<Timestamp>,
     found: &mut Found<'_>,
-) -> Result<Look> {
+) -> Result<SearchResult> {
     let last = *from;
     let mut count = 0;
     for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
@@ -259,24 +292,36 @@ fn take(
             let waiting = waiting(tx, after, until, due)?;
             for row in &waiting {
                 after = row.get(1)?;
-                // The last of its deliveries may have gone meanwhile.
-                let Some(organization) = row.get(0)? else { continue };
-                if let Some(batch) = fitting(tx, limiter, (organization, after), due, leased_until)? {
+                // The subscription's last delivery may have been removed between the two parts of
+                // the query.
+                let Some(organization) = row.get(0)? else {
+                    continue;
+                };
+                if let Some(batch) = fitting(tx, limiter, (organization, after), due, leased_until)?
+                {
                     *from = after;
                     count += batch.claimed.len();
                     found(tx, batch);
                 }
                 if limiter.is_full() || count >= A_CLAIM {
-                    return Ok(Look { count, is_cut: true, ..Look::default() });
+                    return Ok(SearchResult {
+                        count,
+                        is_cut: true,
+                        ..SearchResult::default()
+                    });
                 }
             }
             has_more = i64::try_from(waiting.len()).is_ok_and(|count| count >= LOOKED_AT);
         }
     }
-    Ok(Look { count, ..Look::default() })
+    Ok(SearchResult {
+        count,
+        ..SearchResult::default()
+    })
 }
 
-/// Some of the subscriptions that something waits for, after one of them up to another, by their organizations and ids.
+/// Up to `LOOKED_AT` subscriptions with waiting deliveries, after one id and up to another, as
+/// organization and id.
 fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
     Ok(if tx.is_spread() {
         tx.rows(&WAITING_ANYWHERE, &values![after, until, LOOKED_AT, due])?
@@ -285,7 +330,7 @@ fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -
     })
 }
 
-/// The deliveries of a subscription that are due and for which there is room.
+/// Returns the due deliveries of a subscription for which there are permits.
 fn fitting(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -299,91 +344,159 @@ fn fitting(
         return Ok(None);
     }
     let most = i64::try_from(free).unwrap_or(i64::MAX);
-    let rows = tx.rows(&DUE, &values![organization, subscription, due, most, limiter.in_hand(subscription)])?;
+    let rows = tx.rows(
+        &DUE,
+        &values![
+            organization,
+            subscription,
+            due,
+            most,
+            limiter.in_hand(subscription)
+        ],
+    )?;
     let count = rows.len();
-    let Some(first) = rows.first() else { return Ok(None) };
+    let Some(first) = rows.first() else {
+        return Ok(None);
+    };
     let target: String = first.get(2)?;
     let url = Url::parse(&target).ok();
-    // A URL that leads nowhere is a host of its own, which the guard will refuse.
+    // A URL that cannot be parsed counts as a host of its own. The target guard will refuse it.
     let host = url.as_ref().and_then(host_of).unwrap_or(target);
-    let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
+    let port = url
+        .as_ref()
+        .and_then(Url::port_or_known_default)
+        .unwrap_or_default();
     let mut claimed = Vec::new();
     for row in &rows {
         let id = row.get(0)?;
-        let Some(permit) = limiter.acquire(Send { organization, subscription, delivery: id, host: &host, port }) else { break };
-        let delivery = row.get(1).map(|Json(delivery)| delivery).map_err(Error::from);
-        claimed.push(Claimed { claim: Claim { id, leased_until }, delivery, permit });
+        let Some(permit) = limiter.acquire(Send {
+            organization,
+            subscription,
+            delivery: id,
+            host: &host,
+            port,
+        }) else {
+            break;
+        };
+        let delivery = row
+            .get(1)
+            .map(|Json(delivery)| delivery)
+            .map_err(Error::from);
+        claimed.push(Claimed {
+            claim: Claim { id, leased_until },
+            delivery,
+            permit,
+        });
     }
-    // There are more, or have become fewer places meanwhile.
+    // Either more deliveries are due than were read, or fewer permits are free than before the
+    // query.
     if count >= free || claimed.len() < count {
         limiter.want(subscription);
     }
     let row = rows.into_iter().next().filter(|_| !claimed.is_empty());
-    Ok(row.map(|row| Batch { subscribed: Subscribed { organization, subscription, row }, claimed }))
+    Ok(row.map(|row| Batch {
+        subscribed: Subscribed {
+            organization,
+            subscription,
+            row,
+        },
+        claimed,
+    }))
 }
 
-/// When the next delivery becomes due after `now`, where there are leases also by the end of one.
-fn next_due(tx: &mut Transaction<'_>, now: Timestamp, are_leased: bool) -> Result<Option<Timestamp>> {
-    let mut first = |statement| tx.row(statement, &values![now])?.map(|row| row.get(0)).transpose();
-    let (next, released): (Option<Timestamp>, _) = (first(&NEXT)?, if are_leased { first(&NEXT_LEASE)? } else { None });
+/// Returns when the next delivery becomes due after `now`. With leases, the end of the next lease
+/// counts too.
+fn next_due(
+    tx: &mut Transaction<'_>,
+    now: Timestamp,
+    are_leased: bool,
+) -> Result<Option<Timestamp>> {
+    let mut first = |statement| {
+        tx.row(statement, &values![now])?
+            .map(|row| row.get(0))
+            .transpose()
+    };
+    let (next, released): (Option<Timestamp>, _) = (
+        first(&NEXT)?,
+        if are_leased {
+            first(&NEXT_LEASE)?
+        } else {
+            None
+        },
+    );
     Ok([next, released].into_iter().flatten().min())
 }
 
-/// What became of a subscription as outcomes were recorded.
+/// The change to a subscription that recording outcomes caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// It was disabled, for this reason.
+pub(super) enum SubscriptionChange {
+    /// The subscription was disabled, for this reason.
     Disabled(DisabledReason),
-    /// It was deleted.
+    /// The subscription was deleted.
     Deleted,
 }
 
-/// What is recorded of one delivery.
+/// The outcome of one delivery, to be recorded.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// The right to.
+    /// The claim that permits recording it.
     pub claim: Claim,
-    /// The delivery, as it stands now.
+    /// The delivery in its new state.
     pub delivery: Delivery,
-    /// What became of it.
+    /// The outcome.
     pub settlement: Settlement,
 }
 
-/// Records what came of deliveries of one subscription, in this order; what became of the subscription, if anything did.
+/// Records the outcomes of one subscription's deliveries, in this order. Returns the change to the
+/// subscription, if there was one.
 ///
-/// Nothing is recorded where a claim no longer holds: another node has the delivery by now, or it went with its
-/// subscription.
+/// Skips an entry whose claim no longer holds: another node has claimed the delivery, or the
+/// delivery was deleted with its subscription.
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
     organization: Uuid,
     subscription: Uuid,
     entries: &[Entry],
     now: Timestamp,
-) -> Result<Option<Turn>> {
-    if tx.row(&HOLD, &values![organization, subscription])?.is_none() {
+) -> Result<Option<SubscriptionChange>> {
+    if tx
+        .row(&HOLD, &values![organization, subscription])?
+        .is_none()
+    {
         return Ok(None);
     }
-    let mut turn = None;
+    let mut change = None;
     let is_gone = |entry: &Entry| entry.settlement == Settlement::Gone;
     for entries in entries.split_inclusive(is_gone) {
         let (mut was_reached, settled) = (false, give_back(tx, organization, entries)?);
-        for Entry { claim, settlement, .. } in entries {
+        for Entry {
+            claim, settlement, ..
+        } in entries
+        {
             if !settled.contains(&claim.id) {
                 continue;
             }
             let reason = match *settlement {
-                Settlement::Retry(_) | Settlement::Over(_) => continue,
+                Settlement::Retry(_) | Settlement::Over(_) | Settlement::Cut => continue,
                 Settlement::Delivered => {
                     was_reached = true;
                     continue;
                 }
                 Settlement::Gone => {
                     tx.execute_along(&DELETE, values![organization, subscription, now].into())?;
-                    return Ok(Some(Turn::Deleted));
+                    return Ok(Some(SubscriptionChange::Deleted));
                 }
                 Settlement::Failed => {
-                    reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
-                    let failures: i64 = tx.row(&FAILED, &values![organization, subscription])?.map_or(Ok(0), |row| row.get(0))?;
+                    reached(
+                        tx,
+                        organization,
+                        subscription,
+                        mem::take(&mut was_reached),
+                        now,
+                    )?;
+                    let failures: i64 = tx
+                        .row(&FAILED, &values![organization, subscription])?
+                        .map_or(Ok(0), |row| row.get(0))?;
                     if failures < MAX_FAILURES {
                         continue;
                     }
@@ -391,49 +504,106 @@ pub(super) fn settle(
                 }
                 Settlement::Disabled(reason, _) => reason,
             };
-            reached(tx, organization, subscription, mem::take(&mut was_reached), now)?;
+            reached(
+                tx,
+                organization,
+                subscription,
+                mem::take(&mut was_reached),
+                now,
+            )?;
             if disable(tx, organization, subscription, reason, now)? {
-                turn = Some(Turn::Disabled(reason));
+                change = Some(SubscriptionChange::Disabled(reason));
             }
         }
         reached(tx, organization, subscription, was_reached, now)?;
     }
-    Ok(turn)
+    Ok(change)
 }
 
-/// Gives deliveries back, as they stand now; those whose claims held.
-fn give_back(tx: &mut Transaction<'_>, organization: Uuid, entries: &[Entry]) -> Result<HashSet<Uuid>> {
-    let row = |Entry { claim, delivery, settlement }: &Entry| {
+/// Ends claims and writes the new states of their deliveries. Returns the ids of those whose claims
+/// held.
+fn give_back(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    entries: &[Entry],
+) -> Result<HashSet<Uuid>> {
+    let row = |Entry {
+                   claim,
+                   delivery,
+                   settlement,
+               }: &Entry| {
         let (status, next) = match *settlement {
             Settlement::Delivered | Settlement::Gone => (Status::Delivered, None),
             Settlement::Retry(next) => (Status::Pending, Some(next)),
             Settlement::Failed => (Status::Failed, None),
+            Settlement::Cut => (Status::Discarded, None),
             Settlement::Over(status) | Settlement::Disabled(_, status) => (status, None),
         };
+        let is_cut = matches!(
+            settlement,
+            Settlement::Cut | Settlement::Disabled(_, Status::Discarded)
+        );
         let doc = store::Value::json(delivery)?;
-        Ok(values![organization, claim.id, claim.leased_until, status.as_ref(), next, doc].into())
+        Ok(values![
+            organization,
+            claim.id,
+            claim.leased_until,
+            status.as_ref(),
+            next,
+            doc,
+            is_cut
+        ]
+        .into())
     };
     let rows: Vec<Vec<store::Value>> = entries.iter().map(row).collect::<Result<_>>()?;
-    Ok(tx.rows_of_many(&SETTLE, &rows)?.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?)
+    Ok(tx
+        .rows_of_many(&SETTLE, &rows)?
+        .iter()
+        .map(|row| row.get(0))
+        .collect::<store::Result<_>>()?)
 }
 
-/// Notes that a subscription was delivered to, if it was: once for several deliveries in a row.
-fn reached(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, was_reached: bool, now: Timestamp) -> Result<()> {
+/// Records a success of the subscription if `was_reached`. Several successes in a row need one
+/// statement.
+fn reached(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    subscription: Uuid,
+    was_reached: bool,
+    now: Timestamp,
+) -> Result<()> {
     if was_reached {
         tx.execute_along(&DELIVERED, values![organization, subscription, now].into())?;
     }
     Ok(())
 }
 
-/// Disables a subscription; whether it was active.
-pub fn disable(tx: &mut Transaction<'_>, organization: Uuid, subscription: Uuid, reason: DisabledReason, now: Timestamp) -> Result<bool> {
-    Ok(tx.execute(&DISABLE, &values![organization, subscription, now, reason.as_ref()])? > 0)
+/// Disables a subscription. Returns whether it was active before.
+pub fn disable(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    subscription: Uuid,
+    reason: DisabledReason,
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(tx.execute(
+        &DISABLE,
+        &values![organization, subscription, now, reason.as_ref()],
+    )? > 0)
 }
 
-/// What waits to be sent now.
+/// Returns the current backlog.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
-    let pending = tx.row(&COUNT_PENDING, &values![MOST_COUNTED])?.map_or(Ok(0), |row| row.get(0))?;
-    let since: Option<Timestamp> = tx.row(&OLDEST_DUE, &values![now])?.map(|row| row.get(0)).transpose()?;
+    let pending = tx
+        .row(&COUNT_PENDING, &values![MOST_COUNTED])?
+        .map_or(Ok(0), |row| row.get(0))?;
+    let since: Option<Timestamp> = tx
+        .row(&OLDEST_DUE, &values![now])?
+        .map(|row| row.get(0))
+        .transpose()?;
     let waited = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());
-    Ok(Backlog { pending, oldest_due: waited.unwrap_or_default() })
+    Ok(Backlog {
+        pending,
+        oldest_due: waited.unwrap_or_default(),
+    })
 }

@@ -1,20 +1,25 @@
-//! Delivery: how messages reach receivers that may be slow, hostile or away: claimed, signed, sent, tried again, recorded
-//! (spec: Delivery).
+//! Delivers messages to receivers that may be slow, hostile or unavailable (rules:
+//! webhooks#deliveries).
 //!
-//! A delivery is a row of the outbox, put there with the change that it tells of. The dispatcher claims what is due (ledger),
-//! as far as there are places for it (room), asks the owner of its subscription what there is to tell now (prepare), posts it
-//! signed (sender), and has recorded what came of it (recorder). Where organizations are on several servers, it is told whom to look at
-//! (queue). What a target may be is judged by the target guard, again at every attempt (address, names, target, peer). What is old, and
-//! what is left of a subscription that was deleted, goes a few rows at a time (sweep).
+//! A delivery is a row of the outbox, written in the transaction of the change that it reports. The
+//! dispatcher claims due deliveries (ledger), as far as there are permits (limiter). It asks the
+//! owner of the subscription for the current data (prepare), posts the signed message (sender, client,
+//! marks, failure) and has the outcome recorded (recorder). If organizations are on several servers,
+//! a queue names the organizations with due deliveries (queue). The target guard checks the target
+//! again at every attempt (address, names, target, peer). A sweep removes old deliveries and the
+//! rows of deleted subscriptions, a few at a time (sweep).
 //!
-//! What a message says is not known here: [`Owner`] is asked.
+//! This crate does not know what a message contains; it asks the [`Owner`].
 
 mod address;
+mod client;
 mod delivery;
 mod disabled;
 mod dispatcher;
+mod failure;
 mod ledger;
 mod limiter;
+mod marks;
 mod means;
 mod names;
 mod owner;
@@ -35,12 +40,12 @@ pub use means::{Means, Settings};
 pub use names::{Names, on_behalf_of};
 pub use owner::{Hearing, Owner, Said, Subscription};
 pub use queue::{NOTE_DUE, fill, keep_queue, tidy};
-pub use sender::guarded;
+pub use sender::{guarded, is_private};
 pub use signature::Secrets;
-pub use sweep::{sweep_deleted, sweep_old};
+pub use sweep::{bring_forward, sweep_deleted, sweep_old};
 pub use target::Targets;
 
-/// The statements of deliveries.
+/// Returns the SQL statements of this crate.
 #[must_use]
 pub fn statements() -> Vec<&'static store::Statement> {
     [ledger::STATEMENTS, queue::STATEMENTS, sweep::STATEMENTS].concat()

@@ -1,4 +1,4 @@
-//! What deliveries are made with.
+//! The shared dependencies and settings of deliveries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use tokio::sync::Notify;
 
 use super::target::Targets;
 
-/// What deliveries are made with.
+/// The dependencies of deliveries.
 pub struct Means {
-    /// Where they are kept.
+    /// The database with the deliveries.
     pub store: Store,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// Jitter.
+    /// The source of random numbers for jitter.
     pub ids: Ids,
-    /// Which targets are let through.
+    /// The guard that decides which targets are permitted.
     pub targets: Targets,
-    /// How it is done.
+    /// The settings.
     pub settings: Settings,
-    /// Rings when there is something to deliver.
+    /// The wake signal for due deliveries.
     pub due: Arc<Notify>,
-    /// Is rung when a subscription was deleted.
+    /// The wake signal for deleted subscriptions.
     pub deleted: Arc<Notify>,
 }
 
-/// How deliveries are made.
+/// The settings of deliveries.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The longest first pause between two attempts.
+    /// The longest pause after the first attempt. It doubles with each further attempt.
     pub retry_base: Duration,
-    /// How long a receiver may take to answer.
+    /// The time limit for a receiver's answer.
     pub timeout: Duration,
-    /// How long a delivery that is over stays in the log.
+    /// How long a delivery that has ended stays in the log.
     pub retention: Duration,
 }

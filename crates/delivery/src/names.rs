@@ -1,4 +1,5 @@
-//! The looking-up of names: what a name leads to, asked on behalf of an organization, of which none is in another's way.
+//! Resolves host names on behalf of organizations, with a limit for each, so that none delays
+//! another.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -8,66 +9,81 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-/// How long a name may take to resolve.
+/// The time limit for resolving a name.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
-/// Names looked up at once.
+/// The limit of simultaneous lookups.
 const LOOKUPS: usize = 128;
-/// Of these for one organization.
+/// The limit of simultaneous lookups for one organization.
 const LOOKUPS_OF_ONE: usize = 16;
 
-/// Who is asked for the addresses of a name.
+/// The source of the addresses of names.
 #[derive(Debug, Clone, Default)]
 pub enum Names {
     /// The system's resolver.
     #[default]
     System,
-    /// A table that can be rewritten at any time: to names what a manual clock is to time.
+    /// A table for tests that can be rewritten at any time, as a manual clock can be set.
     Written(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
 impl Names {
-    /// A table without a name in it.
+    /// Creates an empty table.
     #[must_use]
     pub fn written() -> Self {
         Self::Written(Arc::default())
     }
 
-    /// Writes down what a name leads to from now on; the system's resolver knows better, and is not told.
+    /// Sets the addresses of a name in the table. Does nothing for the system's resolver.
     pub fn write(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Written(table) = self {
-            table.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.to_vec());
+            table
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(name.to_owned(), addresses.to_vec());
         }
     }
 
-    /// The addresses of a name, for an organization; none where there are none, or not in time.
+    /// Returns the addresses of a name, looked up for an organization. Empty if there are none or
+    /// the lookup takes too long.
     pub(super) async fn ask(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
-            Self::System => tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned(), organization)).await.unwrap_or_default(),
+            Self::System => {
+                tokio::time::timeout(LOOKUP_LIMIT, look_up(name.to_owned(), organization))
+                    .await
+                    .unwrap_or_default()
+            }
             Self::Written(table) => {
                 let table = table.lock().unwrap_or_else(PoisonError::into_inner);
-                table.get(name).into_iter().flatten().map(|ip| SocketAddr::new(*ip, 0)).collect()
+                table
+                    .get(name)
+                    .into_iter()
+                    .flatten()
+                    .map(|ip| SocketAddr::new(*ip, 0))
+                    .collect()
             }
         }
     }
 }
 
 tokio::task_local! {
-    /// For whom names are looked up.
+    /// The organization that names are looked up for.
     static ORGANIZATION: Uuid;
 }
 
-/// Does something, names looked up on the way, for an organization.
+/// Runs a future whose name lookups count for an organization.
 pub async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
     ORGANIZATION.scope(organization, work).await
 }
 
-/// The organization that names are looked up for here; nil where that was not said.
+/// Returns the organization that names are looked up for in this task; nil if none was set.
 pub(super) fn organization() -> Uuid {
-    ORGANIZATION.try_with(|organization| *organization).unwrap_or_default()
+    ORGANIZATION
+        .try_with(|organization| *organization)
+        .unwrap_or_default()
 }
 
-/// The addresses of a name, as the system has them. A lookup blocks a thread for as long as the name's server likes,
-/// whoever still waits for it: so there are no more than some at once.
+/// Returns the addresses of a name from the system's resolver. A lookup blocks a thread until the
+/// name server answers, even if nobody waits for it any more, so their number is limited.
 async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
     static UNDER_WAY: LazyLock<Lookups> = LazyLock::new(Lookups::default);
     let permits = UNDER_WAY.begin(organization).await;
@@ -76,29 +92,37 @@ async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
         drop(permits);
         found
     });
-    looked_up.await.ok().and_then(Result::ok).unwrap_or_default()
+    looked_up
+        .await
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_default()
 }
 
-/// The lookups under way: so many in all, and so many for one organization, so that names whose servers do not answer are
-/// in nobody else's way.
+/// The lookups under way, limited in total and for each organization. Name servers that do not
+/// answer therefore delay only the organization that uses them.
 struct Lookups {
     all: Arc<Semaphore>,
-    /// Of organizations that have some.
+    /// The semaphores of organizations that have lookups under way.
     of: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
 }
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self { all: Arc::new(Semaphore::new(LOOKUPS)), of: Mutex::default() }
+        Self {
+            all: Arc::new(Semaphore::new(LOOKUPS)),
+            of: Mutex::default(),
+        }
     }
 }
 
 impl Lookups {
-    /// Waits until another lookup may begin for an organization. It is over when what this returns is dropped.
+    /// Waits until another lookup may begin for an organization. Dropping the permits ends the
+    /// lookup.
     async fn begin(&self, organization: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
         let own = self.share_of(organization).acquire_owned().await;
         let any = self.all.clone().acquire_owned().await;
-        // Nobody closes either.
+        // `acquire_owned` fails only on a closed semaphore, and these are never closed.
         [own.ok(), any.ok()]
     }
 
@@ -119,9 +143,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn names_that_take_long_are_in_the_way_of_one_organization_only() {
+    async fn slow_lookups_of_an_organization_do_not_block_another() {
         let lookups = Lookups::default();
-        let soon = async |organization: u128| tokio::time::timeout(Duration::ZERO, lookups.begin(Uuid::from_u128(organization))).await;
+        let soon = async |organization: u128| {
+            tokio::time::timeout(Duration::ZERO, lookups.begin(Uuid::from_u128(organization))).await
+        };
         let mut taken = Vec::new();
         while let Ok(permits) = soon(1).await {
             taken.push(permits);
@@ -135,6 +161,10 @@ mod tests {
         assert!(soon(3).await.is_ok());
         assert_eq!(lookups.all.available_permits(), LOOKUPS);
         drop(lookups.share_of(Uuid::nil()));
-        assert_eq!(lookups.of.lock().unwrap().len(), 1, "whoever has none is forgotten");
+        assert_eq!(
+            lookups.of.lock().unwrap().len(),
+            1,
+            "whoever has none is forgotten"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Whose subscriptions are, and what they are told.
+//! The owner of subscriptions, which supplies the content of their deliveries.
 
 use engine::error::Result;
 use jiff::Timestamp;
@@ -9,14 +9,15 @@ use uuid::Uuid;
 use super::delivery::Told;
 use super::disabled::DisabledReason;
 
-/// What is said of one delivery: the JSON of its `data`, or nothing where there is nothing to see.
+/// The JSON of one delivery's `data`; none if the credential cannot see the record.
 pub type Said = Result<Option<Box<RawValue>>>;
 
-/// Says what deliveries hold, at the moment they are sent.
+/// Supplies the content of deliveries at the moment they are sent.
 pub trait Owner: Send + Sync + 'static {
-    /// Says of each of these deliveries of one subscription what it holds now: in this order, each as soon as it is known,
-    /// and nothing of any where the subscription may not hear of its event any more. Where this fails, or panics, that is a
-    /// failure of each of which nothing has been said.
+    /// Calls `say` with the current data of each of these deliveries of one subscription, in this
+    /// order and as soon as each is known. If the subscription may not receive its event any more,
+    /// it calls `say` for none of them. If this fails or panics, every delivery without data counts
+    /// as failed.
     fn tell(
         &self,
         tx: &mut Transaction<'_>,
@@ -30,21 +31,21 @@ pub trait Owner: Send + Sync + 'static {
 /// A subscription, as its owner knows it.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// Whose it is.
+    /// The organization that owns it.
     pub organization: Uuid,
-    /// Which it is.
+    /// Its id.
     pub id: Uuid,
-    /// Who made it, as its owner writes that.
+    /// The credential that created it, in the owner's notation.
     pub credential: String,
-    /// The event it is to.
+    /// The event that it is for.
     pub event: String,
 }
 
-/// Whether a subscription may hear of its event.
+/// The answer to whether a subscription may receive its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hearing {
-    /// It may, and each delivery was spoken of.
+    /// The subscription may receive it, and [`Owner::tell`] has called `say` for each delivery.
     Granted,
-    /// Not any more.
+    /// The subscription may no longer receive it, for this reason.
     Refused(DisabledReason),
 }

@@ -1,7 +1,8 @@
-//! The last look before anything is sent: at the address that a connection really leads to.
+//! Checks the address that a connection really leads to, before anything is sent.
 //!
-//! The resolver has judged every address there was to connect to. This holds even if one comes from elsewhere one day: from
-//! an override, a proxy, a URL that the client reads in another way than the guard.
+//! The resolver has judged every address that the client may connect to. This check also covers an
+//! address from elsewhere: an override, a proxy, or a URL that the client reads differently from
+//! the guard.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,13 +13,13 @@ use tower::{BoxError, Layer, Service};
 
 use super::target::{Refusal, Targets};
 
-/// Puts the last look around a client's connector.
+/// Adds this check to a client's connector.
 #[derive(Clone)]
 pub(super) struct PeerGuard {
     targets: Targets,
 }
 
-/// A connector that hands out no connection to an address that is not let through.
+/// A connector that refuses connections to addresses that are not permitted.
 #[derive(Clone)]
 pub(super) struct Guarded<S> {
     connector: S,
@@ -35,7 +36,10 @@ impl<S> Layer<S> for PeerGuard {
     type Service = Guarded<S>;
 
     fn layer(&self, connector: S) -> Guarded<S> {
-        Guarded { connector, targets: self.targets.clone() }
+        Guarded {
+            connector,
+            targets: self.targets.clone(),
+        }
     }
 }
 
@@ -60,9 +64,15 @@ where
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
             let mut known = Extensions::new();
             connection.connected().get_extras(&mut known);
-            // A connection that does not say where it leads is not let through either.
-            let is_let_through = known.get::<HttpInfo>().is_some_and(|info| targets.allows(info.remote_addr().ip()));
-            if is_let_through { Ok(connection) } else { Err(BoxError::from(Refusal::Private)) }
+            // A connection that does not report its address is refused too.
+            let is_let_through = known
+                .get::<HttpInfo>()
+                .is_some_and(|info| targets.allows(info.remote_addr().ip()));
+            if is_let_through {
+                Ok(connection)
+            } else {
+                Err(BoxError::from(Refusal::Private))
+            }
         })
     }
 }
@@ -78,15 +88,22 @@ mod tests {
     use super::*;
     use engine::error::innermost;
 
-    /// A client whose name leads to an address that no guard has judged.
+    /// A client whose name resolves to an address that no guard has judged.
     fn client(targets: Targets, address: SocketAddr) -> Client {
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let builder = Client::builder().no_proxy().resolve("rebound.example", address);
-        builder.connector_layer(PeerGuard::new(targets)).build().unwrap()
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let builder = Client::builder()
+            .no_proxy()
+            .resolve("rebound.example", address);
+        builder
+            .connector_layer(PeerGuard::new(targets))
+            .build()
+            .unwrap()
     }
 
     #[tokio::test]
-    async fn nothing_is_sent_over_a_connection_that_leads_to_a_private_address() {
+    async fn nothing_is_sent_to_a_peer_with_a_private_address() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heard = tokio::spawn(async move {
@@ -95,13 +112,23 @@ mod tests {
             stream.read_to_end(&mut all).await.map(|_| all)
         });
         let url = format!("http://rebound.example:{}/", address.port());
-        let error = client(Targets::default(), address).get(&url).send().await.unwrap_err();
-        assert!(matches!(innermost(&error).downcast_ref::<Refusal>(), Some(Refusal::Private)), "{error:?}");
+        let error = client(Targets::default(), address)
+            .get(&url)
+            .send()
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(
+                innermost(&error).downcast_ref::<Refusal>(),
+                Some(Refusal::Private)
+            ),
+            "{error:?}"
+        );
         assert_eq!(heard.await.unwrap().unwrap(), b"");
     }
 
     #[tokio::test]
-    async fn a_range_that_was_opened_is_open_here_too() {
+    async fn requests_reach_a_peer_in_an_opened_range() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heard = tokio::spawn(async move {

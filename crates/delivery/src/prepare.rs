@@ -1,4 +1,5 @@
-//! Decides what is sent of claimed deliveries, at the moment they are sent (spec: Delivery, "data timing").
+//! Decides what claimed deliveries contain, at the moment they are sent (rules:
+//! webhooks#deliveries, 2).
 
 use std::sync::Arc;
 use std::vec;
@@ -19,13 +20,15 @@ use super::owner::{Hearing, Owner, Said, Subscription};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
-/// What is to be done about a delivery.
+/// The decision about a delivery.
 pub(super) enum Prepared {
-    /// It is sent.
+    /// The message is sent.
     Send(Message),
-    /// There is nothing to send, or nobody to send it to; that counts as no failure.
+    /// The record is not visible. Nothing is sent, and no failure is counted.
     Discard,
-    /// Nothing is sent, and nothing will be again.
+    /// The subscription is disabled. Nothing is sent, and no failure is counted.
+    Cut,
+    /// Nothing is sent, and the subscription is disabled for this reason.
     Disable(DisabledReason),
 }
 
@@ -39,15 +42,15 @@ struct Body<'d> {
     data: &'d RawValue,
 }
 
-/// What of a subscription its deliveries are signed with.
+/// The signing secrets in the document of a subscription.
 #[derive(Deserialize)]
 struct Signing {
     #[serde(flatten)]
     secrets: Secrets,
 }
 
-/// Decides what is sent of claimed deliveries of one subscription, and says so of each as soon as it is decided. What does
-/// not read is a failure of its own.
+/// Decides about claimed deliveries of one subscription and passes each decision on at once. A
+/// delivery that cannot be parsed fails alone.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     means: &Means,
@@ -57,36 +60,66 @@ pub(super) fn prepare(
     now: Timestamp,
     decided: &mut dyn FnMut(Claimed, Result<Prepared>),
 ) -> Result<()> {
-    let Subscribed { organization, subscription: id, row } = subscribed;
+    let Subscribed {
+        organization,
+        subscription: id,
+        row,
+    } = subscribed;
     if row.get::<Option<Timestamp>>(5)?.is_some() {
-        each(deliveries, decided, |_, _| Ok(Prepared::Discard));
+        each(deliveries, decided, |_, _| Ok(Prepared::Cut));
         return Ok(());
     }
     let Json(Signing { secrets }) = row.get(6)?;
-    let target = Arc::new(Target { address: means.targets.address(&row.get::<String>(2)?), secrets });
-    let subscription = Subscription { organization: *organization, id: *id, credential: row.get(3)?, event: row.get(4)? };
-    let readable = deliveries.as_slice().iter().filter_map(|claimed| claimed.delivery.as_ref().ok());
+    let target = Arc::new(Target {
+        address: means.targets.address(&row.get::<String>(2)?),
+        secrets,
+    });
+    let subscription = Subscription {
+        organization: *organization,
+        id: *id,
+        credential: row.get(3)?,
+        event: row.get(4)?,
+    };
+    let readable = deliveries
+        .as_slice()
+        .iter()
+        .filter_map(|claimed| claimed.delivery.as_ref().ok());
     let told: Vec<Told> = readable.map(|delivery| delivery.told.clone()).collect();
     let mut say = |said: Said| {
         let mut said = Some(said);
-        next(deliveries, decided, &mut |id, delivery| message(id, delivery, &target, said.take().unwrap_or(Ok(None))));
+        next(deliveries, decided, &mut |id, delivery| {
+            message(id, delivery, &target, said.take().unwrap_or(Ok(None)))
+        });
     };
     match owner.tell(tx, &subscription, &told, now, &mut say)? {
-        Hearing::Granted => each(deliveries, decided, |_, _| Err(Error::internal("nothing was said of a delivery"))),
+        Hearing::Granted => each(deliveries, decided, |_, _| {
+            Err(Error::internal("no data was returned for a delivery"))
+        }),
         Hearing::Refused(reason) => each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason))),
     }
     Ok(())
 }
 
-/// What is sent of a delivery, by what is said of it.
+/// Returns the message for a delivery, made from the data that the owner returned for it.
 fn message(id: Uuid, delivery: &Delivery, target: &Arc<Target>, said: Said) -> Result<Prepared> {
-    let Some(data) = said? else { return Ok(Prepared::Discard) };
-    let body = Body { id, event: &delivery.told.event, occurred_at: delivery.occurred_at, data: &data };
+    let Some(data) = said? else {
+        return Ok(Prepared::Discard);
+    };
+    let body = Body {
+        id,
+        event: &delivery.told.event,
+        occurred_at: delivery.occurred_at,
+        data: &data,
+    };
     let body = serde_json::to_string(&body).map_err(Error::internal)?;
-    Ok(Prepared::Send(Message { id, target: target.clone(), body }))
+    Ok(Prepared::Send(Message {
+        id,
+        target: target.clone(),
+        body,
+    }))
 }
 
-/// Decides on all deliveries that are left.
+/// Decides about all remaining deliveries.
 fn each(
     deliveries: &mut vec::IntoIter<Claimed>,
     decided: &mut dyn FnMut(Claimed, Result<Prepared>),
@@ -95,14 +128,21 @@ fn each(
     while next(deliveries, decided, &mut decide) {}
 }
 
-/// Decides on the next delivery that reads, and on those before it that do not; whether there was one. Each is taken once it
-/// is decided on: a panic leaves it with those that are left.
+/// Decides about the next readable delivery, and about the unreadable ones before it. Returns
+/// whether there was a readable one. A delivery leaves the iterator only after the decision, so
+/// that after a panic it is still among the remaining ones.
 fn next(
     deliveries: &mut vec::IntoIter<Claimed>,
     decided: &mut dyn FnMut(Claimed, Result<Prepared>),
     decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>,
 ) -> bool {
-    while let [Claimed { claim, delivery, .. }, ..] = deliveries.as_slice() {
+    while let [
+        Claimed {
+            claim, delivery, ..
+        },
+        ..,
+    ] = deliveries.as_slice()
+    {
         let (is_readable, prepared) = match delivery {
             Ok(delivery) => (true, decide(claim.id, delivery)),
             Err(error) => (false, Err(error.clone())),

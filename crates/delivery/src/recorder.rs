@@ -1,5 +1,5 @@
-//! Records what came of deliveries: those of one subscription together, and those of all subscriptions at the same moments,
-//! so that they share a commit.
+//! Records the outcomes of deliveries. Outcomes of one subscription are recorded together, and
+//! those of all subscriptions at the same ticks, so that they share a commit.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -14,97 +14,130 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::disabled::tell_disabled;
-use super::ledger::{self, Entry, Settlement, Turn};
+use super::ledger::{self, Entry, Settlement, SubscriptionChange};
 use super::limiter::Permit;
 use super::means::Means;
 use super::queue;
 
-/// From one moment of recording to the next. What is sent in between and not recorded, because the process is killed, is
-/// sent again.
+/// The interval between two recordings. If the process is killed in between, deliveries that were
+/// sent but not recorded are sent again.
 const TICK: Duration = Duration::from_millis(4);
-/// How long to leave a database alone that could not record something.
+/// The pause after the database failed to record something.
 const RESPITE: Duration = Duration::from_secs(1);
 
-/// What is to be recorded, with the permit that is given back then.
+/// An outcome that waits to be recorded, and the permit that is given back afterwards.
 type Unrecorded = (Entry, Permit);
 
-/// Puts outcomes into the ledger.
+/// Writes outcomes to the ledger in batches.
 pub(super) struct Recorder {
     means: Arc<Means>,
-    /// What the moments of recording are counted from.
+    /// The origin of the ticks.
     began: Instant,
-    /// What waits, by subscription. One that is here is being recorded for.
+    /// Waiting outcomes by subscription. A subscription has an entry exactly while a task records
+    /// for it.
     waiting: Mutex<HashMap<Uuid, Vec<Unrecorded>>>,
 }
 
 impl Recorder {
     pub(super) fn new(means: Arc<Means>) -> Self {
-        Self { means, began: Instant::now(), waiting: Mutex::default() }
+        Self {
+            means,
+            began: Instant::now(),
+            waiting: Mutex::default(),
+        }
     }
 
-    /// Has an outcome recorded. Who finds nobody at it for this subscription records, also for those who come meanwhile;
-    /// for them this returns at once.
-    pub(super) async fn record(&self, organization: Uuid, subscription: Uuid, entry: Entry, permit: Permit) {
+    /// Records an outcome. If another task already records for this subscription, leaves the
+    /// outcome to that task and returns at once. Otherwise records it, and all outcomes that arrive
+    /// in the meantime.
+    pub(super) async fn record(
+        &self,
+        organization: Uuid,
+        subscription: Uuid,
+        entry: Entry,
+        permit: Permit,
+    ) {
         match self.waiting().entry(subscription) {
             Slot::Occupied(mut others) => return others.get_mut().push((entry, permit)),
             Slot::Vacant(free) => drop(free.insert(vec![(entry, permit)])),
         }
         loop {
             self.tick().await;
-            let Some(batch) = self.take(subscription) else { return };
+            let Some(batch) = self.take(subscription) else {
+                return;
+            };
             self.write(organization, subscription, batch).await;
         }
     }
 
-    /// Returns at the next moment of recording.
+    /// Returns at the next tick.
     async fn tick(&self) {
         let passed = self.began.elapsed().as_nanos() / TICK.as_nanos();
         let next = TICK.saturating_mul(u32::try_from(passed + 1).unwrap_or(u32::MAX));
         tokio::time::sleep_until(self.began + next).await;
     }
 
-    /// What has come for a subscription. Where nothing has, it is nobody's again.
+    /// Takes the waiting outcomes of a subscription. If there are none, removes the subscription's
+    /// entry.
     fn take(&self, subscription: Uuid) -> Option<Vec<Unrecorded>> {
         let mut waiting = self.waiting();
-        let batch = waiting.get_mut(&subscription).map(mem::take).filter(|batch| !batch.is_empty());
+        let batch = waiting
+            .get_mut(&subscription)
+            .map(mem::take)
+            .filter(|batch| !batch.is_empty());
         if batch.is_none() {
             waiting.remove(&subscription);
         }
         batch
     }
 
-    /// Writes until it is written: a receiver that has answered is not asked again because the database was away.
+    /// Writes a batch, with retries until it succeeds. A receiver that has answered must not get
+    /// the delivery again because the database was unavailable.
     async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Unrecorded>) {
         let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
             let (now, shared) = (self.means.clock.now(), entries.clone());
             let write = async {
-                // Before it is given back, and by itself: together they would hold two rows that another may hold the other way round.
+                // The queue is updated first, in a transaction of its own. One transaction for both
+                // would hold two row locks, which another transaction may take in the opposite
+                // order.
                 if let Some(due) = first_retry(&shared).filter(|_| self.means.store.is_spread()) {
-                    self.means.store.write(move |tx| queue::note(tx, organization, due)).await?;
+                    self.means
+                        .store
+                        .write(move |tx| queue::note(tx, organization, due))
+                        .await?;
                 }
-                self.means.store.write(move |tx| ledger::settle(tx, organization, subscription, &shared, now)).await
+                self.means
+                    .store
+                    .write(move |tx| ledger::settle(tx, organization, subscription, &shared, now))
+                    .await
             };
             match AssertUnwindSafe(write).catch_unwind().await {
-                Ok(Ok(turn)) => {
-                    match turn {
-                        Some(Turn::Disabled(reason)) => tell_disabled(organization, subscription, reason),
-                        Some(Turn::Deleted) => {
-                            tracing::info!(%organization, %subscription, "a webhook subscription is deleted: its receiver is gone");
+                Ok(Ok(change)) => {
+                    match change {
+                        Some(SubscriptionChange::Disabled(reason)) => {
+                            tell_disabled(organization, subscription, reason);
+                        }
+                        Some(SubscriptionChange::Deleted) => {
+                            tracing::info!(%organization, %subscription, "deleted a webhook subscription because its target answered 410 Gone");
                             self.means.deleted.notify_one();
                         }
                         None => {}
                     }
                     drop(places);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when that is due.
+                        // The dispatcher does not know yet when the retry is due.
                         self.means.due.notify_one();
                     }
                     return;
                 }
-                Ok(Err(error)) => tracing::warn!(%subscription, cause = error.cause(), "webhook deliveries are not recorded yet"),
-                Err(_) => tracing::error!(%subscription, "recording webhook deliveries ended abnormally"),
+                Ok(Err(error)) => {
+                    tracing::warn!(%subscription, cause = error.cause(), "could not record the outcomes of webhook deliveries; retrying shortly");
+                }
+                Err(_) => {
+                    tracing::error!(%subscription, "recording the outcomes of webhook deliveries panicked; retrying shortly");
+                }
             }
             tokio::time::sleep(RESPITE).await;
         }
@@ -115,7 +148,7 @@ impl Recorder {
     }
 }
 
-/// When the first of some deliveries is tried again, if any is.
+/// Returns the time of the earliest retry among some outcomes; none if there is no retry.
 fn first_retry(entries: &[Entry]) -> Option<Timestamp> {
     let retries = entries.iter().filter_map(|entry| match entry.settlement {
         Settlement::Retry(next) => Some(next),

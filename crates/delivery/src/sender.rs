@@ -1,139 +1,203 @@
-//! The POST itself, through a client that goes nowhere it should not.
+//! Sends the POST request, through an HTTP client that connects only to permitted targets.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use engine::error::{Result, innermost};
 use engine::traces::TRACEPARENT;
-use http::HeaderName;
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, HeaderName, Request};
+use http_body_util::Full;
 use jiff::Timestamp;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, ClientBuilder};
+use reqwest::{Certificate, ClientBuilder};
 use url::Url;
 use uuid::Uuid;
 
+use super::client::Client;
 use super::delivery::Reply;
-use super::limiter::MOST_TO_ONE;
+use super::failure::{cause, in_words};
 use super::peer::PeerGuard;
 use super::signature::Secrets;
 use super::target::{Refusal, Targets};
 
-/// How the service introduces itself to receivers.
-const USER_AGENT: &str = "Vestibule-Webhooks/1";
+/// The `User-Agent` of deliveries.
+const OUR_NAME: &str = "Vestibule-Webhooks/1";
 /// The headers of Standard Webhooks 1.0.
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-/// How long a connection that has nothing to do is kept.
-const LONGEST_IDLE: Duration = Duration::from_secs(15);
-/// As much of the body of an answer as a receiver may send unread, over HTTP/2.
-const UNREAD: u32 = 16 * 1024;
-/// Of all bodies on one connection.
-const MOST_UNREAD: u32 = 1024 * 1024;
-/// As much of an error's text as the log of attempts keeps.
+/// The number of characters of an error that the log of attempts keeps.
 const ERROR_LENGTH: usize = 200;
 
 /// Sends messages to receivers.
 pub(super) struct Sender {
     client: Client,
+    timeout: Duration,
 }
 
-/// Where messages of a subscription are sent to.
+/// The target of a subscription's messages.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The address; none where it is not let through.
+    /// The URL; none if it is not permitted.
     pub address: Option<Url>,
-    /// What they are signed with.
+    /// The secrets that sign the messages.
     pub secrets: Secrets,
 }
 
-/// What is sent, and where to.
+/// A message and its target.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
     /// The delivery's id, the same for every attempt.
     pub id: Uuid,
-    /// Where to.
+    /// The target.
     pub target: Arc<Target>,
     /// The body, serialized.
     pub body: String,
 }
 
 impl Sender {
-    /// A sender; `ca` is a PEM bundle of authorities trusted besides the system's.
-    pub(super) fn new(targets: Targets, timeout: Duration, ca: Option<&[u8]>) -> Result<Self, String> {
-        let client = guarded(targets, USER_AGENT, timeout, ca)?
-            // As many as there may be under way to one target, for as long as a burst has gaps.
-            .pool_max_idle_per_host(MOST_TO_ONE)
-            .pool_idle_timeout(LONGEST_IDLE)
-            // Nothing of a body is read, so nothing much of it needs to arrive.
-            .http2_initial_stream_window_size(UNREAD)
-            .http2_initial_connection_window_size(MOST_UNREAD)
-            .build()
-            .map_err(|error| format!("webhooks cannot be sent: {}", innermost(&error)))?;
-        Ok(Self { client })
+    /// Creates a sender. `ca` is a PEM bundle of certificate authorities, trusted besides those of
+    /// the system.
+    pub(super) fn new(
+        targets: &Targets,
+        timeout: Duration,
+        ca: Option<&[u8]>,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            client: Client::new(targets, ca)?,
+            timeout,
+        })
     }
 
-    /// Makes one attempt. Only the status of the answer is read.
-    pub(super) async fn post(&self, message: Message, trace: Option<String>, now: Timestamp) -> Result<Reply> {
+    /// Makes one attempt. Of the answer only the status and `Retry-After` are read.
+    pub(super) async fn post(
+        &self,
+        message: Message,
+        trace: Option<String>,
+        now: Timestamp,
+    ) -> Result<Reply> {
         let Message { id, target, body } = message;
-        let Some(address) = target.address.clone() else { return Ok(Reply::Private) };
+        let Some(address) = target.address.clone() else {
+            return Ok(Reply::Private);
+        };
         let (id, timestamp) = (id.to_string(), now.as_second());
         let signature = target.secrets.sign(&id, now, &body)?;
-        let asked = self.client.post(address);
-        let sent = trace.into_iter().fold(asked, |asked, trace| asked.header(TRACEPARENT, trace));
-        let sent = sent
+        let asked = Request::post(address.as_str());
+        let built = trace
+            .into_iter()
+            .fold(asked, |asked, trace| asked.header(TRACEPARENT, trace))
+            .header(USER_AGENT, OUR_NAME)
+            .header(ACCEPT, "*/*")
             .header(CONTENT_TYPE, "application/json")
             .header(WEBHOOK_ID, id)
             .header(WEBHOOK_TIMESTAMP, timestamp)
             .header(WEBHOOK_SIGNATURE, signature)
-            .body(body)
-            .send()
-            .await;
+            .body(Full::new(Bytes::from(body)));
+        let Ok(request) = built else {
+            return Ok(Reply::Nothing("the address is not valid".to_owned()));
+        };
+        // The timeout covers both requests, if there is a second one.
+        let sent = tokio::time::timeout(self.timeout, self.client.send(request)).await;
         Ok(match sent {
-            Ok(response) => Reply::Status(response.status().as_u16()),
-            Err(error) => answer(error),
+            Ok(Ok(response)) => Reply::of(
+                response.status().as_u16(),
+                asked_pause(response.headers(), now),
+            ),
+            Ok(Err(error)) => answer(&error),
+            Err(_) => Reply::Nothing("timed out".to_owned()),
         })
     }
 }
 
-/// A client that asks, over https alone, what the guard lets through, goes where it is sent and nowhere else, and asks once; `ca` is
-/// a PEM bundle of authorities trusted besides the system's.
-pub fn guarded(targets: Targets, user_agent: &str, timeout: Duration, ca: Option<&[u8]>) -> Result<ClientBuilder, String> {
+/// Returns the pause that `Retry-After` asks for, in seconds or until a date.
+fn asked_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = Timestamp::try_from(httpdate::parse_http_date(value).ok()?).ok()?;
+    Duration::try_from(now.duration_until(until)).ok()
+}
+
+/// Returns a client that uses only https and connects only to targets that the guard permits. The
+/// client follows no redirects and never retries. `ca` is a PEM bundle of certificate authorities,
+/// trusted besides those of the system.
+pub fn guarded(
+    targets: Targets,
+    user_agent: &str,
+    timeout: Duration,
+    ca: Option<&[u8]>,
+) -> Result<ClientBuilder, String> {
     let authorities = match ca {
         Some(pem) => authorities(pem)?,
         None => Vec::new(),
     };
-    Ok(Client::builder()
+    Ok(reqwest::Client::builder()
         .user_agent(user_agent)
         .timeout(timeout)
         .https_only(true)
         .redirect(Policy::none())
-        // A proxy would resolve the name itself, past the guard.
+        // A proxy would resolve the host name itself. The guard could then not check the address.
         .no_proxy()
         .dns_resolver(targets.clone())
         .connector_layer(PeerGuard::new(targets))
-        // Attempts are counted; none is made behind the count.
         .retry(reqwest::retry::never())
         .tls_certs_merge(authorities))
 }
 
 fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
     match Certificate::from_pem_bundle(pem) {
-        Ok(found) if found.is_empty() => Err("the file of webhook authorities holds no certificate".into()),
+        Ok(found) if found.is_empty() => {
+            Err("the file of certificate authorities for webhooks contains no certificate".into())
+        }
         Ok(found) => Ok(found),
-        Err(error) => Err(format!("the file of webhook authorities does not read: {}", innermost(&error))),
+        Err(error) => Err(format!(
+            "cannot read the file of certificate authorities for webhooks: {}",
+            innermost(&error)
+        )),
     }
 }
 
-/// What an attempt without a response came to.
-fn answer(error: reqwest::Error) -> Reply {
-    // The owner of the subscription knows the URL; whoever else reads of the error need not.
-    let error = error.without_url();
-    let cause = innermost(&error);
-    if matches!(cause.downcast_ref::<Refusal>(), Some(Refusal::Private)) {
+/// Returns whether a request failed because the guard does not permit the target.
+#[must_use]
+pub fn is_private(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(
+        cause(error).downcast_ref::<Refusal>(),
+        Some(Refusal::Private)
+    )
+}
+
+/// Returns the reply for an attempt without a response.
+fn answer(error: &(dyn std::error::Error + 'static)) -> Reply {
+    if is_private(error) {
         return Reply::Private;
     }
-    let reason = if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() };
-    Reply::Nothing(reason.chars().take(ERROR_LENGTH).collect())
+    Reply::Nothing(in_words(error).chars().take(ERROR_LENGTH).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_read_in_seconds_and_as_a_date() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        for (value, seconds) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Sat, 21 Nov 2026 09:31:00 GMT", Some(60)),
+            ("Sat, 21 Nov 2026 09:29:00 GMT", None),
+            ("soon", None),
+            ("-5", None),
+            ("1.5", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, value.parse().unwrap());
+            let wanted = seconds.map(Duration::from_secs);
+            assert_eq!(asked_pause(&headers, now), wanted, "{value}");
+        }
+        assert_eq!(asked_pause(&HeaderMap::new(), now), None);
+    }
 }

@@ -1,66 +1,86 @@
-//! What of webhooks goes in the course of time: deliveries that have been over for long, and whatever is left of
-//! subscriptions that were deleted.
+//! Removes old rows of webhooks: deliveries that ended long ago, and the rows of deleted
+//! subscriptions.
 //!
-//! A log may be longer than any transaction should be, so rows go a few at a time, in transactions that end after so many
-//! rows or so much time, whichever is first. Between two of them a sweep pauses for as long as the last one took: whoever
-//! writes has at least half of the database. Nothing here waits for a row that another has; it is there the next time.
+//! A log may be longer than one transaction should be. Rows are therefore removed a few at a time,
+//! in transactions with a limit of rows and of time. Between two transactions a sweep pauses for as
+//! long as the last one took, so other writers get at least half of the database's time. No
+//! statement here waits for a locked row; the next sweep finds that row again.
 
 use std::time::Duration;
 
 use engine::clock::Clock;
 use engine::error::Result;
-use engine::sweeping::by_organization;
+use engine::sweeping::{self, by_organization};
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
 use uuid::Uuid;
 
+use super::delivery::longest_pause;
 use super::means::Means;
+use super::queue;
 
-/// Rows that one statement removes.
-const A_FEW: i64 = 100;
-/// Such statements in one transaction, at the most.
-const A_STEP: usize = 5;
-/// After this no other is begun in it.
-const STEP_TIME: Duration = Duration::from_millis(10);
-/// Transactions in one go at deleted subscriptions, before something else has its turn.
-const A_GO: usize = 100;
-/// In one go at what is old, which comes once a minute.
-const A_LONG_GO: usize = 1_000;
-/// Deleted subscriptions looked up together.
+/// Rows removed by one statement.
+const ROWS_A_STATEMENT: i64 = 100;
+/// Maximum number of such statements in one transaction.
+const STATEMENTS_A_TRANSACTION: usize = 5;
+/// After this time a transaction begins no further statement.
+const TRANSACTION_TIME: Duration = Duration::from_millis(10);
+/// Maximum number of transactions in one run over deleted subscriptions, or over deliveries to
+/// bring forward, so that other work gets a turn.
+const TRANSACTIONS_A_RUN: usize = 100;
+/// Maximum number of transactions in one run over old deliveries. A run starts once a minute.
+const TRANSACTIONS_A_LONG_RUN: usize = 1_000;
+/// Deleted subscriptions read by one query.
 const LOOKED_UP: i64 = 100;
-/// How much longer a delivery stays that nobody has taken yet: time enough for the attempts at one that is sent again on its
-/// last day.
+/// How much longer a pending delivery is kept than one that has ended. A delivery that is sent
+/// again on its last day needs this time for its attempts.
 const GRACE: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Deleted subscriptions, behind one of them.
+    /// Deleted subscriptions after one of them, in order.
     DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";
-    /// Deliveries of a subscription behind a place, those left out that somebody is at.
+    /// Deliveries of a subscription after a position, without those that another transaction has
+    /// locked.
     OF_DELETED = "select id, created_at from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5 for update skip locked";
-    /// Removes deliveries. Left to itself, SQLite looks through all of the organization, here and below.
+    /// Removes deliveries. Here and in `REMOVE_OLD` the index is named, because SQLite would
+    /// otherwise scan all deliveries of the organization.
     REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1 where organization_id = ?1 and id = any(?2)";
-    /// Removes a deleted subscription that has no deliveries any more, unless somebody is at it who has read it before.
+    /// Removes a deleted subscription without deliveries. Skips it while another transaction holds
+    /// it locked, because that transaction may have read it as active.
     REMOVE_SUBSCRIPTION = "with bare as (select s.id from webhook_subscription s
             where s.organization_id = ?1 and s.id = ?2 and s.deleted_at is not null and not exists
                 (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
-    /// Deliveries made after one and before another. Ids sort by the time they were made at, so it is an index of theirs that
+    /// Pending deliveries that are due after a moment, the latest first.
+    LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
+        order by next_attempt_at desc limit ?2";
+    /// Makes some of them due at that moment.
+    BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
+            and next_attempt_at > ?3 for update skip locked)
+        update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
+    /// Deliveries whose lease lasts beyond a moment.
+    LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
+        order by leased_until desc limit ?2";
+    /// Ends such leases.
+    END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
+    /// Deliveries created between two moments. Ids sort by creation time, so the index on the id
     /// finds them.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
-    /// Removes of some deliveries of an organization those that are over, and those that are older than one of their age may be.
+    /// Of these deliveries of an organization, removes those that have ended and the pending ones
+    /// that are too old.
     REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
         where organization_id = ?1 and id in (select id from old)";
 }
 
-/// Removes what there is of deleted subscriptions, log first: as much as is done in one go. Where there is more, the sweep is
-/// woken for another.
+/// Removes the deliveries of deleted subscriptions and then the subscriptions, up to the limit of
+/// one run. If more is left, wakes the sweep again.
 pub async fn sweep_deleted(means: &Means) -> Result<()> {
     let (mut behind, mut steps) = ((Uuid::nil(), Uuid::nil()), 0);
     loop {
@@ -69,7 +89,7 @@ pub async fn sweep_deleted(means: &Means) -> Result<()> {
             behind = (*organization, *subscription);
             let mut from = Some((Timestamp::UNIX_EPOCH, Uuid::nil()));
             while let Some(place) = from {
-                if steps == A_GO {
+                if steps == TRANSACTIONS_A_RUN {
                     means.deleted.notify_one();
                     return Ok(());
                 }
@@ -83,22 +103,64 @@ pub async fn sweep_deleted(means: &Means) -> Result<()> {
     }
 }
 
-/// Removes deliveries that were made longer ago than they are kept: those that are over after the retention, the others a
-/// day after that. What is not done in one go is done in the next minute's.
+/// Removes deliveries that are too old: those that have ended after the retention period, pending
+/// ones a day later. The run of the next minute removes the deliveries that exceed the limit of one
+/// run.
 pub async fn sweep_old(means: &Means) -> Result<()> {
     let retention = means.settings.retention;
-    let Ok(over) = means.clock.now().checked_sub(retention) else { return Ok(()) };
+    let Ok(over) = means.clock.now().checked_sub(retention) else {
+        return Ok(());
+    };
     let pending = over.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
     let (over, pending) = (first_id_at(over), first_id_at(pending));
     let mut from = Some(Uuid::nil());
-    for _ in 0..A_LONG_GO {
+    for _ in 0..TRANSACTIONS_A_LONG_RUN {
         let Some(place) = from else { break };
-        from = step(means, move |tx, clock| remove_old(tx, clock, place, over, pending)).await?;
+        from = step(means, move |tx, clock| {
+            remove_old(tx, clock, place, over, pending)
+        })
+        .await?;
     }
     Ok(())
 }
 
-/// One transaction of a sweep, and the pause after it; where the next one begins.
+/// Brings forward the deliveries that were put off or leased while the clock was ahead. A delivery
+/// that is due later than the longest pause allows was put off by a wrong clock. The next sweep
+/// brings forward the deliveries that exceed the limit of one run.
+pub async fn bring_forward(means: &Means) -> Result<()> {
+    let longest = longest_pause(means.settings.retry_base);
+    let Ok(latest) = means.clock.now().checked_add(longest) else {
+        return Ok(());
+    };
+    let end_leases = move |tx: &mut Transaction<'_>| {
+        sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, latest)
+    };
+    while means.store.write(end_leases).await? {}
+    let is_spread = means.store.is_spread();
+    let mut from = Some(());
+    for _ in 0..TRANSACTIONS_A_RUN {
+        if from.is_none() {
+            break;
+        }
+        from = step(means, move |tx, _| {
+            let rows = tx.rows(&LATE, &values![latest, ROWS_A_STATEMENT])?;
+            let mut moved = 0;
+            for (organization, ids) in by_organization::<Uuid>(&rows)? {
+                moved += tx.execute(&BRING_FORWARD, &values![organization, ids, latest])?;
+                if is_spread {
+                    queue::note(tx, organization, latest)?;
+                }
+            }
+            // Rows that others hold are found again by the next sweep.
+            Ok((moved > 0 && is_full(rows.len(), ROWS_A_STATEMENT)).then_some(()))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// Runs one transaction of a sweep, then pauses. Returns the position for the next transaction;
+/// none if nothing is left.
 async fn step<P: Send + 'static>(
     means: &Means,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,
@@ -111,14 +173,17 @@ async fn step<P: Send + 'static>(
     Ok(next)
 }
 
-/// Deleted subscriptions behind one of them, by organization and id.
+/// Returns deleted subscriptions after one of them, as organization and id.
 fn deleted(tx: &mut Transaction<'_>, behind: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uuid)>> {
     let rows = tx.rows(&DELETED, &values![behind.0, behind.1, LOOKED_UP])?;
-    rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
 }
 
-/// Removes the next deliveries of a deleted subscription, and with the last of them itself; the place of the last one removed
-/// where there may be more. What is behind it is not looked at again: on PostgreSQL it would be found there for a while.
+/// Removes the next deliveries of a deleted subscription, and the subscription itself once none is
+/// left. Returns the position of the last removed delivery if there may be more. The next query
+/// starts there, because on PostgreSQL it would still pass over removed rows for a while.
 fn remove_log(
     tx: &mut Transaction<'_>,
     clock: &Clock,
@@ -126,50 +191,72 @@ fn remove_log(
     mut place: (Timestamp, Uuid),
 ) -> Result<Option<(Timestamp, Uuid)>> {
     let began = clock.elapsed();
-    for _ in 0..A_STEP {
-        let rows = tx.rows(&OF_DELETED, &values![organization, subscription, place.0, place.1, A_FEW])?;
+    for _ in 0..STATEMENTS_A_TRANSACTION {
+        let rows = tx.rows(
+            &OF_DELETED,
+            &values![
+                organization,
+                subscription,
+                place.0,
+                place.1,
+                ROWS_A_STATEMENT
+            ],
+        )?;
         if let Some(last) = rows.last() {
             place = (last.get(1)?, last.get(0)?);
-            let ids: Vec<Uuid> = rows.iter().map(|row| row.get(0)).collect::<store::Result<_>>()?;
+            let ids: Vec<Uuid> = rows
+                .iter()
+                .map(|row| row.get(0))
+                .collect::<store::Result<_>>()?;
             tx.execute(&REMOVE, &values![organization, ids])?;
         }
-        if !is_full(rows.len(), A_FEW) {
+        if !is_full(rows.len(), ROWS_A_STATEMENT) {
             tx.execute(&REMOVE_SUBSCRIPTION, &values![organization, subscription])?;
             return Ok(None);
         }
-        if clock.elapsed().saturating_sub(began) >= STEP_TIME {
+        if clock.elapsed().saturating_sub(began) >= TRANSACTION_TIME {
             break;
         }
     }
     Ok(Some(place))
 }
 
-/// Removes what is too old among the next deliveries; the last of them where there may be more.
-fn remove_old(tx: &mut Transaction<'_>, clock: &Clock, mut place: Uuid, over: Uuid, pending: Uuid) -> Result<Option<Uuid>> {
+/// Removes those of the next deliveries that are too old. Returns the id of the last one examined
+/// if there may be more.
+fn remove_old(
+    tx: &mut Transaction<'_>,
+    clock: &Clock,
+    mut place: Uuid,
+    over: Uuid,
+    pending: Uuid,
+) -> Result<Option<Uuid>> {
     let began = clock.elapsed();
-    for _ in 0..A_STEP {
-        let rows = tx.rows(&OLD, &values![place, over, A_FEW])?;
-        let Some(last) = rows.last() else { return Ok(None) };
+    for _ in 0..STATEMENTS_A_TRANSACTION {
+        let rows = tx.rows(&OLD, &values![place, over, ROWS_A_STATEMENT])?;
+        let Some(last) = rows.last() else {
+            return Ok(None);
+        };
         place = last.get(1)?;
         for (organization, ids) in by_organization::<Uuid>(&rows)? {
             tx.execute(&REMOVE_OLD, &values![organization, ids, pending])?;
         }
-        if !is_full(rows.len(), A_FEW) {
+        if !is_full(rows.len(), ROWS_A_STATEMENT) {
             return Ok(None);
         }
-        if clock.elapsed().saturating_sub(began) >= STEP_TIME {
+        if clock.elapsed().saturating_sub(began) >= TRANSACTION_TIME {
             break;
         }
     }
     Ok(Some(place))
 }
 
-/// Whether as much was found as was asked for, so that there may be more.
+/// Returns whether a query returned as many rows as its limit, so that there may be more.
 fn is_full(found: usize, asked: i64) -> bool {
     i64::try_from(found).is_ok_and(|found| found >= asked)
 }
 
-/// The least id that can be made at a moment: version 7 begins with the milliseconds.
+/// Returns the smallest id that can be created at a moment. An id of version 7 begins with the
+/// milliseconds.
 fn first_id_at(moment: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(moment.as_millisecond()).unwrap_or(0);
     Uuid::from_u128(u128::from(milliseconds) << 80)
@@ -181,7 +268,7 @@ mod tests {
     use engine::ids::Ids;
 
     #[test]
-    fn ids_sort_by_the_time_they_were_made_at() {
+    fn ids_sort_by_creation_time() {
         let ids = Ids::default();
         let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
         let next = now.checked_add(Duration::from_millis(1)).unwrap();

@@ -1,9 +1,10 @@
-//! The target guard: a delivery must never lead into a private network (spec: createWebhookSubscription, 1; Delivery).
+//! The target guard: a delivery must never lead into a private network (rules: webhooks#targets).
 //!
-//! It stands in two places. [`Targets::check`] judges a URL when it is subscribed: its text, then the addresses its name
-//! resolves to. At delivery the HTTP client resolves names through [`Targets`] itself, so the addresses that are judged
-//! are the ones that are connected to, whatever the name resolved to before. Addresses written into a URL never reach a
-//! resolver; [`Targets::address`] judges those.
+//! The guard works in two places. [`Targets::check`] judges a URL when it is subscribed: its text,
+//! then the addresses that its name resolves to. At delivery the HTTP client resolves names through
+//! [`Targets`] itself. It therefore connects to exactly the addresses that were judged, whatever
+//! the name resolved to before. Addresses written into a URL never reach a resolver;
+//! [`Targets::address`] judges those.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -14,29 +15,32 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 use uuid::Uuid;
 
-use super::address::{Destination, IS_PRIVATE, destination, inside, is_private_name, is_public, parsed};
+use super::address::{
+    Destination, IS_PRIVATE, destination, inside, is_private_name, is_public, parsed,
+};
 use super::names::{Names, organization};
 
-/// Which webhook targets are let through: everything public, and the private ranges that were opened by name.
+/// The permitted webhook targets: everything public, and the private ranges that the configuration
+/// allows.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
     allowed: Arc<[IpNet]>,
     names: Names,
 }
 
-/// Why a name leads nowhere.
+/// The reason why a name has no permitted address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// To an address that is not let through.
+    /// An address of the name is not permitted.
     Private,
-    /// To no address at all.
+    /// The name has no address.
     Unresolved,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Private => "the name leads to a private address",
+            Self::Private => "the name resolves to a private address",
             Self::Unresolved => "the name cannot be resolved",
         })
     }
@@ -45,21 +49,26 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Targets {
-    /// The guard, with private ranges that are let through nevertheless.
+    /// Creates a guard that permits these private ranges too.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
-        Self { allowed: allowed.into(), names: Names::System }
+        Self {
+            allowed: allowed.into(),
+            names: Names::System,
+        }
     }
 
-    /// The same guard, asking somebody else for addresses.
+    /// Returns the same guard with another source of addresses.
     #[must_use]
     pub fn asking(self, names: Names) -> Self {
         Self { names, ..self }
     }
 
-    /// Whether a URL may be subscribed; the reason completes "targetUrl …".
+    /// Checks whether a URL may be the target of a subscription. The error message continues a
+    /// sentence that begins with `targetUrl`.
     ///
-    /// A public name that cannot be resolved now is let through: it is judged again at each delivery.
+    /// A public name that cannot be resolved now is accepted, because each delivery judges it
+    /// again.
     pub async fn check(&self, url: &str) -> Result<(), String> {
         match destination(&parsed(url)?)? {
             Destination::Address(ip) if self.allows(ip) => Ok(()),
@@ -68,17 +77,22 @@ impl Targets {
                 Err(Refusal::Private) => Err(IS_PRIVATE.into()),
                 Ok(_) | Err(Refusal::Unresolved) => Ok(()),
             },
-            Destination::PrivateName(name) => self.lookup(&name, Uuid::nil()).await.map(drop).map_err(|_| IS_PRIVATE.into()),
+            Destination::PrivateName(name) => self
+                .lookup(&name, Uuid::nil())
+                .await
+                .map(drop)
+                .map_err(|_| IS_PRIVATE.into()),
         }
     }
 
-    /// Whether an address is let through.
+    /// Returns whether an address is permitted.
     #[must_use]
     pub fn allows(&self, ip: IpAddr) -> bool {
         is_public(ip) || self.opens(ip)
     }
 
-    /// The address that a stored URL says, unless it leads astray by its text alone: what no resolver will be asked about.
+    /// Parses a stored URL; returns none if its text alone shows that it is not permitted. This
+    /// check covers the addresses and names that no resolver is asked about.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
         let url = parsed(url).ok()?;
@@ -90,15 +104,22 @@ impl Targets {
         is_let_through.then_some(url)
     }
 
-    /// Whether an address is in a range that was opened by name.
+    /// Returns whether an address is in a private range that the configuration allows.
     fn opens(&self, ip: IpAddr) -> bool {
         let wrapped = inside(ip);
-        self.allowed.iter().any(|range| range.contains(&ip) || range.contains(&wrapped))
+        self.allowed
+            .iter()
+            .any(|range| range.contains(&ip) || range.contains(&wrapped))
     }
 
-    /// The addresses of a name, every one of which is let through. One private address among public ones is enough to
-    /// refuse them all: which of them would be connected to is not for the name's owner to play with.
-    async fn lookup(&self, name: &str, organization: Uuid) -> Result<Vec<SocketAddr>, Refusal> {
+    /// Resolves a name to its addresses, all of which must be permitted. A single private address
+    /// among public ones is enough for a refusal. Otherwise the owner of the name could influence
+    /// which of them the client connects to.
+    pub(super) async fn lookup(
+        &self,
+        name: &str,
+        organization: Uuid,
+    ) -> Result<Vec<SocketAddr>, Refusal> {
         let is_private = is_private_name(name);
         if is_private && self.allowed.is_empty() {
             return Err(Refusal::Private);
@@ -107,16 +128,27 @@ impl Targets {
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
-        // A private name is not made public by the address it happens to have.
-        let is_let_through = |ip| if is_private { self.opens(ip) } else { self.allows(ip) };
-        if addresses.iter().all(|address| is_let_through(address.ip())) { Ok(addresses) } else { Err(Refusal::Private) }
+        // A private name stays private even if it resolves to a public address.
+        let is_let_through = |ip| {
+            if is_private {
+                self.opens(ip)
+            } else {
+                self.allows(ip)
+            }
+        };
+        if addresses.iter().all(|address| is_let_through(address.ip())) {
+            Ok(addresses)
+        } else {
+            Err(Refusal::Private)
+        }
     }
 }
 
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
-        // A connection may go on being made when the delivery that asked for it has got another.
+        // The organization is read now, because the connection attempt may outlive the delivery
+        // that started it.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await?;
@@ -137,8 +169,11 @@ mod tests {
     use crate::address::{HAS_USERINFO, NOT_HTTPS};
 
     #[test]
-    fn an_opened_range_lets_through_exactly_what_is_in_it() {
-        let targets = Targets::new(vec!["127.0.0.0/8".parse().unwrap(), "fd00::/16".parse().unwrap()]);
+    fn an_opened_range_allows_only_its_own_addresses() {
+        let targets = Targets::new(vec![
+            "127.0.0.0/8".parse().unwrap(),
+            "fd00::/16".parse().unwrap(),
+        ]);
         for (ip, wanted) in [
             ("127.0.0.1", true),
             ("::ffff:127.0.0.1", true),
@@ -153,33 +188,53 @@ mod tests {
         assert!(targets.address("https://127.0.0.1:1/").is_some());
         assert!(targets.address("https://10.0.0.1/").is_none());
         assert!(targets.address("http://example.com/").is_none());
-        assert!(targets.address("https://localhost/").is_some() && Targets::default().address("https://localhost/").is_none());
+        assert!(
+            targets.address("https://localhost/").is_some()
+                && Targets::default().address("https://localhost/").is_none()
+        );
     }
 
     #[tokio::test]
-    async fn a_url_that_says_enough_by_itself_is_judged_without_asking_anyone() {
+    async fn urls_with_an_address_or_a_fault_are_checked_without_dns() {
         let opened = Targets::new(vec!["127.0.0.0/8".parse().unwrap()]);
         assert_eq!(opened.check("https://127.0.0.1:1/").await, Ok(()));
-        assert_eq!(opened.check("https://10.0.0.1/").await, Err(IS_PRIVATE.into()));
+        assert_eq!(
+            opened.check("https://10.0.0.1/").await,
+            Err(IS_PRIVATE.into())
+        );
         let closed = Targets::default();
         assert_eq!(closed.check("https://8.8.8.8/").await, Ok(()));
-        for url in ["https://127.0.0.1:1/", "https://localhost/", "https://a.internal/"] {
+        for url in [
+            "https://127.0.0.1:1/",
+            "https://localhost/",
+            "https://a.internal/",
+        ] {
             assert_eq!(closed.check(url).await, Err(IS_PRIVATE.into()), "{url}");
         }
-        assert_eq!(closed.check("http://example.com/").await, Err(NOT_HTTPS.into()));
-        assert_eq!(closed.check("https://@example.com/").await, Err(HAS_USERINFO.into()));
+        assert_eq!(
+            closed.check("http://example.com/").await,
+            Err(NOT_HTTPS.into())
+        );
+        assert_eq!(
+            closed.check("https://@example.com/").await,
+            Err(HAS_USERINFO.into())
+        );
     }
 
-    /// Whether a name with these addresses is let through, by a guard with this range opened.
+    /// Returns whether a guard that allows `opened` permits a name with these addresses.
     fn is_let_through(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
         let names = Names::written();
         names.write(name, addresses);
         let targets = Targets::new(vec![opened.parse().unwrap()]).asking(names);
-        targets.lookup(name, Uuid::nil()).now_or_never().expect("a table answers at once").is_ok()
+        targets
+            .lookup(name, Uuid::nil())
+            .now_or_never()
+            .expect("a table answers at once")
+            .is_ok()
     }
 
     #[test]
-    fn an_opened_range_lets_no_name_through_that_leads_elsewhere() {
+    fn a_private_name_must_resolve_within_the_opened_range() {
         for (name, addresses, wanted) in [
             ("localhost", vec!["127.0.0.1"], true),
             ("hooks.example", vec!["127.0.0.1"], true),
@@ -195,13 +250,17 @@ mod tests {
             ("localhost", vec![], false),
         ] {
             let ips: Vec<IpAddr> = addresses.iter().map(|ip| ip.parse().unwrap()).collect();
-            assert_eq!(is_let_through("127.0.0.0/8", name, &ips), wanted, "{name} {addresses:?}");
+            assert_eq!(
+                is_let_through("127.0.0.0/8", name, &ips),
+                wanted,
+                "{name} {addresses:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn a_name_is_let_through_where_each_of_its_addresses_is(
+        fn a_name_is_allowed_if_all_its_addresses_are_allowed(
             bits in proptest::collection::vec(prop_oneof![any::<u32>(), 0x7f00_0000..0x7f00_0004_u32, 0x0a00_0000..0x0a00_0004_u32], 1..4),
             length in 0_u8..=32,
             is_private: bool,
@@ -215,7 +274,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text: String) {
+        fn parsing_a_target_never_panics(text: String) {
             let _ = Targets::default().address(&text);
             let _ = Targets::default().address(&format!("https://{text}"));
         }

@@ -1,4 +1,4 @@
-//! A program, as the engine knows it: its operations, and what the chapters have listed.
+//! A program, as the engine knows it: its operations, and the lists of its modules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,111 +13,111 @@ use crate::error::Result;
 use crate::kit::{Kit, Lists};
 use crate::operation::{Operation, Surface};
 
-/// A program.
+/// A program, put together from modules.
 pub struct App {
-    /// Every operation of every surface, in the order of the document.
+    /// All operations of all surfaces, in the order of the document.
     pub operations: Vec<Operation>,
-    /// Every statement.
+    /// All statements.
     pub statements: Vec<&'static Statement>,
-    /// How some rows of each table of an organization are removed, what names other rows before those.
+    /// Statements that remove rows of an erased organization, one for each table. Tables that refer
+    /// to other tables come first.
     pub erased: Vec<&'static Statement>,
-    /// Every summary.
+    /// All summaries.
     pub summaries: Vec<&'static Summary>,
-    /// What the chapters list for each other and for the engine, by its type.
+    /// The values that modules list for each other and for the engine, by type.
     pub lists: Lists,
-    /// What the chapters say of what their operations are about: the first word of a path, and words for it.
+    /// The subjects of operations: the first segment of a path, and its description.
     pub subjects: Vec<(&'static str, &'static str)>,
-    /// What is said of it as a whole.
+    /// Texts and functions for the program as a whole.
     pub about: About,
 }
 
 impl App {
-    /// The operation of this id.
+    /// Returns the operation of this id.
     #[must_use]
     pub fn operation(&self, id: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.id == id)
     }
 }
 
-/// What is said of a program as a whole, and what of it the engine cannot know.
+/// Texts of a program as a whole, and functions that the engine needs from it.
 #[derive(Clone, Copy)]
 pub struct About {
-    /// What the document of an interface says of it: its title, and a description.
+    /// Returns the title and the description of an interface's document.
     pub interface: fn(Surface) -> (&'static str, &'static str),
-    /// What clients tell their models about all tools together.
+    /// Instructions about all tools together, which clients pass to their models.
     pub instructions: &'static str,
-    /// What to do now that a tool was refused, given the error, where there is something to say.
+    /// Returns advice for a language model whose tool call failed with this error, if there is any.
     pub advice: fn(&Value) -> Option<String>,
-    /// What the document has besides operations.
+    /// Additions to the OpenAPI documents.
     pub annex: Annex,
-    /// Whose token stands in the path of a guest's request.
+    /// The look-up of tokens in guests' links.
     pub link: Link,
 }
 
-/// What the OpenAPI document has besides operations.
+/// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct Annex {
-    /// Parameters beside the engine's.
+    /// Parameters in addition to the engine's.
     pub parameters: fn() -> Value,
-    /// Schemas that get names of their own in the document of an interface.
+    /// Schemas that are published under their own names in the document of an interface.
     pub schemas: fn(Surface) -> Vec<Named>,
-    /// Messages that the program sends, given the schemas with names: they are told of beside the public interface.
+    /// Webhooks of the public interface's document, given the named schemas.
     pub webhooks: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 
-/// A schema with a name of its own.
+/// A schema that is published under its own name.
 pub struct Named {
-    /// Its name.
+    /// The name of the schema.
     pub name: String,
-    /// The schema.
     pub schema: Value,
-    /// Whether it is there also where no operation answers it.
+    /// Whether it is published even if no operation refers to it.
     pub is_always: bool,
 }
 
-/// Finds who comes with tokens of links, by token.
+/// Finds the callers of links' tokens, by token.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
-/// Finds whose token stands in the path of a guest's request.
+/// The look-up of tokens in the paths of guests' requests.
 #[derive(Clone, Copy)]
 pub struct Link {
-    /// Who comes with some tokens, by token, as far as anybody does.
+    /// Returns the callers of these tokens. Unknown tokens are left out.
     pub find: FindLinked,
-    /// What is not found where nobody does.
+    /// The kind of object in the 404 for an unknown token.
     pub what: &'static str,
 }
 
-/// A format of a text that only the network can judge; chapters list them.
+/// A text format that needs a network call to validate; modules list them.
 pub struct NetworkFormat {
-    /// As schemas name it.
+    /// The name in schemas.
     pub name: &'static str,
-    /// What is wrong with a text, if anything is.
+    /// Returns an error message if the text does not have the format.
     pub check: fn(Arc<Kit>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 
-/// Measures of a chapter, asked for whenever all are read; chapters list them.
+/// Gauges of a module, measured on each read of the metrics; modules list them.
 pub struct Gauges(pub fn(Store, Timestamp) -> BoxFuture<'static, Vec<Gauge>>);
 
-/// One measure.
+/// A measured value.
 pub struct Gauge {
-    /// Its name.
+    /// The name of the metric.
     pub name: &'static str,
-    /// What it says.
+    /// A description of the gauge.
     pub help: &'static str,
-    /// How much it is.
+    /// The value.
     pub value: String,
 }
 
-/// A summary that stands beside documents.
+/// A summary: a list item that is stored as text beside its document.
 pub struct Summary {
-    /// What it is of.
+    /// The name of the summary.
     pub name: &'static str,
-    /// Raised whenever the program begins to write it otherwise.
+    /// The version of its form. It is raised whenever the program changes that form.
     pub version: i64,
-    /// The documents of an organization after an id: columns `id, doc`, as many as asked for.
+    /// Reads the documents of an organization after an id, up to a number: columns `id, doc`.
     pub read: &'static Statement,
     /// Writes the summary beside the document of an id.
     pub write: &'static Statement,
-    /// From the row of a document to its summary.
+    /// Creates the summary from the row of a document.
     pub of: fn(&Row) -> Result<String>,
 }

@@ -1,4 +1,4 @@
-//! Work that goes on beside the requests: begun again where it ends before its time, and told of while it is down.
+//! Supervision of background tasks: a task that ends is restarted, and reported as down until then.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -10,25 +10,34 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long work that has ended is left alone; doubled each time it ends again soon.
+/// The first pause before a restart. It doubles each time the task ends again soon.
 const RESPITE: Duration = Duration::from_secs(1);
-/// The longest of these pauses, and what work has to go on for to begin with the shortest again.
+/// The longest pause. A task that runs for this long starts with the shortest pause again.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Which work is down.
+/// The names of the tasks that are down.
 #[derive(Default)]
 pub struct Background(Mutex<BTreeSet<&'static str>>);
 
 impl Background {
-    /// The names of what is down now.
+    /// Returns the names of the tasks that are down now.
     #[must_use]
     pub fn down(&self) -> Vec<&'static str> {
         self.names().iter().copied().collect()
     }
 
-    /// Keeps `work` going until `stop` is cancelled, and until it ends after that: it is begun again, after a pause, whenever it
-    /// panics or ends by itself. While it is down it has this name.
-    pub async fn keep_up<W: Future<Output = ()>>(&self, name: &'static str, stop: CancellationToken, work: impl Fn() -> W) {
+    /// Runs `work` until `stop` is cancelled and the task has ended. If the task panics or ends by
+    /// itself, it is restarted after a pause. While it is down, `name` is listed.
+    pub async fn keep_up<W: Future<Output = ()>>(
+        &self,
+        name: &'static str,
+        stop: CancellationToken,
+        work: impl Fn() -> W,
+    ) {
+        metrics::describe_counter!(
+            "vestibule_background_restarts_total",
+            "How often background work had to be begun again, by its name."
+        );
         let restarts = metrics::counter!("vestibule_background_restarts_total", "name" => name);
         restarts.increment(0);
         let mut pause = RESPITE;
@@ -42,7 +51,12 @@ impl Background {
                 pause = RESPITE;
             }
             let has_panicked = ended.is_err();
-            tracing::error!(name, has_panicked, seconds = pause.as_secs(), "background work has ended and is begun again after a pause");
+            tracing::error!(
+                name,
+                has_panicked,
+                seconds = pause.as_secs(),
+                "background work ended unexpectedly; it restarts after a pause"
+            );
             restarts.increment(1);
             self.names().insert(name);
             tokio::select! {
@@ -59,21 +73,23 @@ impl Background {
     }
 }
 
-/// Work that claims what is due and deals with each piece beside the claiming.
+/// Work that claims due items and processes each one in its own task.
 pub trait Claiming: Sync {
-    /// What is said where a piece ends by a panic. That ends no more than this one, which is claimed anew.
+    /// The log message for an item whose task panicked. Only that item is affected; it is claimed
+    /// again.
     const ABNORMAL: &str;
-    /// Whether the end of a piece makes room for another, so that it is a reason to claim.
+    /// Whether a finished item makes space for another, so that items are claimed then.
     const CLAIMS_AT_END: bool;
 
-    /// Begins what is due, as far as there is room; how long until there may be more.
+    /// Starts the due items for which there is space. Returns the time until more may be due.
     fn begin_due(&self, pieces: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
 
-    /// Returns when there may be more than that.
+    /// Returns when more items may be due.
     fn woken(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Claims whenever something may be due, until `stop` is cancelled; then finishes what it began.
+/// Claims items whenever some may be due, until `stop` is cancelled. Then waits for the started
+/// items.
 pub async fn keep_claiming<C: Claiming>(claiming: &C, stop: &CancellationToken) {
     let mut pieces = JoinSet::new();
     while !stop.is_cancelled() {
@@ -91,7 +107,7 @@ pub async fn keep_claiming<C: Claiming>(claiming: &C, stop: &CancellationToken) 
     finish::<C>(pieces).await;
 }
 
-/// Waits until all pieces have ended.
+/// Waits for all started items.
 pub async fn finish<C: Claiming>(mut pieces: JoinSet<()>) {
     while let Some(ended) = pieces.join_next().await {
         note::<C>(ended);
@@ -111,7 +127,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn work_that_ends_is_begun_again_after_a_pause_that_grows() {
+    async fn ended_background_tasks_restart_after_growing_pauses() {
         let stop = CancellationToken::new();
         let (background, begun) = (Background::default(), Cell::new(0));
         let start = Instant::now();

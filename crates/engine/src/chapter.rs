@@ -1,4 +1,4 @@
-//! A chapter of a program: what it brings, declared in one place.
+//! A chapter: the registration of a module of the program, in one place.
 
 use std::sync::Arc;
 
@@ -10,33 +10,32 @@ use crate::kit::Lists;
 use crate::operation::Operation;
 use crate::pipeline::Service;
 
-/// Routes, made of what every request shares.
+/// Creates routes from the state that all requests share.
 pub type Routes = fn(&Arc<Service>) -> Router;
 
-/// What a chapter brings.
+/// The registration of a module.
 pub struct Chapter {
-    /// What it is called.
+    /// The name of the module.
     pub name: &'static str,
-    /// Its operations.
     pub operations: fn() -> Vec<Operation>,
-    /// Its statements.
     pub statements: fn() -> Vec<&'static Statement>,
-    /// How some rows of each of its tables are removed, what names other rows before those ([`crate::some_of!`]).
+    /// Statements that remove rows of an erased organization, one for each table
+    /// ([`crate::some_of!`]). Tables that refer to other tables come first.
     pub erased: &'static [&'static Statement],
-    /// Its summaries.
     pub summaries: &'static [&'static Summary],
-    /// What its operations are about, in the document: the word that their paths begin with, and a sentence or two.
+    /// The subjects of its operations in the document: the first path segment, and a short
+    /// description.
     pub subjects: &'static [(&'static str, &'static str)],
-    /// What it answers besides operations.
+    /// Its routes that are not operations.
     pub routes: Option<Routes>,
-    /// What of that browsers of every origin may ask; it says so itself.
+    /// Its routes for browsers of every origin. They set their own CORS headers.
     pub open_routes: Option<Routes>,
-    /// What it lists for the chapters below it, and for the engine.
+    /// Adds the values that it lists for lower modules and for the engine.
     pub lists: fn(&mut Lists),
 }
 
 impl Chapter {
-    /// A chapter that brings nothing yet.
+    /// Returns an empty registration.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self {
@@ -53,22 +52,47 @@ impl Chapter {
     }
 }
 
-/// Puts a program together. The order of the chapters is that of the document, and of what they list. Of an erased organization
-/// the rows of the chapters go first, then those of the engine.
+/// Puts a program together. The order of the chapters decides the order of the document and of the
+/// lists. For an erased organization, the rows of the modules are removed before those of the
+/// engine.
 #[must_use]
 pub fn assemble(chapters: &[&Chapter], about: About) -> App {
     let mut lists = Lists::default();
     for chapter in chapters {
         (chapter.lists)(&mut lists);
     }
-    let of_all = |of: fn(&Chapter) -> Vec<&'static Statement>| chapters.iter().flat_map(|chapter| of(chapter)).collect::<Vec<_>>();
+    let of_all = |of: fn(&Chapter) -> Vec<&'static Statement>| {
+        chapters
+            .iter()
+            .flat_map(|chapter| of(chapter))
+            .collect::<Vec<_>>()
+    };
     App {
-        operations: chapters.iter().flat_map(|chapter| (chapter.operations)()).collect(),
-        statements: [crate::statements(), of_all(|chapter| [(chapter.statements)(), chapter.erased.to_vec()].concat())].concat(),
-        erased: [of_all(|chapter| chapter.erased.to_vec()), crate::erased::STATEMENTS.to_vec()].concat(),
-        summaries: chapters.iter().flat_map(|chapter| chapter.summaries).copied().collect(),
+        operations: chapters
+            .iter()
+            .flat_map(|chapter| (chapter.operations)())
+            .collect(),
+        statements: [
+            crate::statements(),
+            of_all(|chapter| [(chapter.statements)(), chapter.erased.to_vec()].concat()),
+        ]
+        .concat(),
+        erased: [
+            of_all(|chapter| chapter.erased.to_vec()),
+            crate::erased::STATEMENTS.to_vec(),
+        ]
+        .concat(),
+        summaries: chapters
+            .iter()
+            .flat_map(|chapter| chapter.summaries)
+            .copied()
+            .collect(),
         lists,
-        subjects: chapters.iter().flat_map(|chapter| chapter.subjects).copied().collect(),
+        subjects: chapters
+            .iter()
+            .flat_map(|chapter| chapter.subjects)
+            .copied()
+            .collect(),
         about,
     }
 }

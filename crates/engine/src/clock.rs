@@ -1,19 +1,24 @@
-//! The time. Everything else asks here, so that a test can say what time it is: `clippy.toml` forbids to ask the machine.
+//! The time. All other code uses this clock, so that a test can set the time; `clippy.toml` forbids
+//! reading the machine's clock elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-/// What the machine's wall clock shows, in nanoseconds since 1970: for what is told to those who watch it, and decides nothing.
+/// Returns the machine's wall clock, in nanoseconds since 1970. Only for traces; no decision may
+/// depend on it.
 #[must_use]
 pub(crate) fn nanoseconds() -> u64 {
-    #[expect(clippy::disallowed_methods, reason = "this file reads the wall clock for all")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file reads the wall clock for all"
+    )]
     let now = Timestamp::now();
     u64::try_from(now.as_nanosecond()).unwrap_or(0)
 }
 
-/// The time, as the wall shows it and as it passes.
+/// A wall clock and a monotonic clock.
 #[derive(Clone)]
 pub struct Clock(Source);
 
@@ -24,22 +29,27 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's clock.
+    /// Returns the machine's clock.
     #[must_use]
     pub fn system() -> Self {
-        Self(Source::System { start: Instant::now() })
+        Self(Source::System {
+            start: Instant::now(),
+        })
     }
 
-    /// A clock that stands still until [`Clock::advance`] moves it.
+    /// Returns a clock that stands still until [`Clock::advance`] moves it.
     #[must_use]
     pub fn manual(now: Timestamp) -> Self {
         Self(Source::Manual(Arc::new(Mutex::new((now, Duration::ZERO)))))
     }
 
-    /// Now, in whole milliseconds: the precision of every timestamp of the interface.
+    /// Returns the time in whole milliseconds, the precision of all timestamps of the interface.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the one place that reads the wall clock"
+        )]
         let now = match &self.0 {
             Source::System { .. } => Timestamp::now(),
             Source::Manual(time) => time.lock().unwrap_or_else(PoisonError::into_inner).0,
@@ -47,7 +57,7 @@ impl Clock {
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
     }
 
-    /// Time since some fixed moment. Never goes back, whatever happens to the wall clock.
+    /// Returns the monotonic time since a fixed moment. Changes of the wall clock do not affect it.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         match &self.0 {
@@ -56,13 +66,14 @@ impl Clock {
         }
     }
 
-    /// [`Clock::elapsed`] of a manual clock: what other machines are told instead of asking their own. `None` of the machine's.
+    /// Returns [`Clock::elapsed`] of a manual clock, to send to other machines instead of using
+    /// their clocks. `None` for the machine's clock.
     #[must_use]
     pub fn staged(&self) -> Option<Duration> {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())
     }
 
-    /// Moves a manual clock forward; the machine's clock cannot be moved.
+    /// Moves a manual clock forward. The machine's clock is not changed.
     pub fn advance(&self, by: Duration) {
         if let Source::Manual(time) = &self.0 {
             let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);

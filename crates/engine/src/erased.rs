@@ -1,7 +1,8 @@
-//! How the rows of an erased organization are removed, table by table.
+//! Removal of the rows of an erased organization, table by table.
 
-/// Removes some rows of a table, named by the columns of an index that begins with the organization: in its order, so that
-/// what has been removed before is not passed over again. What others have in hand is left for the next time.
+/// The SQL that removes some rows of an organization. `$key` lists the columns of an index that
+/// begins with the organization. Rows are removed in that order, so that removed entries are not
+/// scanned again. Rows that another transaction has locked are skipped until the next time.
 #[macro_export]
 macro_rules! some_of {
     ($table:literal, $key:literal) => {
@@ -24,14 +25,16 @@ macro_rules! some_of {
 }
 
 store::statements! {
-    /// Access tokens.
+    /// Removes access tokens.
     ACCESS_TOKENS = crate::some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
-    /// Members.
+    /// Removes members.
     MEMBERS = crate::some_of!("member", "organization_id, id");
-    /// API keys.
+    /// Removes hashes of revoked API keys.
+    REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
+    /// Removes API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
-    /// What was done in it.
+    /// Removes audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
-    /// Answers to retries.
+    /// Removes recorded answers of idempotency keys.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

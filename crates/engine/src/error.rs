@@ -1,10 +1,11 @@
-//! Every refusal and failure of the interface (spec: Errors), in one table.
+//! All errors of the interface (rules: errors#errors), in one table.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
+use uuid::Uuid;
 
 mod reason;
 
@@ -13,7 +14,8 @@ pub use reason::Reason;
 /// A result whose error is an answer to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The categories of the spec's error table, in its order, and what only the platform interface answers besides.
+/// The categories of the table of errors, in its order, and `Gone`, which only the platform
+/// interface answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Kind {
     /// 400
@@ -28,7 +30,7 @@ pub enum Kind {
     NotFound,
     /// 409
     Conflict,
-    /// 410, on the platform interface alone
+    /// 410, only on the platform interface
     Gone,
     /// 422
     BusinessRule,
@@ -43,46 +45,99 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Status, `error.type`, `error.code`, and the message where none more telling is given.
+    /// Returns status, `error.type`, `error.code`, and the default message.
     #[must_use]
     pub const fn row(self) -> (u16, &'static str, &'static str, &'static str) {
         match self {
-            Self::Validation => (400, "validation_error", "VALIDATION_ERROR", "The request is not valid."),
-            Self::Authentication => (401, "authentication_error", "UNAUTHORIZED", "A valid credential is required."),
-            Self::Authorization => (403, "authorization_error", "FORBIDDEN", "This is not allowed."),
+            Self::Validation => (
+                400,
+                "validation_error",
+                "VALIDATION_ERROR",
+                "The request is not valid.",
+            ),
+            Self::Authentication => (
+                401,
+                "authentication_error",
+                "UNAUTHORIZED",
+                "A valid credential is required.",
+            ),
+            Self::Authorization => (
+                403,
+                "authorization_error",
+                "FORBIDDEN",
+                "This is not allowed.",
+            ),
             Self::TwoFactor => (
                 403,
                 "authorization_error",
                 "TWO_FACTOR_REQUIRED",
                 "The organization requires two-factor authentication, and this member has not enrolled.",
             ),
-            Self::NotFound => (404, "not_found_error", "NOT_FOUND", "There is nothing here."),
-            Self::Conflict => (409, "conflict_error", "CONFLICT", "This conflicts with the current state."),
-            Self::Gone => (410, "gone_error", "GONE", "This was there and is kept no longer."),
-            Self::BusinessRule => {
-                (422, "business_rule_error", "PERMANENT_MUTATION_ERROR", "The Idempotency-Key belongs to another request.")
-            }
-            Self::RateLimit => (429, "rate_limit_error", "RATE_LIMITED", "Too many requests; wait as Retry-After says."),
-            Self::Internal => (500, "internal_error", "INTERNAL_ERROR", "Something went wrong on our side."),
-            Self::Provider => (502, "provider_error", "CONNECTOR_ERROR", "A service this depends on refused or did not answer."),
-            Self::Unavailable => (503, "service_unavailable", "SERVICE_UNAVAILABLE", "Not available right now; try again."),
+            Self::NotFound => (
+                404,
+                "not_found_error",
+                "NOT_FOUND",
+                "Nothing was found under this id or address.",
+            ),
+            Self::Conflict => (
+                409,
+                "conflict_error",
+                "CONFLICT",
+                "This conflicts with the current state.",
+            ),
+            Self::Gone => (
+                410,
+                "gone_error",
+                "GONE",
+                "This existed and is no longer kept.",
+            ),
+            Self::BusinessRule => (
+                422,
+                "business_rule_error",
+                "PERMANENT_MUTATION_ERROR",
+                "This Idempotency-Key was used for another request; send a new key.",
+            ),
+            Self::RateLimit => (
+                429,
+                "rate_limit_error",
+                "RATE_LIMITED",
+                "Too many requests; try again after the seconds in Retry-After.",
+            ),
+            Self::Internal => (
+                500,
+                "internal_error",
+                "INTERNAL_ERROR",
+                "Something went wrong on our side.",
+            ),
+            Self::Provider => (
+                502,
+                "provider_error",
+                "CONNECTOR_ERROR",
+                "A service that this request needs refused it or did not answer.",
+            ),
+            Self::Unavailable => (
+                503,
+                "service_unavailable",
+                "SERVICE_UNAVAILABLE",
+                "Not available right now; try again.",
+            ),
         }
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     #[must_use]
     pub const fn status(self) -> u16 {
         self.row().0
     }
 
-    /// Whether the spec's table has it, so that the public interface may answer it.
+    /// Returns whether the public interface may answer it (rules: errors#errors).
     #[must_use]
     pub const fn is_public(self) -> bool {
         !matches!(self, Self::Gone)
     }
 }
 
-/// A segment of the path from the root of a body to the field at fault.
+/// A segment of the path from the root of a body to the failing field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 pub enum PathSegment {
@@ -107,29 +162,35 @@ impl From<usize> for PathSegment {
 /// One failing field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Issue {
-    /// From the body's root, or a query parameter's name.
+    /// The path from the body's root, or the name of a query parameter.
     pub path: Vec<PathSegment>,
-    /// What is wrong with it; answered as the sentence that says so.
+    /// The reason; serialized as a sentence.
     #[serde(rename = "message")]
     pub reason: Reason,
 }
 
 impl Issue {
-    /// An issue at a path of field names.
+    /// Creates an issue at a path of field names.
     pub fn new(path: &[&str], reason: impl Into<Reason>) -> Self {
-        Self::at(path.iter().map(|key| PathSegment::from(*key)).collect(), reason)
+        Self::at(
+            path.iter().map(|key| PathSegment::from(*key)).collect(),
+            reason,
+        )
     }
 
-    /// An issue at a path.
+    /// Creates an issue at a path.
     pub fn at(path: Vec<PathSegment>, reason: impl Into<Reason>) -> Self {
-        Self { path, reason: reason.into() }
+        Self {
+            path,
+            reason: reason.into(),
+        }
     }
 }
 
-/// How many issues a refusal names; the rest are counted.
+/// The most issues that an error lists. The rest are only counted.
 pub const MOST_ISSUES: usize = 100;
 
-/// A refusal or failure, as it is answered.
+/// An error, as it is answered.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
 
@@ -138,33 +199,47 @@ struct Inner {
     kind: Kind,
     message: Reason,
     issues: Vec<Issue>,
-    /// How many issues there are besides.
+    /// The number of issues that are not listed.
     more: usize,
     key: Option<&'static str>,
-    /// Whether another request with the same `Idempotency-Key` is under way.
+    /// The id of the object that was not found; null if the error names none.
+    missing: Option<Uuid>,
+    /// Whether another request with the same `Idempotency-Key` is in progress.
     is_in_flight: bool,
-    /// For the log only.
+    /// Whether a retry is useless until the operator changes a setting.
+    is_lasting: bool,
+    /// Only logged, never answered.
     cause: Option<String>,
 }
 
 impl Error {
-    /// An error with a message of its own.
+    /// Creates an error with its own message.
     pub fn new(kind: Kind, message: impl Into<Reason>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), issues: Vec::new(), more: 0, key: None, is_in_flight: false, cause: None }))
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            issues: Vec::new(),
+            more: 0,
+            key: None,
+            missing: None,
+            is_in_flight: false,
+            is_lasting: false,
+            cause: None,
+        }))
     }
 
-    /// 400 for a single field.
+    /// Creates a 400 for a single field.
     pub fn invalid(path: &[&str], reason: impl Into<Reason>) -> Self {
         Self::issues(vec![Issue::new(path, reason)])
     }
 
-    /// 400 for all failing fields at once: the first hundred by name, the rest by their number.
+    /// Creates a 400 for all failing fields. The first hundred are listed, the rest are counted.
     #[must_use]
     pub fn issues(issues: Vec<Issue>) -> Self {
         Self::issues_and(issues, 0)
     }
 
-    /// The same, with so many issues besides that nobody kept.
+    /// Creates a 400 for all failing fields, with `more` further issues that were not kept.
     #[must_use]
     pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
         let mut error = Self::from(Kind::Validation);
@@ -174,114 +249,166 @@ impl Error {
         error
     }
 
-    /// 404, whatever the reason that the thing is not visible.
+    /// Creates a 404. The message is the same for every reason that the object is not visible.
     #[must_use]
     pub fn not_found(what: &str) -> Self {
         Self::new(Kind::NotFound, format!("{what} not found."))
     }
 
-    /// 409.
+    /// Sets the id of the object that was not found, so that the answer can name the field of the
+    /// body that contains it.
+    #[must_use]
+    pub fn of(mut self, id: Uuid) -> Self {
+        self.0.missing = Some(id);
+        self
+    }
+
+    /// Sets the failing fields of an error other than 400.
+    #[must_use]
+    pub(crate) fn with_issues(mut self, issues: Vec<Issue>) -> Self {
+        self.0.issues = issues;
+        self
+    }
+
+    /// Lists each field of the body that contains the missing id as an issue.
+    #[must_use]
+    pub(crate) fn located_in(mut self, body: &Value) -> Self {
+        if let Some(id) = self.0.missing {
+            let text = id.to_string();
+            let mut paths = Vec::new();
+            paths_of(body, &text, &mut Vec::new(), &mut paths);
+            let reason = || {
+                Reason::rule(
+                    "missing_reference",
+                    "is not the id of anything that you can see",
+                )
+            };
+            self.0.issues = paths
+                .into_iter()
+                .take(MOST_ISSUES)
+                .map(|path| Issue::at(path, reason()))
+                .collect();
+        }
+        self
+    }
+
+    /// Creates a 409.
     pub fn conflict(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Conflict, message)
     }
 
-    /// 409 while another request with the same `Idempotency-Key` is under way.
+    /// Creates a 409 for a request whose `Idempotency-Key` another request in progress uses.
     #[must_use]
     pub fn in_flight() -> Self {
-        let mut error =
-            Self::conflict(Reason::rule("in_flight", "A request with this Idempotency-Key is still in flight; wait and retry."));
+        let mut error = Self::conflict(Reason::rule(
+            "in_flight",
+            "A request with this Idempotency-Key is still in progress; wait and retry.",
+        ));
         error.0.is_in_flight = true;
         error
     }
 
-    /// Whether another request with the same `Idempotency-Key` is under way.
+    /// Returns whether another request with the same `Idempotency-Key` is in progress.
     #[must_use]
     pub fn is_in_flight(&self) -> bool {
         self.0.is_in_flight
     }
 
-    /// 410: what was asked for is kept no longer.
+    /// Creates a 410: the requested data is no longer kept.
     pub fn gone(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Gone, message)
     }
 
-    /// 403.
+    /// Creates a 403.
     pub fn forbidden(message: impl Into<Reason>) -> Self {
         Self::new(Kind::Authorization, message)
     }
 
-    /// 500; `cause` goes to the log only.
+    /// Creates a 500. `cause` is only logged.
     pub fn internal(cause: impl fmt::Display) -> Self {
         let mut error = Self::from(Kind::Internal);
         error.0.cause = Some(cause.to_string());
         error
     }
 
-    /// 503; `cause` goes to the log only.
+    /// Creates a 503. `cause` is only logged.
     pub fn unavailable(cause: impl fmt::Display) -> Self {
         let mut error = Self::from(Kind::Unavailable);
         error.0.cause = Some(cause.to_string());
         error
     }
 
-    /// 502; `cause` goes to the log only.
+    /// Creates a 503 for a part of the service that is not configured. A retry is useless.
+    pub fn not_configured(message: impl Into<Reason>) -> Self {
+        let mut error = Self::new(Kind::Unavailable, message);
+        error.0.is_lasting = true;
+        error
+    }
+
+    /// Creates a 502. `cause` is only logged.
     pub fn provider(cause: impl fmt::Display) -> Self {
         let mut error = Self::from(Kind::Provider);
         error.0.cause = Some(cause.to_string());
         error
     }
 
-    /// Says it in these words, which the spec or the contract fixes.
+    /// Replaces the message by a text that clients are promised.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Reason>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// Whether what failed may have been done all the same, as far as can be told from here.
+    /// Returns whether the failed operation may have taken effect.
     #[must_use]
     pub fn may_be_done(&self) -> bool {
         self.kind() == Kind::Internal || self.0.key == Some(UNKNOWN_KEY)
     }
 
-    /// Adds the machine key of a business reason (`details.key`).
+    /// Adds the machine-readable key of a business reason (`details.key`).
     #[must_use]
     pub fn with_key(mut self, key: &'static str) -> Self {
         self.0.key = Some(key);
         self
     }
 
-    /// The category.
+    /// Returns the machine-readable key of the reason, if there is one.
+    #[must_use]
+    pub const fn key(&self) -> Option<&'static str> {
+        self.0.key
+    }
+
+    /// Returns the category of the error.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
-    /// What is said of it as a whole: as text in English, and by name where a chapter gave it one.
+    /// Returns the message. [`Reason`] has the English text, and a name if the module gave it one.
     #[must_use]
     pub fn message(&self) -> &Reason {
         &self.0.message
     }
 
-    /// The failing fields that it names, and how many there are besides.
+    /// Returns the listed issues, and the number of issues that are not listed.
     #[must_use]
     pub fn failing(&self) -> (&[Issue], usize) {
         (&self.0.issues, self.0.more)
     }
 
-    /// What only the log should say.
+    /// Returns the cause for the log.
     #[must_use]
     pub fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()
     }
 
-    /// Whole seconds to wait before a retry, where the answer says so by itself.
+    /// Returns the seconds to wait before a retry; null if the error gives none.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
-        (self.kind() == Kind::Unavailable).then_some(1)
+        (self.kind() == Kind::Unavailable && !self.0.is_lasting).then_some(1)
     }
 
-    /// The `error` object of the envelope.
+    /// Returns the `error` object of the envelope.
     #[must_use]
     pub fn body(&self) -> Value {
         let (_, kind, code, _) = self.kind().row();
@@ -303,24 +430,56 @@ impl Error {
     }
 }
 
+/// Collects the paths of all values in a body that equal this id. Case is ignored.
+fn paths_of(
+    value: &Value,
+    id: &str,
+    path: &mut Vec<PathSegment>,
+    found: &mut Vec<Vec<PathSegment>>,
+) {
+    let mut descend = |segment: PathSegment, value: &Value| {
+        path.push(segment);
+        paths_of(value, id, path, found);
+        path.pop();
+    };
+    match value {
+        Value::String(text) if text.eq_ignore_ascii_case(id) => found.push(path.clone()),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                descend(index.into(), item);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                descend(name.as_str().into(), field);
+            }
+        }
+        _ => {}
+    }
+}
+
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self::new(kind, kind.row().3)
     }
 }
 
-/// What a caller hears whose write was not confirmed; a plain 503 of a write says that it was not done.
-const OUTCOME_UNKNOWN: &str =
-    "Whether this was done is not known. A POST with an Idempotency-Key tells when it is sent again; anything else when it is read.";
+/// The message for a write whose commit was not confirmed. A plain 503 of a write means that it was
+/// not done.
+const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its Idempotency-Key again to get its result; otherwise read the data first.";
 
-/// And the machine key of that.
+/// The machine-readable key of an unconfirmed write.
 const UNKNOWN_KEY: &str = "outcome_unknown";
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let mut answer = match error {
             store::Error::Unavailable(_) => Self::from(Kind::Unavailable),
-            store::Error::Unknown(_) => Self::new(Kind::Unavailable, Reason::rule(UNKNOWN_KEY, OUTCOME_UNKNOWN)).with_key(UNKNOWN_KEY),
+            store::Error::Unknown(_) => Self::new(
+                Kind::Unavailable,
+                Reason::rule(UNKNOWN_KEY, OUTCOME_UNKNOWN),
+            )
+            .with_key(UNKNOWN_KEY),
             store::Error::Configuration(_) | store::Error::Defect(_) => Self::from(Kind::Internal),
         };
         answer.0.cause = Some(error.to_string());
@@ -336,9 +495,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The cause of the cause: what says most in the fewest words.
+/// Returns the root cause, which is the shortest and most specific message.
 #[must_use]
-pub fn innermost<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
+pub fn innermost<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> &'e (dyn std::error::Error + 'static) {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -351,13 +512,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hundred_issues_are_named_and_the_rest_are_counted() {
-        let issues = |count: usize| (0..count).map(|number| Issue::at(vec![number.into()], "")).collect::<Vec<_>>();
-        for (found, besides, named, more) in
-            [(1, 0, 1, None), (100, 0, 100, None), (101, 0, 100, Some(1)), (100, 7, 100, Some(7)), (250, 7, 100, Some(157))]
-        {
+    fn an_error_names_100_issues_and_counts_the_rest() {
+        let issues = |count: usize| {
+            (0..count)
+                .map(|number| Issue::at(vec![number.into()], ""))
+                .collect::<Vec<_>>()
+        };
+        for (found, besides, named, more) in [
+            (1, 0, 1, None),
+            (100, 0, 100, None),
+            (101, 0, 100, Some(1)),
+            (100, 7, 100, Some(7)),
+            (250, 7, 100, Some(157)),
+        ] {
             let details = Error::issues_and(issues(found), besides).body()["details"].clone();
-            assert_eq!((details["issues"].as_array().map(Vec::len), details["more"].as_u64()), (Some(named), more));
+            assert_eq!(
+                (
+                    details["issues"].as_array().map(Vec::len),
+                    details["more"].as_u64()
+                ),
+                (Some(named), more)
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The building blocks of request bodies: fields that may be left out, and texts with a form.
+//! Building blocks of request bodies: optional fields, and texts of a given form.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::moment::Moment;
 
-/// A field that may be left out. Where `T` is an `Option`, `null` is a value of its own: it clears.
+/// A field that may be left out. If `T` is an `Option`, an explicit `null` clears the stored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field<T>(Option<T>);
 
@@ -20,17 +21,17 @@ impl<T> Default for Field<T> {
 }
 
 impl<T> Field<T> {
-    /// The value, where one was sent.
+    /// Returns the value, if the field was sent.
     pub const fn sent(&self) -> Option<&T> {
         self.0.as_ref()
     }
 
-    /// The value, where one was sent.
+    /// Returns the value, if the field was sent.
     pub fn into_sent(self) -> Option<T> {
         self.0
     }
 
-    /// Overwrites `target` with what was sent, if anything.
+    /// Overwrites `target` with the value, if the field was sent.
     pub fn apply<S>(self, target: &mut S)
     where
         T: StoredAs<S>,
@@ -41,9 +42,9 @@ impl<T> Field<T> {
     }
 }
 
-/// What is sent as one type and stored as another, or as it is.
+/// A conversion from the type that is sent to the type that is stored.
 pub trait StoredAs<S> {
-    /// As it is stored.
+    /// Returns the value as it is stored.
     fn stored(self) -> S;
 }
 
@@ -53,17 +54,21 @@ impl<T> StoredAs<T> for T {
     }
 }
 
-/// Declares a resource, each field once: `name: type = value` is how it is stored and answered, with what it is in a new
-/// resource, and in a stored one of a version that did not have it. Below that, where it can be written, stands what its writer
-/// is told and the type it is `sent as`. What [`StoredAs`] cannot do for it is done `by hand`: by the operation.
+/// Declares a resource, each field once.
 ///
-/// A resource that is answered as it is stored needs no more. One of which answers say less names a third struct, `answered as`:
-/// the fields that are marked `answered`, in their order, with what the attributes beside the mark make of them (a part is
-/// flattened), and a copy of a field under a second name.
+/// `name: type = value` declares the stored and answered field. `value` is its default in a new
+/// resource, and in a resource that was stored by a version without the field. If clients can write
+/// the field, the description for clients and the type that is `sent as` follow. A field marked
+/// `by hand` is not copied by [`StoredAs`]; the operation sets it.
 ///
-/// The second struct is what a request says of the resource, null and left out told apart. Its own fields are those that are
-/// sent and never stored under their name. The others are parts of the stored one, whose fields stand beside the rest wherever
-/// they are sent.
+/// A resource that is answered as it is stored needs nothing more. If the answer has fewer fields,
+/// a third struct is named, `answered as`. It has the fields that are marked `answered`, in order,
+/// with the attributes beside the mark (a part is flattened). A field can be repeated under a
+/// second name.
+///
+/// The second struct is the request body, which tells null from left out. Its own fields are those
+/// that are sent and never stored under their name. The other structs are parts of the stored one;
+/// in a request their fields stand at the top level.
 #[macro_export]
 macro_rules! resource {
     (
@@ -111,7 +116,7 @@ macro_rules! resource {
         }
 
         impl $fields {
-            /// Overwrites what was sent, but for what is done by hand.
+            /// Overwrites the fields that were sent, except those that are set by hand.
             pub fn apply(self, target: &mut $stored) {
                 let sent = self;
                 $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
@@ -193,22 +198,22 @@ impl<T: JsonSchema> JsonSchema for Field<T> {
     }
 }
 
-/// The fields of a resource that a create must have.
+/// The rules for a resource's fields in create and update bodies.
 pub trait Creatable: JsonSchema {
-    /// Names of fields that may not be left out on create.
+    /// Names of fields that a create must send.
     const REQUIRED: &'static [&'static str];
-    /// Names of fields that an update does not have.
+    /// Names of fields that an update does not accept.
     const CREATE_ONLY: &'static [&'static str] = &[];
-    /// Names of fields that a create does not have.
+    /// Names of fields that a create does not accept.
     const UPDATE_ONLY: &'static [&'static str] = &[];
-    /// Whether an update takes `expectedUpdatedAt`.
+    /// Whether an update accepts `expectedUpdatedAt`.
     const IS_GUARDED: bool = true;
 
-    /// A complete create body, for the published document.
+    /// Returns a complete create body, for the published document.
     fn example() -> Value;
 }
 
-/// The body of a create: a resource's fields at the top level, some of them required.
+/// The body of a create: the resource's fields at the top level, some of them required.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub struct Create<T>(pub T);
@@ -227,15 +232,17 @@ impl<T: Creatable> JsonSchema for Create<T> {
     }
 }
 
-/// The body of an update: the fields to change under `data`, and the state they were read from.
+/// The body of an update: the fields to change under `data`, and the version that they were read
+/// from.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Update<T> {
-    /// What to update.
+    /// Id of the resource to update.
     pub id: uuid::Uuid,
     /// The fields to change; those left out keep their value.
     pub data: T,
-    /// The `updatedAt` this change was made against; another one stored is a conflict.
+    /// The `updatedAt` that the change is based on. The update conflicts if the stored value
+    /// differs.
     #[serde(default)]
     pub expected_updated_at: Option<Moment>,
 }
@@ -252,7 +259,10 @@ impl<T: Creatable> JsonSchema for Update<T> {
         }
         let mut data = T::json_schema(generator);
         remove_fields(&mut data, T::CREATE_ONLY);
-        data.insert("description".into(), "The fields to change; those left out keep their value.".into());
+        data.insert(
+            "description".into(),
+            "The fields to change; those left out keep their value.".into(),
+        );
         let mut schema = schemars::json_schema!({
             "type": "object",
             "properties": {
@@ -282,8 +292,8 @@ fn remove_fields(schema: &mut Schema, names: &[&str]) {
     }
 }
 
-/// Declares a text type that is checked by a JSON Schema before it is ever made, and is stored as it is, or by a function that may
-/// find that it is none.
+/// Declares a text type that a JSON Schema validates before it is constructed. It is stored as it
+/// is, or by a function that may return nothing.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $schema:tt) => {
         text!($(#[$doc])* $name, $schema, stored by Some);
@@ -322,7 +332,7 @@ macro_rules! text {
             }
         }
 
-        /// A text that can be changed, and not cleared.
+        /// A text that can be changed but not cleared.
         impl StoredAs<Option<String>> for $name {
             fn stored(self) -> Option<String> {
                 $stored(self.0)
@@ -348,11 +358,11 @@ text!(
     HttpUrl, { "type": "string", "format": "http-url", "maxLength": 2048 }
 );
 text!(
-    /// An address that an app's people may be sent back to.
+    /// An address to which an OAuth app's users may be redirected.
     RedirectUri, { "type": "string", "format": "redirect-uri", "maxLength": 2000 }
 );
 text!(
-    /// An absolute http or https URL, or the empty string, which clears.
+    /// An absolute http or https URL. The empty string clears the stored value.
     HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }, stored by unless_empty
 );
 text!(
@@ -360,8 +370,8 @@ text!(
     EmailAddress, { "type": "string", "format": "email", "maxLength": 254 }
 );
 text!(
-    /// A phone number in any common format; numbers without a country's prefix are read as of the organization's country. Once
-    /// validated it is in international form.
+    /// A phone number in any common format. A number without a country prefix is read as a number
+    /// of the organization's country. Validation converts it to international form.
     PhoneNumber, { "type": "string", "format": "phone", "maxLength": 60 }
 );
 text!(
@@ -370,10 +380,10 @@ text!(
 );
 text!(
     /// A name of 1 to 60 characters, not blank.
-    Name60, { "type": "string", "minLength": 1, "maxLength": 60, "pattern": "\\S" }
+    Name60, { "type": "string", "minLength": 1, "maxLength": 60, "format": "not-blank" }
 );
 text!(
-    /// A name on the platform interface. May be empty: real listings have such names.
+    /// A name on the platform interface. May be empty, because real listings have empty names.
     Label, { "type": "string", "maxLength": 1000 }
 );
 text!(
@@ -385,31 +395,77 @@ text!(
     Country, { "type": "string", "format": "country" }
 );
 text!(
+    /// An IANA time zone, such as `Europe/Madrid`.
+    TimeZone, { "type": "string", "format": "time-zone" }
+);
+text!(
+    /// A currency as its ISO 4217 code, in any case. It is stored in capitals.
+    Currency, { "type": "string", "format": "currency" }, stored by capital
+);
+text!(
     /// A short guest-facing text: up to 200 characters after trimming.
     Copy200, { "type": "string", "maxLength": 200, "x-trimmed": true }
 );
 text!(
-    /// A guest-facing text as it is: 1 to 6000 characters, not blank.
-    Text6000, { "type": "string", "minLength": 1, "maxLength": 6000, "pattern": "\\S" }
+    /// A guest-facing text, stored untrimmed: 1 to 6000 characters, not blank.
+    Text6000, { "type": "string", "minLength": 1, "maxLength": 6000, "format": "not-blank" }
 );
+/// A guest-facing text by language: at least one of up to 50 BCP 47 tags, each with a text of 1 to
+/// 6000 characters that is not blank.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct TextsByLanguage(pub BTreeMap<String, String>);
+
+impl TextsByLanguage {
+    /// Returns the first tag whose language an earlier tag names too, such as `en` after `EN`.
+    #[must_use]
+    pub fn repeated(&self) -> Option<&str> {
+        let mut languages = BTreeSet::new();
+        self.0
+            .keys()
+            .find(|tag| !languages.insert(crate::format::language(tag)))
+            .map(String::as_str)
+    }
+}
+
+impl JsonSchema for TextsByLanguage {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TextsByLanguage".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 50,
+            "propertyNames": Language::json_schema(generator),
+            "additionalProperties": Text6000::json_schema(generator),
+        })
+    }
+}
+
 text!(
-    /// A text of up to 2000 characters, as it is.
+    /// A text of up to 2000 characters, stored untrimmed.
     Text2000, { "type": "string", "maxLength": 2000 }
 );
 text!(
-    /// A text of 1 to 2000 characters, not blank, as it is.
-    Note2000, { "type": "string", "minLength": 1, "maxLength": 2000, "pattern": "\\S" }
+    /// A text of 1 to 2000 characters, not blank, stored untrimmed.
+    Note2000, { "type": "string", "minLength": 1, "maxLength": 2000, "format": "not-blank" }
 );
 text!(
     /// A text of 1 to 200 characters, not blank.
-    Text200, { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "\\S" }
+    Text200, { "type": "string", "minLength": 1, "maxLength": 200, "format": "not-blank" }
 );
 text!(
-    /// A text of up to 200 characters, as it is.
+    /// A text of up to 200 characters, stored untrimmed.
     UpTo200, { "type": "string", "maxLength": 200 }
 );
 text!(
-    /// A text of up to 5000 characters, as it is.
+    /// A text of up to 5000 characters, stored untrimmed.
     Text5000, { "type": "string", "maxLength": 5000 }
 );
 text!(
@@ -417,7 +473,7 @@ text!(
     CategoryTitle, { "type": "string", "minLength": 1, "maxLength": 200, "x-trimmed": true }
 );
 text!(
-    /// A long text of up to 50,000 characters, as it is.
+    /// A long text of up to 50,000 characters, stored untrimmed.
     Text50000, { "type": "string", "maxLength": 50_000 }
 );
 text!(
@@ -425,7 +481,7 @@ text!(
     Copy6000, { "type": "string", "maxLength": 6000, "x-trimmed": true }
 );
 
-/// Declares a number type that is checked by a JSON Schema before it is ever made.
+/// Declares a number type that a JSON Schema validates before it is constructed.
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($type:ty), $maximum:expr) => {
         $(#[$doc])*
@@ -462,7 +518,7 @@ macro_rules! number {
 }
 
 number!(
-    /// A number of things, of days or of nights, or a place in an order.
+    /// A number of things, of days or of nights, or a position in an order.
     Count(u32), i32::MAX
 );
 number!(
@@ -470,7 +526,7 @@ number!(
     Age(u32), 150
 );
 number!(
-    /// An amount in cents, as far as every JSON reader counts exactly.
+    /// An amount in cents. The maximum is the largest integer that every JSON reader keeps exact.
     Cents(u64), 9_007_199_254_740_991_u64
 );
 
@@ -478,22 +534,36 @@ fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// A colour with six digits for the three of the shorthand; the letters keep their case.
+/// Returns the code of a currency in capitals.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "other texts may be stored as none"
+)]
+fn capital(code: String) -> Option<String> {
+    Some(code.to_ascii_uppercase())
+}
+
+/// Expands a three-digit colour to six digits. The letters keep their case.
 fn expanded(color: String) -> Option<String> {
     let digits = color.strip_prefix('#')?;
     if digits.len() != 3 {
         return Some(color);
     }
-    Some(std::iter::once('#').chain(digits.chars().flat_map(|digit| [digit, digit])).collect())
+    Some(
+        std::iter::once('#')
+            .chain(digits.chars().flat_map(|digit| [digit, digit]))
+            .collect(),
+    )
 }
 
-/// A name as names are compared: trimmed, NFC, full case folding. The same on both databases.
+/// Returns a name in the form that names are compared in: trimmed, NFC, full case folding. Both
+/// databases compare this form.
 #[must_use]
 pub fn folded(name: &str) -> String {
-    case_folded(name.trim())
+    case_folded(crate::typed::trimmed(name))
 }
 
-/// A text as it is searched for and in: the same without regard to case, blanks and all.
+/// Returns a text in the form that searches use: NFC and case folded, not trimmed.
 #[must_use]
 pub fn case_folded(text: &str) -> String {
     use caseless::Caseless as _;
@@ -515,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_read_the_same_are_the_same() {
+    fn names_are_compared_without_case_and_composition() {
         assert_eq!(folded("  Straße "), folded("STRASSE"));
         assert_eq!(folded("Caf\u{e9}"), folded("CAFE\u{301}"));
         assert_ne!(folded("Casa Azul"), folded("Casa  Azul"));
@@ -523,7 +593,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_twice_is_folding_once(name: String) {
+        fn folding_a_folded_name_changes_nothing(name: String) {
             prop_assert_eq!(folded(&folded(&name)), folded(&name));
         }
     }

@@ -1,14 +1,17 @@
-//! Text as it is searched, the same on both databases.
+//! Search text: texts in a form that searches compare, the same on both databases.
 
+use std::cmp::Ordering;
 use std::iter;
 
 use caseless::Caseless as _;
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 
-/// A text as it is searched: in one case, without accents, one blank between words.
+/// Returns a text in the form that searches compare: lower case, without accents, one blank between
+/// words.
 ///
-/// Letter by letter: compatibility decomposition, no combining marks, full case folding. What is dropped are marks with a
-/// combining class; the vowel signs of Indic scripts have none, and are no accents.
+/// Each letter is decomposed (compatibility), combining marks are removed, and full case folding is
+/// applied. Only marks with a combining class are removed. The vowel signs of Indic scripts have
+/// none, so they stay.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -16,20 +19,62 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// The same into a string that is at hand.
+/// Compares two names as people order them: without case and accents, and numbers by their value.
+/// "Flat 2" is before "Flat 11".
+#[must_use]
+pub fn natural(one: &str, other: &str) -> Ordering {
+    let (one, other) = (fold(one), fold(other));
+    let (mut left, mut right) = (one.as_str(), other.as_str());
+    loop {
+        let (first, second) = (piece(left), piece(right));
+        if first.is_empty() || second.is_empty() {
+            return left.len().cmp(&right.len());
+        }
+        let order = match (digits(first), digits(second)) {
+            // Without leading zeros, more digits are a greater number.
+            (Some(first), Some(second)) => first
+                .len()
+                .cmp(&second.len())
+                .then_with(|| first.cmp(second)),
+            _ => first.cmp(second),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (left, right) = (&left[first.len()..], &right[second.len()..]);
+    }
+}
+
+/// Returns the digits, or the text without digits, that a text begins with.
+fn piece(text: &str) -> &str {
+    let is_number = text.starts_with(|letter: char| letter.is_ascii_digit());
+    let end = text.find(|letter: char| letter.is_ascii_digit() != is_number);
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Returns the digits of a number without leading zeros.
+fn digits(piece: &str) -> Option<&str> {
+    piece
+        .starts_with(|letter: char| letter.is_ascii_digit())
+        .then(|| piece.trim_start_matches('0'))
+}
+
+/// Folds a text into an existing string, which is cleared first.
 pub fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     for word in text.split_whitespace() {
         push(' ', folded);
         if word.is_ascii() {
-            // Most words are, and the tables have nothing else to say of them.
+            // Most words are ASCII, and the Unicode tables do not change those.
             folded.push_str(word);
             continue;
         }
         for letter in word.chars() {
             decompose_compatible(letter, |part| {
                 if canonical_combining_class(part) == 0 {
-                    iter::once(part).default_case_fold().for_each(|part| push(part, folded));
+                    iter::once(part)
+                        .default_case_fold()
+                        .for_each(|part| push(part, folded));
                 }
             });
         }
@@ -47,7 +92,8 @@ fn push(letter: char, folded: &mut String) {
                 folded.push(' ');
             }
         }
-        // Read as accented, though Unicode takes none of them apart; and what keyboards have no key for.
+        // Letters that people read as accented but Unicode does not decompose, and punctuation that
+        // most keyboards lack.
         'ø' => folded.push('o'),
         'ł' => folded.push('l'),
         'đ' => folded.push('d'),
@@ -70,7 +116,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_reads_alike_is_folded_alike() {
+    fn names_are_ordered_as_people_order_them() {
+        let mut names = [
+            "Flat 11",
+            "flat 2",
+            "Flat 1a",
+            "Ático",
+            "Flat 02 B",
+            "Flat",
+            "9",
+            "",
+        ];
+        names.sort_by(|one, other| natural(one, other));
+        assert_eq!(
+            names,
+            [
+                "",
+                "9",
+                "Ático",
+                "Flat",
+                "Flat 1a",
+                "flat 2",
+                "Flat 02 B",
+                "Flat 11"
+            ]
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_order_of_names_is_total(one in "[a0-2 ]{0,6}", two in "[a0-2 ]{0,6}", three in "[a0-2 ]{0,6}") {
+            proptest::prop_assert_eq!(natural(&one, &two), natural(&two, &one).reverse());
+            if natural(&one, &two).is_le() && natural(&two, &three).is_le() {
+                proptest::prop_assert!(natural(&one, &three).is_le());
+            }
+        }
+    }
+
+    #[test]
+    fn similar_texts_fold_to_the_same_search_text() {
         for (text, folded) in [
             ("  La\u{a0} Móràda\t", "la morada"),
             ("La Mo\u{301}ra\u{300}da", "la morada"),
@@ -89,12 +173,29 @@ mod tests {
         }
     }
 
-    /// The definition of folding read literally, on the whole text.
+    /// Folds the whole text at once, literally by the definition.
     fn literally_folded(text: &str) -> String {
-        let bare: String = text.nfkd().filter(|letter| canonical_combining_class(*letter) == 0).default_case_fold().collect();
-        let alike = [("ø", "o"), ("ł", "l"), ("đ", "d"), ("ħ", "h"), ("ŧ", "t"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")];
-        let plain = alike.into_iter().fold(bare, |text, (from, to)| text.replace(from, to));
-        let plain = plain.replace(['‘', '’'], "'").replace(['‐', '‑', '‒', '–', '—', '―'], "-");
+        let bare: String = text
+            .nfkd()
+            .filter(|letter| canonical_combining_class(*letter) == 0)
+            .default_case_fold()
+            .collect();
+        let alike = [
+            ("ø", "o"),
+            ("ł", "l"),
+            ("đ", "d"),
+            ("ħ", "h"),
+            ("ŧ", "t"),
+            ("ı", "i"),
+            ("æ", "ae"),
+            ("œ", "oe"),
+        ];
+        let plain = alike
+            .into_iter()
+            .fold(bare, |text, (from, to)| text.replace(from, to));
+        let plain = plain
+            .replace(['‘', '’'], "'")
+            .replace(['‐', '‑', '‒', '–', '—', '―'], "-");
         plain.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -104,18 +205,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_is_what_it_is_defined_to_be(text: String, name in names()) {
+        fn folding_agrees_with_its_definition(text: String, name in names()) {
             prop_assert_eq!(fold(&text), literally_folded(&text));
             prop_assert_eq!(fold(&name), literally_folded(&name));
         }
 
         #[test]
-        fn folding_twice_is_folding_once(text: String) {
+        fn folding_a_folded_text_changes_nothing(text: String) {
             prop_assert_eq!(fold(&fold(&text)), fold(&text));
         }
 
         #[test]
-        fn neither_case_nor_composition_matters(name in names()) {
+        fn folding_ignores_case_and_unicode_composition(name in names()) {
             prop_assert_eq!(fold(&name.to_uppercase()), fold(&name));
             prop_assert_eq!(fold(&name.nfc().collect::<String>()), fold(&name));
             prop_assert_eq!(fold(&name.nfd().collect::<String>()), fold(&name));

@@ -1,4 +1,5 @@
-//! Fresh ids and random bytes. Everything else asks here; `clippy.toml` forbids to draw them elsewhere.
+//! Fresh ids and random bytes. All other code uses this source; `clippy.toml` forbids random
+//! numbers elsewhere.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +7,7 @@ use jiff::Timestamp;
 use rand::Rng as _;
 use uuid::{ContextV7, Uuid};
 
-/// Fresh ids and random bytes.
+/// A source of fresh ids and random bytes.
 #[derive(Clone)]
 pub struct Ids(Arc<Mutex<ContextV7>>);
 
@@ -17,15 +18,19 @@ impl Default for Ids {
 }
 
 impl Ids {
-    /// A version 7 UUID: ids made one after another sort in that order.
+    /// Returns a version 7 UUID. Ids sort in the order in which they were made.
     #[must_use]
     pub fn uuid(&self, now: Timestamp) -> Uuid {
         let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or(0);
         let nanoseconds = u32::try_from(milliseconds % 1_000 * 1_000_000).unwrap_or(0);
-        Uuid::new_v7(uuid::Timestamp::from_unix(&*self.0, milliseconds / 1_000, nanoseconds))
+        Uuid::new_v7(uuid::Timestamp::from_unix(
+            &*self.0,
+            milliseconds / 1_000,
+            nanoseconds,
+        ))
     }
 
-    /// `N` bytes nobody can guess.
+    /// Returns `N` random bytes for a secret.
     #[must_use]
     pub fn secret<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
@@ -33,20 +38,24 @@ impl Ids {
         bytes
     }
 
-    /// A step forward of a revision: at least 1 and at most 2³¹, so that 2³² of them fit into a revision.
+    /// Returns a step for a revision: at least 1 and at most 2³¹, so that 2³² steps fit in a
+    /// revision.
     #[must_use]
     pub fn step(&self) -> i64 {
         i64::from(random().next_u32() >> 1) + 1
     }
 
-    /// A number between 0 and 1, for jitter.
+    /// Returns a random number between 0 and 1, for jitter.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         f64::from(random().next_u32()) / f64::from(u32::MAX)
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that draws random numbers")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that draws random numbers"
+)]
 fn random() -> rand::rngs::ThreadRng {
     rand::rng()
 }

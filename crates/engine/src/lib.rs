@@ -1,14 +1,17 @@
-//! The engine: what an operation is, and the one way through for every request.
+//! The engine: the declaration of operations, and the pipeline for every request.
 //!
-//! A program lists its operations in chapters ([`chapter`]) and has them put together ([`chapter::assemble`]). Each is read as
-//! an HTTP route, as a tool and as a part of the OpenAPI document ([`surface`]); each request for one goes through the
-//! [`pipeline`], which opens a [`context`] on a transaction of the store and runs it.
+//! A program lists its operations in chapters ([`chapter`]) and puts them together
+//! ([`chapter::assemble`]). Each operation becomes an HTTP route, a tool and a part of the OpenAPI
+//! document ([`surface`]). Each request for an operation goes through the [`pipeline`], which opens
+//! a [`context`] on a transaction of the store and runs the operation.
 //!
-//! The engine knows no chapter. What chapters need of their own travels in the [`kit`], found by its type.
+//! The engine knows no module of the program. State that a module needs is stored in the [`kit`]
+//! and found by its type.
 //!
-//! From below to above: error; moment, fold, logging; json, clock, ids, processors, erased, background; traces; format; field; access;
-//! kit; context; audit; operation; app; pipeline; summaries and surface; server; chapter. A module names only what is before it, which a
-//! test of the program reads (`tests/it/house.rs`).
+//! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
+//! erased, background; traces; format; language; field; access; kit; context; audit; operation; app;
+//! pipeline; summaries and surface; server; chapter. A module imports only modules before it, which
+//! `tests/it/house.rs` checks.
 
 pub mod access;
 pub mod app;
@@ -17,6 +20,7 @@ pub mod background;
 pub mod chapter;
 pub mod clock;
 pub mod context;
+pub mod currency;
 pub mod erased;
 pub mod error;
 pub mod field;
@@ -25,8 +29,10 @@ pub mod format;
 pub mod ids;
 pub mod json;
 pub mod kit;
+pub mod language;
 pub mod logging;
 pub mod moment;
+pub mod nearest;
 pub mod operation;
 pub mod pipeline;
 pub mod processors;
@@ -35,12 +41,19 @@ pub mod summaries;
 pub mod surface;
 pub mod sweeping;
 pub mod traces;
+pub mod typed;
 pub mod uploads;
 
 pub use store;
 
-/// The statements of the engine.
+/// Returns the statements of the engine.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
-    let of_modules = [audit::STATEMENTS, context::STATEMENTS, erased::STATEMENTS, summaries::STATEMENTS].concat();
+    let of_modules = [
+        audit::STATEMENTS,
+        context::STATEMENTS,
+        erased::STATEMENTS,
+        summaries::STATEMENTS,
+    ]
+    .concat();
     [access::statements(), of_modules, pipeline::statements()].concat()
 }

@@ -1,7 +1,7 @@
-//! The log: lines on standard error, written by a thread of its own.
+//! The log: lines on standard error, written by a separate thread.
 //!
-//! Whoever has something to log never waits for it and never fails by it. What cannot be written, because standard error is
-//! closed, its disk is full or nobody reads it, is left out and counted.
+//! Logging never blocks and never fails. A line that cannot be written is counted and dropped, for
+//! example because standard error is closed, its disk is full, or its reader is stuck.
 
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal as _, Write};
@@ -19,67 +19,124 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
-/// The variable that says what is logged.
+/// The environment variable with the log filter.
 const VARIABLE: &str = "VESTIBULE_LOG";
-/// What is logged where it does not say: this program from `info`, the libraries that talk much from `warn`.
+/// The default filter: this program from `info`, and verbose libraries from `warn`.
 const LOGGED: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,tokio_postgres=warn";
-/// Lines that wait to be written.
+/// The most lines in the queue.
 const LINES: usize = 8_192;
-/// Bytes of them.
+/// The most bytes in the queue.
 const BYTES: usize = 4 << 20;
-/// How long the end of the process waits for the last lines.
+/// How long the process waits at its end for the last lines.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Lines that were left out since the process started.
+/// Lines that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Lines that were left out since the process started, because they could not be written.
+/// Returns the number of lines that were dropped since the process started.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// The log that has begun. Dropped, it waits a moment for the lines that have not been written yet.
+/// The running log. When dropped, it waits a moment for the lines in the queue.
 pub struct Log(Queue);
 
 impl Log {
-    /// Begins to log as `VESTIBULE_LOG` says, for people on a terminal, JSON otherwise. On standard error, so that standard
-    /// output stays for answers. A panic is logged like everything else. What is made of spans of the target `spans` is for `gathering`.
-    pub fn begin(spans: &'static str, gathering: Option<impl Layer<Registry> + Send + Sync>) -> Result<Self, String> {
+    /// Starts the log with the filter in `VESTIBULE_LOG`: as text on a terminal, as JSON otherwise.
+    /// It uses standard error, so that standard output is free for results. Panics are logged as
+    /// well. Spans of the target `spans` only go to `gathering`.
+    pub fn begin(
+        spans: &'static str,
+        gathering: Option<impl Layer<Registry> + Send + Sync>,
+    ) -> Result<Self, String> {
         let filter = match env::var(VARIABLE) {
             Ok(text) => filter(&text)?,
             Err(VarError::NotPresent) => EnvFilter::new(LOGGED),
-            Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE} is not UTF-8")),
+            Err(VarError::NotUnicode(_)) => return Err(format!("{VARIABLE} must be UTF-8")),
         };
-        let none: Directive = format!("{spans}=off").parse().map_err(|error| format!("{spans}: {error}"))?;
+        let none: Directive = format!("{spans}=off")
+            .parse()
+            .map_err(|error| format!("{spans}: {error}"))?;
         let filter = filter.add_directive(none);
-        let queue = Queue::begin(io::stderr()).map_err(|error| format!("there can be no log: {error}"))?;
+        let queue =
+            Queue::begin(output()).map_err(|error| format!("cannot start the log: {error}"))?;
         match gathering {
-            // One filter for all, so that nobody is asked about a span that nobody wants.
-            None => tracing_subscriber::registry().with(filter).with(lines(queue.clone())).init(),
+            // One global filter, so that disabled spans cost nothing.
+            None => tracing_subscriber::registry()
+                .with(filter)
+                .with(lines(queue.clone()))
+                .init(),
             Some(gathering) => {
-                let gathering = gathering.with_filter(Targets::new().with_target(spans, Level::INFO));
-                tracing_subscriber::registry().with(gathering).with(lines(queue.clone()).with_filter(filter)).init();
+                let gathering =
+                    gathering.with_filter(Targets::new().with_target(spans, Level::INFO));
+                tracing_subscriber::registry()
+                    .with(gathering)
+                    .with(lines(queue.clone()).with_filter(filter))
+                    .init();
             }
         }
         std::panic::set_hook(Box::new(|panic| {
             let location = panic.location().map(tracing::field::display);
-            tracing::error!(reason = panic.payload_as_str(), location, "a thread panicked");
+            tracing::error!(
+                reason = panic.payload_as_str(),
+                location,
+                "a thread panicked"
+            );
         }));
         Ok(Self(queue))
     }
 
-    /// Says something in words of its own, whatever is logged.
+    /// Writes a message as plain text. No filter applies.
     pub fn say(&self, message: &str) {
         self.0.put(format!("{message}\n").as_bytes());
     }
 }
 
-/// Writes what is logged, a line each.
+/// Returns standard error, or a sink that fails if the process was started without standard error.
+fn output() -> Box<dyn Write + Send> {
+    if was_closed() {
+        Box::new(Closed)
+    } else {
+        Box::new(io::stderr())
+    }
+}
+
+/// Returns whether standard error was closed when the process started. Rust's runtime then opens
+/// `/dev/null` for reading and writing. A shell that discards output opens it only for writing.
+fn was_closed() -> bool {
+    let null = || -> rustix::io::Result<bool> {
+        let error = io::stderr();
+        let is_both = rustix::fs::fcntl_getfl(&error)?.contains(rustix::fs::OFlags::RDWR);
+        let about = rustix::fs::fstat(&error)?;
+        let null = rustix::fs::stat("/dev/null")?;
+        Ok(is_both && about.st_rdev == null.st_rdev && about.st_ino == null.st_ino)
+    };
+    null().unwrap_or(true)
+}
+
+/// A standard error that was closed. Every write fails.
+struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the layer that formats events as lines.
 fn lines<S: Subscriber + for<'l> LookupSpan<'l>>(queue: Queue) -> Box<dyn Layer<S> + Send + Sync> {
-    // What it had to say of a line that it cannot write would go to standard error, by a macro that panics.
+    // The layer would report a failed write on standard error, with a macro that panics.
     let lines = fmt::layer().log_internal_errors(false).with_writer(queue);
-    if io::stderr().is_terminal() { lines.with_target(false).boxed() } else { lines.json().flatten_event(true).boxed() }
+    if io::stderr().is_terminal() {
+        lines.with_target(false).boxed()
+    } else {
+        lines.json().flatten_event(true).boxed()
+    }
 }
 
 impl Drop for Log {
@@ -88,49 +145,56 @@ impl Drop for Log {
     }
 }
 
-/// The filter that a text says, where it says one. A word alone is a level: as the name of a module, which the syntax allows,
-/// a misspelt level would switch everything else off.
+/// Parses a filter; a blank text gives the default. A single word must be a level. The syntax would
+/// take a misspelt level as a module name, which disables all other modules.
 fn filter(text: &str) -> Result<EnvFilter, String> {
-    let wrong = |what: &str| format!("{VARIABLE} is no filter such as info or warn,vestibule::surface=info: {what}");
+    let wrong = |what: &str| {
+        format!("{VARIABLE} must be a filter such as info or warn,vestibule::surface=info: {what}")
+    };
     if text.trim().is_empty() {
         return Ok(EnvFilter::new(LOGGED));
     }
     let is_level = |word: &str| word.is_empty() || word.parse::<LevelFilter>().is_ok();
-    let mut words = text.split(',').map(str::trim).filter(|part| !part.contains(['=', '[', '{', ']', '}']));
+    let mut words = text
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.contains(['=', '[', '{', ']', '}']));
     if let Some(word) = words.find(|word| !is_level(word)) {
-        return Err(wrong(&format!("{word:?} is no level")));
+        return Err(wrong(&format!("{word:?} is not a level")));
     }
     if text.split(',').any(|part| part.trim_end().ends_with('=')) {
-        return Err(wrong("a level is missing behind ="));
+        return Err(wrong("a level is missing after ="));
     }
     EnvFilter::try_new(text).map_err(|error| wrong(&error.to_string()))
 }
 
-/// Lines on their way to the thread that writes them.
+/// The queue of lines for the writing thread.
 #[derive(Clone)]
 struct Queue {
     sender: SyncSender<Entry>,
-    /// Bytes of the lines that wait.
+    /// Bytes of the lines in the queue.
     waiting: Arc<AtomicUsize>,
 }
 
 enum Entry {
     Line(Vec<u8>),
-    /// Asks to be told when everything before it is written.
+    /// A request for a notice when everything before it is written.
     Mark(SyncSender<()>),
 }
 
 impl Queue {
-    /// Begins to write lines to `output`.
+    /// Starts the thread that writes lines to `output`.
     fn begin(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (sender, entries) = mpsc::sync_channel(LINES);
         let waiting = Arc::new(AtomicUsize::new(0));
         let shared = waiting.clone();
-        thread::Builder::new().name("log".into()).spawn(move || write(&entries, output, &shared))?;
+        thread::Builder::new()
+            .name("log".into())
+            .spawn(move || write(&entries, output, &shared))?;
         Ok(Self { sender, waiting })
     }
 
-    /// Has a line written, or counts it as lost.
+    /// Adds a line to the queue, or counts it as dropped.
     fn put(&self, line: &[u8]) {
         let fits = self.waiting.fetch_add(line.len(), Ordering::Relaxed) + line.len() <= BYTES;
         if !fits || self.sender.try_send(Entry::Line(line.to_vec())).is_err() {
@@ -139,17 +203,18 @@ impl Queue {
         }
     }
 
-    /// Waits until what was put in so far is written, but not for long.
+    /// Waits until all lines in the queue are written, up to `patience`.
     fn flush(&self, patience: Duration) {
         let (done, is_done) = mpsc::sync_channel(1);
         if self.sender.try_send(Entry::Mark(done)).is_ok() {
-            // Whoever does not read what is written has had their time.
+            // After the time limit, the remaining lines are dropped.
             let _ = is_done.recv_timeout(patience);
         }
     }
 }
 
-/// Writes what comes until nobody is left to send anything. Once lines can be written again, one says how many were lost.
+/// Writes the entries until all senders are gone. After failures, logs once how many lines were
+/// dropped.
 fn write(entries: &Receiver<Entry>, mut output: impl Write, waiting: &AtomicUsize) {
     let mut told = 0;
     for entry in entries {
@@ -161,7 +226,10 @@ fn write(entries: &Receiver<Entry>, mut output: impl Write, waiting: &AtomicUsiz
                     LOST.fetch_add(1, Ordering::Relaxed);
                 } else if left == 0 && told < lost() {
                     told = lost();
-                    tracing::warn!(lines = told, "lines of the log were lost since the start");
+                    tracing::warn!(
+                        lines = told,
+                        "lines of the log have been lost since the start"
+                    );
                 }
             }
             Entry::Mark(done) => drop(done.try_send(())),
@@ -177,7 +245,7 @@ impl<'a> MakeWriter<'a> for Queue {
     }
 }
 
-/// Takes the line of an event, which is written whole by one call.
+/// A writer for the line of one event. The formatter writes each line with one call.
 struct Line<'a>(&'a Queue);
 
 impl Write for Line<'_> {
@@ -198,17 +266,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_told_from_a_mistake() {
-        for text in ["", "info", " WARN ", "off", "info,rmcp=warn", "warn,vestibule::surface=info", "vestibule[request]=debug", "info,"] {
+    fn invalid_log_filters_are_refused() {
+        for text in [
+            "",
+            "info",
+            " WARN ",
+            "off",
+            "info,rmcp=warn",
+            "warn,vestibule::surface=info",
+            "vestibule[request]=debug",
+            "info,",
+        ] {
             assert!(filter(text).is_ok(), "{text}");
         }
-        for text in ["verbose", "inf", "loud,rmcp=warn", "info,vestibule=loud", "info;warn", "=[", "vestibule=info=warn", "info,vestibule="]
-        {
-            assert!(filter(text).is_err_and(|message| message.starts_with(VARIABLE)), "{text}");
+        for text in [
+            "verbose",
+            "inf",
+            "loud,rmcp=warn",
+            "info,vestibule=loud",
+            "info;warn",
+            "=[",
+            "vestibule=info=warn",
+            "info,vestibule=",
+        ] {
+            assert!(
+                filter(text).is_err_and(|message| message.starts_with(VARIABLE)),
+                "{text}"
+            );
         }
     }
 
-    /// Takes nothing until it is let go.
+    /// A writer that blocks until its lock is released.
     struct Stuck(Arc<Mutex<()>>);
 
     impl Write for Stuck {
@@ -223,14 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_log_that_is_not_read() {
+    fn a_blocked_log_drops_lines_without_waiting() {
         let gate = Arc::new(Mutex::new(()));
         let held = gate.lock();
         let (queue, before) = (Queue::begin(Stuck(gate.clone())).unwrap(), lost());
         for _ in 0..2 * LINES {
             queue.put(b"a line");
         }
-        // One is being written, and the queue is full.
+        // One line is being written, and the queue is full.
         assert!((lost() - before).abs_diff(LINES as u64) <= 2);
         queue.put(&vec![0; BYTES]);
         queue.flush(Duration::from_millis(1));

@@ -8,24 +8,28 @@ use jiff::{Timestamp, ToSpan as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A point in time. Written in UTC with milliseconds; read with any offset.
+/// A point in time. It is written in UTC with milliseconds, and read with any offset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub Timestamp);
 
 impl Moment {
-    /// The moment after a change: now, or 1 ms after `self` where the clock has not moved on, so that a resource's
-    /// `updatedAt` strictly increases.
+    /// Returns the time of a change: `now`, or 1 ms after `self` if the clock has not advanced. So
+    /// a resource's `updatedAt` strictly increases.
     #[must_use]
     pub fn advanced_to(self, now: Timestamp) -> Self {
-        Self(self.0.checked_add(1.millisecond()).map_or(now, |next| next.max(now)))
+        Self(
+            self.0
+                .checked_add(1.millisecond())
+                .map_or(now, |next| next.max(now)),
+        )
     }
 }
 
 impl FromStr for Moment {
     type Err = jiff::Error;
 
-    /// The end of the year 9999 is often written where never is meant, and the last 26 hours of that year are beyond what a
-    /// [`Timestamp`] holds: they are read as its greatest.
+    /// Parses a time. The last 26 hours of the year 9999 are beyond the range of [`Timestamp`], but
+    /// clients often write its end to mean "never". They are read as the greatest timestamp.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self).or_else(|error| {
             let year_before = text.strip_prefix("9999").map(|rest| format!("9998{rest}"));
@@ -81,30 +85,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_written_with_three_decimals() {
+    fn a_moment_is_written_in_utc_with_milliseconds() {
         let moment = Moment("2026-11-21T10:30:00+01:00".parse().unwrap());
         assert_eq!(moment.to_string(), "2026-11-21T09:30:00.000Z");
     }
 
     #[test]
-    fn the_end_of_time_is_a_moment() {
+    fn moments_at_the_end_of_year_9999_are_clamped() {
         for (text, read) in [
             ("9999-12-30T21:59:59Z", Some("9999-12-30T21:59:59.000Z")),
             ("9999-12-31T23:59:59.999Z", Some("9999-12-30T22:00:00.999Z")),
-            ("9999-12-31T23:59:59+01:00", Some("9999-12-30T22:00:00.999Z")),
+            (
+                "9999-12-31T23:59:59+01:00",
+                Some("9999-12-30T22:00:00.999Z"),
+            ),
             ("9999-12-31T24:59:59Z", None),
             ("9999-12-32T00:00:00Z", None),
             ("9999-12-31", None),
             ("10000-01-01T00:00:00Z", None),
         ] {
-            assert_eq!(text.parse::<Moment>().ok().map(|moment| moment.to_string()).as_deref(), read, "{text}");
+            assert_eq!(
+                text.parse::<Moment>()
+                    .ok()
+                    .map(|moment| moment.to_string())
+                    .as_deref(),
+                read,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_change_within_the_same_millisecond_still_advances() {
         let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
-        assert_eq!(Moment(now).advanced_to(now).to_string(), "2026-11-21T09:30:00.001Z");
+        assert_eq!(
+            Moment(now).advanced_to(now).to_string(),
+            "2026-11-21T09:30:00.001Z"
+        );
         assert!(Moment(now).advanced_to("2026-11-21T09:20:00Z".parse().unwrap()) > Moment(now));
     }
 }

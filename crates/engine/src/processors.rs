@@ -1,6 +1,6 @@
-//! The processors there are.
+//! The number of processors.
 
-/// How many processors this process has.
+/// Returns the number of processors that this process may use.
 #[must_use]
 pub fn count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

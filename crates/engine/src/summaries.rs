@@ -1,9 +1,10 @@
-//! What lists read as text beside the documents, written anew where this version of the program writes it otherwise than the
-//! one that was here before.
+//! Summaries: texts for lists, stored beside the documents. A new version of the program that
+//! changes their form rewrites them.
 //!
-//! The database knows which version of each summary it has. Whoever opens it brings it to the program's, an organization's
-//! rows some at a time under that organization's lock, and notes the version at the end: one that is interrupted begins
-//! again, and several nodes that start at once do the same work to the same end. A version newer than the program's is left.
+//! The database holds the version of each summary. At the start, outdated summaries are rewritten
+//! in batches, each under the lock of its organization, and the new version is stored at the end.
+//! An interrupted rewrite starts again. Several nodes that start together do the same work with the
+//! same result. A version newer than the program's is left as it is.
 
 use std::sync::Arc;
 
@@ -17,23 +18,29 @@ use crate::operation::Touches;
 use crate::pipeline::Service;
 use crate::values;
 
-/// Rows written anew in one transaction.
+/// The most rows that are rewritten in one transaction.
 const BATCH: u32 = 200;
 
 store::statements! {
-    /// The version that a summary has in this database.
+    /// Reads the version of a summary in this database.
     VERSION = "select version from summary_version where name = ?1";
-    /// Notes that it has another.
+    /// Stores the version of a summary.
     NOTE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
         on conflict (name) do update set version = excluded.version where summary_version.version < excluded.version";
-    /// The organization after another.
+    /// Returns the next organization in the order of ids.
     NEXT_ORGANIZATION = "select id from organization where id > ?1 and erased_at is null order by id limit 1";
 }
 
-/// Brings every summary to the version of this program.
+/// Rewrites every summary of an older version.
 pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
     for &summary in &service.app.summaries {
-        let known = service.store.read(move |tx| tx.row(&VERSION, &values![summary.name])?.map_or(Ok(0), |row| row.get::<i64>(0))).await?;
+        let known = service
+            .store
+            .read(move |tx| {
+                tx.row(&VERSION, &values![summary.name])?
+                    .map_or(Ok(0), |row| row.get::<i64>(0))
+            })
+            .await?;
         if known >= summary.version {
             continue;
         }
@@ -43,30 +50,55 @@ pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
             let mut after = Some(Uuid::nil());
             while let Some(from) = after {
                 let shared = service.clone();
-                after = service.store.write(move |tx| some_of(tx, &shared, summary, organization, from)).await?;
+                after = service
+                    .store
+                    .write(move |tx| some_of(tx, &shared, summary, organization, from))
+                    .await?;
             }
         }
-        service.store.write(move |tx| tx.execute(&NOTE_VERSION, &values![summary.name, summary.version])).await?;
+        service
+            .store
+            .write(move |tx| tx.execute(&NOTE_VERSION, &values![summary.name, summary.version]))
+            .await?;
         if !organization.is_nil() {
-            tracing::info!(summary = summary.name, version = summary.version, "summaries were written anew");
+            tracing::info!(
+                summary = summary.name,
+                version = summary.version,
+                "rebuilt stored summaries for a new version"
+            );
         }
     }
     Ok(())
 }
 
 async fn next_organization(service: &Service, after: Uuid) -> Result<Option<Uuid>> {
-    Ok(service.store.read(move |tx| tx.row(&NEXT_ORGANIZATION, &values![after])?.map(|row| row.get(0)).transpose()).await?)
+    Ok(service
+        .store
+        .read(move |tx| {
+            tx.row(&NEXT_ORGANIZATION, &values![after])?
+                .map(|row| row.get(0))
+                .transpose()
+        })
+        .await?)
 }
 
-/// Writes some summaries of an organization anew, those behind an id; where to go on, if there may be more.
-fn some_of(tx: &mut store::Transaction<'_>, service: &Service, summary: &Summary, organization: Uuid, after: Uuid) -> Result<Option<Uuid>> {
+/// Rewrites the summaries of an organization after an id, up to [`BATCH`]. Returns the last id, or
+/// `None` if there are no more rows.
+fn some_of(
+    tx: &mut store::Transaction<'_>,
+    service: &Service,
+    summary: &Summary,
+    organization: Uuid,
+    after: Uuid,
+) -> Result<Option<Uuid>> {
     let (access, system) = (Access::platform(), service.system(tx, service.clock.now()));
-    let mut context = match Context::for_writing(system, organization, &access, Touches::Configuration) {
-        Ok(context) => context,
-        // Erased meanwhile.
-        Err(error) if matches!(error.kind(), Kind::NotFound) => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let mut context =
+        match Context::for_writing(system, organization, &access, Touches::Configuration) {
+            Ok(context) => context,
+            // The organization was erased in the meantime.
+            Err(error) if matches!(error.kind(), Kind::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        };
     let rows = context.rows(summary.read, values![after, BATCH])?;
     let mut last = None;
     for row in &rows {

@@ -1,4 +1,5 @@
-//! How rows that have had their time are removed: what is old is found whosever it is, and removed organization by organization.
+//! Removal of old rows, and correction of moments that a clock set while it was ahead. The rows are
+//! listed across all organizations, and changed for one organization at a time.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,10 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::values;
 
-/// Removes some rows of an organization that are as old as a moment: the organization, what names the rows within it, and the moment
-/// are its parameters. What others have in hand is left for the next time. Where SQLite would look through all of an organization, the
-/// index that it is to use stands last.
+/// The SQL that removes old rows of an organization. Its parameters are the organization, the keys
+/// of the rows, and the time. Rows that another transaction has locked are skipped until the next
+/// sweep. The last argument names an index, for tables where SQLite would otherwise scan all rows
+/// of the organization.
 #[macro_export]
 macro_rules! some_old {
     ($table:literal, $key:literal, $moment:literal) => {
@@ -41,8 +43,9 @@ macro_rules! some_old {
     };
 }
 
-/// Removes a batch of what is as old as a moment. `found` tells the organization and the name of each row, by the moment and how many
-/// there may be; `remove` is made by [`crate::some_old!`]. How many rows are gone.
+/// Removes a batch of rows that are at least as old as `moment`. `found` lists the organization and
+/// the key of each row, given the time and a limit; [`crate::some_old!`] makes `remove`. Returns
+/// the number of removed rows.
 pub fn remove<T: FromColumn>(
     tx: &mut Transaction<'_>,
     found: &'static Statement,
@@ -61,7 +64,61 @@ where
     Ok(removed)
 }
 
-/// What the second column of rows says, by the organization in the first.
+/// The most rows that [`bring_forward`] changes in one transaction.
+const BROUGHT: u32 = 100;
+
+/// The SQL that sets a moment of some rows of an organization to `?3` if it is later. Its other
+/// parameters are the organization and the keys of the rows. Rows that another transaction has
+/// locked are skipped until the next sweep.
+#[macro_export]
+macro_rules! some_late {
+    ($table:literal, $key:literal, $moment:literal) => {
+        $crate::some_late!($table, $key, $key, $moment, "?3")
+    };
+    ($table:literal, $key:literal, $row:literal, $moment:literal, $value:literal) => {
+        concat!(
+            "with late as (select ",
+            $row,
+            " from ",
+            $table,
+            " where organization_id = ?1 and ",
+            $key,
+            " = any(?2) and ",
+            $moment,
+            " > ?3 for update skip locked) update ",
+            $table,
+            " set ",
+            $moment,
+            " = ",
+            $value,
+            " where organization_id = ?1 and (",
+            $row,
+            ") in (select ",
+            $row,
+            " from late)"
+        )
+    };
+}
+
+/// Brings forward a batch of rows that are later than `latest`, because the clock was ahead when
+/// they were written (rules: settings#clock). `found` lists the organization and the key of each
+/// row, given that moment and a limit; [`crate::some_late!`] makes `correct`. Returns whether there
+/// may be more.
+pub fn bring_forward(
+    tx: &mut Transaction<'_>,
+    found: &'static Statement,
+    correct: &'static Statement,
+    latest: Timestamp,
+) -> Result<bool> {
+    let rows = tx.rows(found, &values![latest, BROUGHT])?;
+    let mut moved = 0;
+    for (organization, keys) in by_organization::<Uuid>(&rows)? {
+        moved += tx.execute(correct, &[organization.into(), keys.into(), latest.into()])?;
+    }
+    Ok(moved > 0 && rows.len() >= BROUGHT as usize)
+}
+
+/// Groups the values in the second column by the organization in the first.
 pub fn by_organization<T: FromColumn>(rows: &[Row]) -> Result<BTreeMap<Uuid, Vec<T>>> {
     let mut of = BTreeMap::<Uuid, Vec<T>>::new();
     for row in rows {

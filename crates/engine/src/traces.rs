@@ -1,11 +1,12 @@
-//! What a request went through, told to a collector of OpenTelemetry's: spans of requests, stages, statements and deliveries.
+//! Traces of requests, sent to an OpenTelemetry collector: spans of requests, stages, statements
+//! and deliveries.
 //!
-//! Spans are those of `tracing`, with the target [`SPANS`], which nothing else has. Where nobody has asked for them the log's filter
-//! switches that target off for good, and making one is a comparison. Otherwise [`Spans`] gathers each that has ended, and
-//! [`keep`] sends what has been gathered.
+//! Spans are `tracing` spans with the target [`SPANS`], which is used for nothing else. If traces
+//! are disabled, the log's filter disables that target for good, and creating a span costs one
+//! comparison. Otherwise [`Spans`] collects finished spans, and [`keep`] sends them.
 //!
-//! What a span says is what is written in the code beside it: ids, names of operations, statements as they are written. No token,
-//! path, query, body or value gets near one.
+//! A span holds only ids, operation names, and statements as written in the code. It never holds a
+//! token, path, query, body or value.
 
 mod context;
 mod export;
@@ -22,10 +23,10 @@ pub use export::{Endpoint, keep, lost};
 pub use layer::Spans;
 pub use store::SPANS;
 
-/// The header that says which trace a request is part of (W3C Trace Context).
+/// The header that names the trace of a request (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
 
-/// A stage of a request, as part of what goes on at the moment.
+/// Creates a span for a stage of a request, below the current span.
 #[macro_export]
 macro_rules! stage {
     ($name:literal) => {
@@ -33,7 +34,8 @@ macro_rules! stage {
     };
 }
 
-/// A request that has come in, as part of the trace that its caller names, or else of one that is called as the request is.
+/// Creates the span of an incoming request. It belongs to the caller's trace, or else to a trace
+/// with the request's id.
 #[must_use]
 pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
     tracing::info_span!(
@@ -53,7 +55,7 @@ pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
     )
 }
 
-/// The trace that a request's caller names; two name none.
+/// Returns the `traceparent` of a request. A repeated header is ignored.
 fn named(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(TRACEPARENT).iter();
     match (values.next(), values.next()) {
@@ -62,7 +64,8 @@ fn named(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
-/// An attempt to deliver something, as part of the trace of what it tells of, or else of one of its own.
+/// Creates the span of a delivery attempt. It belongs to the trace of the event, or else to a trace
+/// with the delivery's id.
 #[must_use]
 pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     tracing::info_span!(
@@ -81,14 +84,15 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     )
 }
 
-/// What goes on at the moment, as others are told that are to be part of it.
+/// Returns the `traceparent` for work below the current span.
 #[must_use]
 pub fn current() -> Option<String> {
     of(&Span::current())
 }
 
-/// A span, as others are told that are to be part of it: what its caller does not keep, in that caller's words, so that they do not keep
-/// it either. None where nobody has asked for it.
+/// Returns the `traceparent` for work below a span. If the caller's trace is unsampled, this is the
+/// caller's own value, so that later services do not sample it either. `None` if traces are
+/// disabled.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {
     span.with_subscriber(|(id, dispatch)| {

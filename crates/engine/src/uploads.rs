@@ -1,65 +1,69 @@
-//! Files that come with a request: what an operation says of the one it takes, where they are kept and under which keys, and how
-//! many may arrive at once.
+//! Uploaded files: which files an operation accepts, where and under which keys they are stored,
+//! and how many may arrive at once.
 //!
-//! A file is kept under a key that is made for it: of its organization, of the moment and of something that nobody can guess.
-//! The name that its sender gives it is a text beside it and leads nowhere.
+//! Each file is stored under a new key, made of its organization, the time and a random secret. The
+//! file name from the client is only stored as a text. It never becomes part of a path.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use files::Files;
+use files::{Files, Space};
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::access::Owner;
+use crate::error::{Error, Result};
 use crate::ids::Ids;
 
-/// Files that may arrive at once.
+/// The most files that may arrive at once.
 const AT_ONCE: usize = 32;
-/// Of these, of one caller.
+/// The most files that may arrive at once from one caller.
 const OF_ONE: usize = 2;
-/// Bytes of a key that nobody can guess.
+/// The number of random bytes in a key.
 const SECRET: usize = 16;
-/// Characters of a file's name at the most.
+/// The most characters of a file's name.
 const NAME_LENGTH: usize = 200;
-/// What a file is called whose sender gives it no name.
+/// The name of a file that the client gives no name.
 const NAMELESS: &str = "file";
 
-/// What an operation says of the file that it takes.
+/// The file that an operation accepts.
 #[derive(Clone, Copy)]
 pub struct TakesFile {
-    /// The field that it comes in.
+    /// The input field of the file.
     pub field: &'static str,
-    /// Its bytes at the most: whole MiB.
+    /// The greatest size in bytes; whole MiB.
     pub most: u64,
-    /// Its media type, told by its first bytes, as many as [`HEAD`] or all there are; none for one that is not taken.
+    /// Returns the media type for the first bytes of a file; `None` if the type is not accepted. It
+    /// receives [`HEAD`] bytes, or the whole file if it is shorter.
     pub kind: fn(&[u8]) -> Option<&'static str>,
-    /// What is taken, in words.
+    /// The accepted types, in words.
     pub kinds: &'static str,
 }
 
-/// First bytes of a file by which its kind is told.
+/// The number of first bytes that the media type is detected from.
 pub const HEAD: usize = 64;
 
-/// A file that came with a request, as it has been kept.
+/// An uploaded file, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Received {
-    /// What it is kept under.
+    /// The key in file storage.
     pub key: String,
-    /// What its sender calls it: a text, and no path.
+    /// The file name from the client: a text, never used as a path.
     pub name: String,
-    /// What it is by its first bytes.
+    /// The media type, detected from the first bytes.
     pub content_type: String,
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
+    /// The SHA-256 of the content, in base64.
+    pub digest: String,
 }
 
-/// As it stands in an input: never as a client has sent it, because what a client sends in its place is the file.
+/// The file in the input of an operation. Clients never send this value; they send the file itself.
 impl JsonSchema for Received {
     fn inline_schema() -> bool {
         true
@@ -70,42 +74,86 @@ impl JsonSchema for Received {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "object", "maxProperties": 4 })
+        schemars::json_schema!({ "type": "object", "maxProperties": 5 })
     }
 }
 
-/// Where files are kept, and how many may arrive there at once.
+/// File storage, with limits on concurrent uploads and on disk space.
 pub struct Uploads {
-    /// The place.
+    /// The storage.
     pub files: Files,
+    /// Bytes of the file system that uploads leave free; [`reserved`] gives the default.
+    reserve: Option<u64>,
     room: Arc<Room>,
 }
 
+/// The greatest default reserve of a file system.
+const RESERVE: u64 = 1 << 30;
+
+/// Returns the bytes of the file system that uploads leave free: the configured number, or else the
+/// lesser of 1 GiB and a tenth of the file system.
+fn reserved(configured: Option<u64>, total: u64) -> u64 {
+    configured.unwrap_or(RESERVE.min(total / 10))
+}
+
 impl Uploads {
-    /// Files in a place.
+    /// Creates uploads to this storage. `reserve` is the number of bytes that they leave free.
     #[must_use]
-    pub fn new(files: Files) -> Self {
-        Self { files, room: Arc::default() }
+    pub fn new(files: Files, reserve: Option<u64>) -> Self {
+        Self {
+            files,
+            reserve,
+            room: Arc::default(),
+        }
     }
 
-    /// Room for one more to arrive; none where there are as many of its caller, of its organization or in all as there may be.
-    pub(crate) fn enter(&self, owner: Owner) -> Option<Entered> {
+    /// Reserves the upload of a file of at most `most` bytes. Refuses it if the caller, the
+    /// organization or the service has too many uploads in progress, or if the file system would
+    /// fall below its reserve.
+    pub(crate) fn enter(&self, owner: Owner, most: u64) -> Result<Entered> {
+        let space = self.files.space().map_err(Error::unavailable)?;
         let mut arriving = self.room.arriving();
-        if !has_room(arriving.of.count(owner), arriving.within.count(owner.organization), arriving.all) {
-            return None;
+        if !has_room(
+            arriving.of.count(owner),
+            arriving.within.count(owner.organization),
+            arriving.all,
+        ) {
+            return Err(
+                Error::unavailable("the limit of concurrent uploads is reached")
+                    .with_message("Too many uploads are in progress; try again."),
+            );
+        }
+        if space.is_some_and(|space| !has_space(space, self.reserve, arriving.all, most)) {
+            return Err(
+                Error::unavailable("the file system has no free space beyond its reserve")
+                    .with_message("The service has no space for files at the moment."),
+            );
         }
         arriving.all += 1;
         arriving.of.add(owner);
         arriving.within.add(owner.organization);
         drop(arriving);
-        Some(Entered { room: self.room.clone(), owner })
+        Ok(Entered {
+            room: self.room.clone(),
+            owner,
+        })
     }
 }
 
-/// Whether one more file of a caller may arrive, by what is arriving of the caller, of the organization and in all. An
-/// organization has as much room as it leaves to the others, so there is some for whoever comes next.
+/// Returns whether a caller may upload one more file, by the uploads in progress of the caller, of
+/// the organization and of all. An organization may hold as many uploads as are left free, so there
+/// is always room for another organization.
 const fn has_room(of_caller: usize, within: usize, all: usize) -> bool {
     of_caller < OF_ONE && within < AT_ONCE.saturating_sub(all)
+}
+
+/// Returns whether the file system has space for one more file, if every upload in progress grows
+/// to the size limit.
+fn has_space(space: Space, reserve: Option<u64>, arriving: usize, most: u64) -> bool {
+    let files = u64::try_from(arriving)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
+    space.free.saturating_sub(reserved(reserve, space.total)) >= files.saturating_mul(most)
 }
 
 #[derive(Default)]
@@ -124,7 +172,7 @@ impl Room {
     }
 }
 
-/// How many there are of each.
+/// The number of uploads in progress of each key.
 struct Counts<K>(HashMap<K, usize>);
 
 impl<K> Default for Counts<K> {
@@ -152,7 +200,7 @@ impl<K: Hash + Eq> Counts<K> {
     }
 }
 
-/// The room of a file, as long as it arrives.
+/// A guard for an upload in progress.
 pub(crate) struct Entered {
     room: Arc<Room>,
     owner: Owner,
@@ -167,38 +215,62 @@ impl Drop for Entered {
     }
 }
 
-/// A fresh key: the organization's folder, and a name that sorts by the moment and cannot be guessed.
+/// Returns a fresh key: the organization's folder, and a name that sorts by time and contains a
+/// random secret.
 pub(crate) fn fresh_key(ids: &Ids, organization: Uuid, now: Timestamp) -> String {
     let secret = Uuid::from_bytes(ids.secret::<SECRET>());
-    format!("{}{}-{}", folder(organization), ids.uuid(now).simple(), secret.simple())
+    format!(
+        "{}{}-{}",
+        folder(organization),
+        ids.uuid(now).simple(),
+        secret.simple()
+    )
 }
 
-/// What the keys of an organization begin with.
+/// Returns the common prefix of an organization's keys.
 #[must_use]
 pub fn folder(organization: Uuid) -> String {
     format!("{organization}/")
 }
 
-/// When a key was made; none for what is no key of ours.
+/// Returns the time at which a key was made; `None` for a key of another form.
 #[must_use]
 pub fn made_at(key: &str) -> Option<Timestamp> {
     let (folder, name) = key.split_once('/')?;
     let (id, secret) = name.split_once('-')?;
-    if [folder.len(), id.len(), secret.len()] != [36, 32, 32] || secret.parse::<Uuid>().is_err() || folder.parse::<Uuid>().is_err() {
+    if [folder.len(), id.len(), secret.len()] != [36, 32, 32]
+        || secret.parse::<Uuid>().is_err()
+        || folder.parse::<Uuid>().is_err()
+    {
         return None;
     }
     let (seconds, nanoseconds) = id.parse::<Uuid>().ok()?.get_timestamp()?.to_unix();
-    Timestamp::new(i64::try_from(seconds).ok()?, i32::try_from(nanoseconds).ok()?).ok()
+    Timestamp::new(
+        i64::try_from(seconds).ok()?,
+        i32::try_from(nanoseconds).ok()?,
+    )
+    .ok()
 }
 
-/// What a file is called, of what its sender says: the last part of a path, without what does not print or turns a line around,
-/// up to a length.
+/// Returns the name of a file: the last path segment of the client's name, without control and
+/// bidirectional characters, up to [`NAME_LENGTH`].
 pub(crate) fn file_name(sent: Option<&str>) -> String {
     let turns = |letter: char| matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    let last = sent.unwrap_or_default().rsplit(['/', '\\']).next().unwrap_or_default();
-    let printed: String = last.chars().filter(|letter| !letter.is_control() && !turns(*letter)).collect();
+    let last = sent
+        .unwrap_or_default()
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default();
+    let printed: String = last
+        .chars()
+        .filter(|letter| !letter.is_control() && !turns(*letter))
+        .collect();
     let name: String = printed.trim().chars().take(NAME_LENGTH).collect();
-    if name.chars().all(|letter| letter == '.') { NAMELESS.to_owned() } else { name.trim_end().to_owned() }
+    if name.chars().all(|letter| letter == '.') {
+        NAMELESS.to_owned()
+    } else {
+        name.trim_end().to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -209,7 +281,7 @@ mod tests {
     use crate::access::Credential;
 
     #[test]
-    fn a_name_is_a_text_and_no_path() {
+    fn file_names_lose_paths_and_control_characters() {
         for (sent, name) in [
             (None, "file"),
             (Some(""), "file"),
@@ -224,12 +296,15 @@ mod tests {
         ] {
             assert_eq!(file_name(sent), name, "{sent:?}");
         }
-        assert_eq!(file_name(Some(&"ä".repeat(300))).chars().count(), NAME_LENGTH);
+        assert_eq!(
+            file_name(Some(&"ä".repeat(300))).chars().count(),
+            NAME_LENGTH
+        );
     }
 
     proptest! {
         #[test]
-        fn every_name_is_short_and_prints(sent in any::<String>()) {
+        fn every_file_name_is_short_and_printable(sent in any::<String>()) {
             let name = file_name(Some(&sent));
             prop_assert!(!name.is_empty() && name.chars().count() <= NAME_LENGTH);
             prop_assert!(!name.contains(['/', '\\']) && !name.contains(char::is_control) && name != ".." && name.trim() == name);
@@ -237,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn a_key_says_when_it_was_made(milliseconds in 0_i64..4_000_000_000_000, organization: u128) {
+        fn a_storage_key_holds_its_creation_time(milliseconds in 0_i64..4_000_000_000_000, organization: u128) {
             let now = Timestamp::from_millisecond(milliseconds).unwrap();
             let key = fresh_key(&Ids::default(), Uuid::from_u128(organization), now);
             prop_assert_eq!(made_at(&key), Some(now), "{}", key);
@@ -245,19 +320,19 @@ mod tests {
         }
 
         #[test]
-        fn what_is_no_key_of_ours_was_never_made(text in any::<String>()) {
+        fn a_foreign_storage_key_has_no_creation_time(text in any::<String>()) {
             prop_assert_eq!(made_at(&text), None);
         }
 
-        /// However many want to, there is room for somebody who has nothing arriving.
+        /// However many callers upload, a caller without an upload finds room.
         #[test]
-        fn there_is_room_for_one_more(wanting in prop::collection::vec((0..5_u128, 0..40_u128), 0..400)) {
+        fn uploads_always_leave_a_place_for_another_caller(wanting in prop::collection::vec((0..5_u128, 0..40_u128), 0..400)) {
             let directory = tempfile::tempdir().unwrap();
-            let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap());
+            let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap(), Some(0));
             let owner = |organization, guest| Owner { organization: Uuid::from_u128(organization), credential: Credential::Guest { opens: Uuid::from_u128(guest) } };
-            let entered: Vec<_> = wanting.into_iter().filter_map(|(organization, guest)| uploads.enter(owner(organization, guest))).collect();
+            let entered: Vec<_> = wanting.into_iter().filter_map(|(organization, guest)| uploads.enter(owner(organization, guest), 1).ok()).collect();
             prop_assert!(entered.len() < AT_ONCE);
-            prop_assert!(uploads.enter(owner(9, 9)).is_some());
+            prop_assert!(uploads.enter(owner(9, 9), 1).is_ok());
             drop(entered);
             let arriving = uploads.room.arriving();
             prop_assert!(arriving.all == 0 && arriving.of.0.is_empty() && arriving.within.0.is_empty());
@@ -265,7 +340,27 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_has_two_at_once() {
+    fn uploads_keep_the_disk_reserve_free() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(
+            [reserved(None, 5 * GIB), reserved(None, 100 * GIB)],
+            [GIB / 2, GIB]
+        );
+        assert_eq!(reserved(Some(7), 100 * GIB), 7);
+        let space = |free| Space {
+            free,
+            total: 100 * GIB,
+        };
+        assert!(has_space(space(GIB + 20), None, 1, 10));
+        assert!(
+            !has_space(space(GIB + 20), None, 2, 10),
+            "those that are arriving count as well"
+        );
+        assert!(!has_space(space(GIB - 1), None, 0, 1));
+    }
+
+    #[test]
+    fn uploads_are_limited_per_caller_organization_and_process() {
         assert!(has_room(1, 1, 1) && !has_room(2, 2, 2));
         assert!(has_room(0, 15, 15) && !has_room(0, 16, 16) && !has_room(0, 0, AT_ONCE));
     }

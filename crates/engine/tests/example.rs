@@ -1,4 +1,4 @@
-//! A program of one chapter with two operations and a table: what the engine makes of it.
+//! Tests the engine with a program of one module, two operations and a table.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +16,9 @@ use engine::error::Result;
 use engine::ids::Ids;
 use engine::kit::{Kit, Parts};
 use engine::operation::{Basis, Needs, Nothing, Operation, Surface};
-use engine::pipeline::{Callers, Homes, InFlight, Memory, RateLimits, Service, Settings, Unsent};
+use engine::pipeline::{
+    Callers, Homes, InFlight, Incoming, Memory, RateLimits, Service, Settings, Unsent,
+};
 use engine::surface::{self, Metrics, Others, openapi};
 use engine::values;
 use http::header::{AUTHORIZATION, ETAG};
@@ -33,23 +35,23 @@ use uuid::Uuid;
 const TOKEN: &str = "sk_example";
 
 store::statements! {
-    /// A new note.
+    /// Inserts a note.
     INSERT = "insert into note (organization_id, id, doc) values (?1, ?2, ?3)";
-    /// Every note, the oldest first.
+    /// Lists all notes, the oldest first.
     LIST = "select doc from note where organization_id = ?1 order by id";
-    /// How the notes of an erased organization go.
+    /// Deletes the notes of an erased organization.
     ERASE = "delete from note where organization_id = ?1";
-    /// An organization.
+    /// Inserts an organization.
     PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, 1, 0, 0, ?2)";
-    /// A key of it.
+    /// Inserts an API key.
     PUT_KEY = "insert into api_key (id, organization_id, token_hash, created_at, doc) values (?1, ?2, ?3, 0, ?4)";
 }
 
-/// A note to write down.
+/// A note to create.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CreateNote {
-    /// What it says, 1 to 20 characters.
+    /// The text, 1 to 20 characters.
     #[schemars(length(min = 1, max = 20))]
     text: String,
 }
@@ -60,36 +62,51 @@ struct CreateNote {
 struct Note {
     /// Server-assigned.
     id: Uuid,
-    /// What it says.
+    /// The text.
     text: String,
 }
 
-/// How notes begin, which the program brings with it.
+/// The prefix of all notes: application state that the program registers.
 struct Prefix(&'static str);
 
 fn create(context: &mut Context<'_, '_>, input: CreateNote) -> Result<Note> {
     let Prefix(prefix) = context.part()?;
-    let note = Note { id: context.new_id(), text: format!("{prefix}{}", input.text) };
+    let note = Note {
+        id: context.new_id(),
+        text: format!("{prefix}{}", input.text),
+    };
     context.execute(&INSERT, values![note.id, store::Value::json(&note)?])?;
     Ok(note)
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Note>> {
     let rows = context.rows(&LIST, [])?;
-    rows.iter().map(|row| Ok(row.get(0).map(|Json(note)| note)?)).collect()
+    rows.iter()
+        .map(|row| Ok(row.get(0).map(|Json(note)| note)?))
+        .collect()
 }
 
 static NOTES: Chapter = Chapter {
     operations: || {
         vec![
-            Operation::public("createNote", Method::POST, "/notes", Needs::Permission(Permission::ModifyTasks))
-                .summary("Write a note down")
-                .creates()
-                .run(create),
-            Operation::public("listNotes", Method::GET, "/notes", Needs::Permission(Permission::ViewTasks))
-                .summary("List the notes")
-                .kept(Basis::Configuration)
-                .run(list),
+            Operation::public(
+                "createNote",
+                Method::POST,
+                "/notes",
+                Needs::Permission(Permission::ModifyTasks),
+            )
+            .summary("Write a note down")
+            .creates()
+            .run(create),
+            Operation::public(
+                "listNotes",
+                Method::GET,
+                "/notes",
+                Needs::Permission(Permission::ViewTasks),
+            )
+            .summary("List the notes")
+            .kept(Basis::Configuration)
+            .run(list),
         ]
     },
     statements: || vec![&INSERT, &LIST],
@@ -104,14 +121,30 @@ fn nobody(_: &mut Transaction<'_>, _: Vec<String>) -> Result<HashMap<String, Ide
 
 fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
-        let annex = Annex { parameters: || json!({}), schemas: |_| Vec::new(), webhooks: |_| serde_json::Map::new() };
-        let link = Link { find: nobody, what: "Link" };
-        assemble(&[&NOTES], About { interface: |_| ("Notes", "Notes."), instructions: "Takes notes.", advice: |_| None, annex, link })
+        let annex = Annex {
+            parameters: || json!({}),
+            schemas: |_| Vec::new(),
+            webhooks: |_| serde_json::Map::new(),
+        };
+        let link = Link {
+            find: nobody,
+            what: "Link",
+        };
+        assemble(
+            &[&NOTES],
+            About {
+                interface: |_| ("Notes", "Notes."),
+                instructions: "Takes notes.",
+                advice: |_| None,
+                annex,
+                link,
+            },
+        )
     });
     &APP
 }
 
-/// The program, running, with a key that may do what it is asked for here.
+/// The running program, with an API key that has the required permissions.
 struct Program {
     service: Arc<Service>,
     interface: surface::Interface,
@@ -122,15 +155,32 @@ impl Program {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("notes.db").display());
-        let runner = || store::Migrations::runner(&[("V1__notes", include_str!("migrations/V1__notes.sql"))]);
-        let migrations = store::Migrations { sqlite: runner(), postgres: runner() };
+        let runner = || {
+            store::Migrations::runner(&[("V1__notes", include_str!("migrations/V1__notes.sql"))])
+        };
+        let migrations = store::Migrations {
+            sqlite: runner(),
+            postgres: runner(),
+        };
         let store = Store::open(&url, &migrations).unwrap();
         let organization = Uuid::from_u128(1);
-        let key = json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
+        let key =
+            json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
         let put = move |tx: &mut Transaction<'_>| {
             let doc = json!({ "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false });
-            tx.execute(&PUT_ORGANIZATION, &values![organization, store::Value::json(&doc)?])?;
-            tx.execute(&PUT_KEY, &values![Uuid::from_u128(2), organization, store::Value::Bytes(hash(TOKEN)), store::Value::json(&key)?])
+            tx.execute(
+                &PUT_ORGANIZATION,
+                &values![organization, store::Value::json(&doc)?],
+            )?;
+            tx.execute(
+                &PUT_KEY,
+                &values![
+                    Uuid::from_u128(2),
+                    organization,
+                    store::Value::Bytes(hash(TOKEN)),
+                    store::Value::json(&key)?
+                ],
+            )
         };
         store.write(put).await.unwrap();
         let app = app();
@@ -140,7 +190,12 @@ impl Program {
             callers: Callers::of(app, &store, &clock),
             store,
             clock,
-            kit: Arc::new(Kit::new(Ids::default(), "http://notes.example/", &app.lists, Parts::default().with(Prefix("- ")))),
+            kit: Arc::new(Kit::new(
+                Ids::default(),
+                "http://notes.example/",
+                &app.lists,
+                Parts::default().with(Prefix("- ")),
+            )),
             settings: Settings {
                 platform_keys: Vec::new(),
                 idempotency_retention: Duration::from_secs(3_600),
@@ -151,62 +206,177 @@ impl Program {
             memory: Memory::seeing(2),
             homes: Homes::default(),
             in_flight: InFlight::default(),
+            incoming: Arc::new(Incoming::new(1 << 20, Duration::ZERO)),
             unsent: Arc::new(Unsent::new(1 << 20, Duration::ZERO)),
             background: Background::default(),
         });
-        let interface = surface::router(&service, Metrics::install().unwrap(), &[], Others::default()).unwrap();
-        Self { service, interface, _folder: folder }
+        let interface = surface::router(
+            &service,
+            Metrics::install().unwrap(),
+            &[],
+            Others::default(),
+        )
+        .unwrap();
+        Self {
+            service,
+            interface,
+            _folder: folder,
+        }
     }
 
-    async fn ask(&self, method: Method, token: &str, headers: &[(&str, &str)], body: Option<Value>) -> (Response<()>, Value) {
-        let mut request = Request::builder().method(method).uri("/api/v1/notes").header(AUTHORIZATION, format!("Bearer {token}"));
+    async fn ask(
+        &self,
+        method: Method,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> (Response<()>, Value) {
+        let mut request = Request::builder()
+            .method(method)
+            .uri("/api/v1/notes")
+            .header(AUTHORIZATION, format!("Bearer {token}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let (parts, body) = self.interface.clone().oneshot(request.body(body).unwrap()).await.unwrap().into_parts();
+        let (parts, body) = self
+            .interface
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap()
+            .into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
-        (Response::from_parts(parts, ()), serde_json::from_slice(&bytes).unwrap_or_default())
+        (
+            Response::from_parts(parts, ()),
+            serde_json::from_slice(&bytes).unwrap_or_default(),
+        )
     }
 }
 
 #[tokio::test]
-async fn two_operations_and_a_table() {
+async fn a_small_program_serves_its_operations_over_http() {
     let program = Program::start().await;
-    let (created, note) = program.ask(Method::POST, TOKEN, &[("idempotency-key", "a")], Some(json!({ "text": "Milk" }))).await;
-    assert_eq!((created.status(), &note["data"]["text"]), (StatusCode::CREATED, &json!("- Milk")));
-    let (again, same) = program.ask(Method::POST, TOKEN, &[("idempotency-key", "a")], Some(json!({ "text": "Milk" }))).await;
-    assert_eq!((again.headers()["idempotency-replayed"].to_str().unwrap(), same), ("true", note.clone()));
+    let (created, note) = program
+        .ask(
+            Method::POST,
+            TOKEN,
+            &[("idempotency-key", "a")],
+            Some(json!({ "text": "Milk" })),
+        )
+        .await;
+    assert_eq!(
+        (created.status(), &note["data"]["text"]),
+        (StatusCode::CREATED, &json!("- Milk"))
+    );
+    let (again, same) = program
+        .ask(
+            Method::POST,
+            TOKEN,
+            &[("idempotency-key", "a")],
+            Some(json!({ "text": "Milk" })),
+        )
+        .await;
+    assert_eq!(
+        (
+            again.headers()["idempotency-replayed"].to_str().unwrap(),
+            same
+        ),
+        ("true", note.clone())
+    );
 
     let (first, listed) = program.ask(Method::GET, TOKEN, &[], None).await;
-    assert_eq!((first.status(), &listed["data"]), (StatusCode::OK, &json!([note["data"]])));
+    assert_eq!(
+        (first.status(), &listed["data"]),
+        (StatusCode::OK, &json!([note["data"]]))
+    );
     let etag = first.headers()[ETAG].to_str().unwrap();
-    assert_eq!(program.ask(Method::GET, TOKEN, &[("if-none-match", etag)], None).await.0.status(), StatusCode::NOT_MODIFIED);
-    assert!(program.service.memory.tally().hits > 0, "what has not changed is answered from memory");
-    program.ask(Method::POST, TOKEN, &[], Some(json!({ "text": "Bread" }))).await;
-    assert_eq!(program.ask(Method::GET, TOKEN, &[("if-none-match", etag)], None).await.1["data"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        program
+            .ask(Method::GET, TOKEN, &[("if-none-match", etag)], None)
+            .await
+            .0
+            .status(),
+        StatusCode::NOT_MODIFIED
+    );
+    assert!(
+        program.service.memory.tally().hits > 0,
+        "what has not changed is answered from memory"
+    );
+    program
+        .ask(Method::POST, TOKEN, &[], Some(json!({ "text": "Bread" })))
+        .await;
+    assert_eq!(
+        program
+            .ask(Method::GET, TOKEN, &[("if-none-match", etag)], None)
+            .await
+            .1["data"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
 
-    let (refused, error) = program.ask(Method::POST, TOKEN, &[], Some(json!({ "text": "", "txet": "Milk" }))).await;
+    let (refused, error) = program
+        .ask(
+            Method::POST,
+            TOKEN,
+            &[],
+            Some(json!({ "text": "", "txet": "Milk" })),
+        )
+        .await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
-    assert_eq!(error["error"]["details"]["issues"].as_array().unwrap().len(), 2, "{error}");
-    assert_eq!(program.ask(Method::GET, "sk_nobody", &[], None).await.0.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        error["error"]["details"]["issues"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2,
+        "{error}"
+    );
+    assert_eq!(
+        program
+            .ask(Method::GET, "sk_nobody", &[], None)
+            .await
+            .0
+            .status(),
+        StatusCode::UNAUTHORIZED
+    );
 }
 
 #[test]
-fn it_is_a_document_and_tools_as_well() {
+fn a_small_program_has_an_openapi_document_and_tools() {
     let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
     let notes = &document["paths"]["/notes"];
-    assert_eq!((&notes["post"]["operationId"], &notes["get"]["operationId"]), (&json!("createNote"), &json!("listNotes")));
-    assert_eq!(notes["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["text"]["maxLength"], 20);
+    assert_eq!(
+        (&notes["post"]["operationId"], &notes["get"]["operationId"]),
+        (&json!("createNote"), &json!("listNotes"))
+    );
+    assert_eq!(
+        notes["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["text"]
+            ["maxLength"],
+        20
+    );
     let tools = surface::tools(app());
-    assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["createNote", "listNotes"]);
+    assert_eq!(
+        tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
+        ["createNote", "listNotes"]
+    );
 }
 
 #[test]
-fn what_it_knows_of_its_tables_is_put_together() {
-    let is_there = |statement: &'static store::Statement| app().statements.iter().any(|known| std::ptr::eq(*known, statement));
+fn statements_of_modules_and_the_engine_are_collected() {
+    let is_there = |statement: &'static store::Statement| {
+        app()
+            .statements
+            .iter()
+            .any(|known| std::ptr::eq(*known, statement))
+    };
     assert!([&INSERT, &LIST, &ERASE].into_iter().all(is_there));
-    // What a chapter has of an organization goes before what the engine has of it.
+    // The module's rows of an organization are erased before the engine's rows.
     assert!(std::ptr::eq(app().erased[0], &raw const ERASE));
-    assert_eq!(Access::platform().permissions.has(Permission::ViewTasks), Access::platform().permissions.has(Permission::ModifyTasks));
+    assert_eq!(
+        Access::platform().permissions.has(Permission::ViewTasks),
+        Access::platform().permissions.has(Permission::ModifyTasks)
+    );
 }

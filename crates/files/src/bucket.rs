@@ -1,4 +1,5 @@
-//! Objects in a bucket, on a real S3 server: one that keeps them in a directory and holds every signature against its key.
+//! Tests of objects in a bucket, against a real S3 server. The server keeps them in a directory and
+//! verifies signatures.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,21 +19,23 @@ use super::place::open_by;
 use super::tests::{keys, read, write};
 use super::{Files, Result};
 
-/// Who may, and by which secret.
+/// The access key id and the secret that the server accepts.
 const ACCOUNT: (&str, &str) = ("an-account", "its-secret");
 
-/// A server with one bucket, `bucket`; it ends where this is dropped.
+/// A server with one bucket, `bucket`. It ends when this is dropped.
 struct Server {
     address: SocketAddr,
     root: TempDir,
-    /// What answers; dropped, it takes its connections with it.
+    /// The server's tasks. Dropping them closes its connections.
     _answering: JoinSet<()>,
 }
 
 impl Server {
     async fn start() -> Self {
-        // The client wants one, though no request of these tests is encrypted.
-        rustls::crypto::ring::default_provider().install_default().ok();
+        // The client requires a TLS provider, although no request of these tests is encrypted.
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("bucket")).unwrap();
         let mut service = S3ServiceBuilder::new(s3s_fs::FileSystem::new(root.path()).unwrap());
@@ -48,21 +51,34 @@ impl Server {
                 let service = service.clone();
                 connections.spawn(async move {
                     let builder = Builder::new(TokioExecutor::new());
-                    builder.serve_connection(TokioIo::new(stream), service).await.ok();
+                    builder
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await
+                        .ok();
                 });
             }
         });
-        Self { address, root, _answering: answering }
+        Self {
+            address,
+            root,
+            _answering: answering,
+        }
     }
 
-    /// A place on it, for somebody.
+    /// Opens a storage on the server, with an account.
     fn files(&self, url: &str, (account, secret): (&str, &str)) -> Result<Files> {
         let endpoint = format!("http://{}", self.address);
-        let builder = || AmazonS3Builder::new().with_access_key_id(account).with_secret_access_key(secret);
-        open_by(url, || builder().with_region("eu-west-3").with_endpoint(endpoint))
+        let builder = || {
+            AmazonS3Builder::new()
+                .with_access_key_id(account)
+                .with_secret_access_key(secret)
+        };
+        open_by(url, || {
+            builder().with_region("eu-west-3").with_endpoint(endpoint)
+        })
     }
 
-    /// Paths of what lies in the bucket, as the server's own disk has them.
+    /// Returns the paths of the objects in the bucket, as they are on the server's disk.
     fn on_disk(&self) -> Vec<String> {
         let bucket = self.root.path().join("bucket");
         let (mut open, mut found) = (vec![bucket.clone()], Vec::new());
@@ -80,24 +96,44 @@ impl Server {
         found
     }
 
-    /// Parts of what was never completed, which the server keeps beside the bucket.
+    /// Counts the parts of incomplete uploads, which the server keeps beside the bucket.
     fn parts(&self) -> usize {
         let entries = std::fs::read_dir(self.root.path()).unwrap();
-        entries.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".upload_id-")).count()
+        entries
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .file_name()
+                    .to_string_lossy()
+                    .starts_with(".upload_id-")
+            })
+            .count()
     }
 }
 
 #[tokio::test]
-async fn what_is_written_is_read_listed_and_removed() {
+async fn objects_are_written_read_listed_and_deleted() {
     let server = Server::start().await;
     let files = server.files("s3://bucket/guests/files/", ACCOUNT).unwrap();
     let beside = server.files("s3://bucket", ACCOUNT).unwrap();
     write(&beside, "other/1", &[b"not ours"]).await;
-    assert_eq!((keys(&files, None).await, read(&files, "a/1").await), (Vec::new(), None));
+    assert_eq!(
+        (keys(&files, None).await, read(&files, "a/1").await),
+        (Vec::new(), None)
+    );
     write(&files, "a/1", &[b"one ", b"two"]).await;
     write(&files, "a/2", &[]).await;
     write(&files, "b/3", &[b"three"]).await;
-    assert_eq!(server.on_disk(), ["guests/files/a/1", "guests/files/a/2", "guests/files/b/3", "other/1"]);
+    assert_eq!(
+        server.on_disk(),
+        [
+            "guests/files/a/1",
+            "guests/files/a/2",
+            "guests/files/b/3",
+            "other/1"
+        ]
+    );
     assert_eq!(read(&files, "a/1").await.as_deref(), Some(&b"one two"[..]));
     assert_eq!(read(&files, "a/2").await.as_deref(), Some(&b""[..]));
     assert_eq!(keys(&files, None).await, ["a/1", "a/2", "b/3"]);
@@ -109,30 +145,49 @@ async fn what_is_written_is_read_listed_and_removed() {
         files.delete("a/1").await.unwrap();
     }
     assert_eq!(keys(&files, None).await, ["a/2", "b/3"]);
-    assert_eq!(read(&beside, "other/1").await.as_deref(), Some(&b"not ours"[..]));
+    assert_eq!(
+        read(&beside, "other/1").await.as_deref(),
+        Some(&b"not ours"[..])
+    );
     files.clear_unfinished(|_| true).await.unwrap();
 }
 
-/// Parts have 5 MiB, and none of them is one behind the other by chance.
+/// Parts have 5 MiB. The content differs everywhere, so that parts in the wrong order are noticed.
 #[tokio::test]
-async fn what_is_large_goes_in_parts_and_is_whole() {
+async fn a_large_object_is_uploaded_in_parts() {
     let server = Server::start().await;
     let files = server.files("s3://bucket/guests", ACCOUNT).unwrap();
-    let piece = |number: usize| Bytes::from((0..1 << 20).map(|byte| u8::try_from((byte / 7 + number) % 251).unwrap()).collect::<Vec<u8>>());
+    let piece = |number: usize| {
+        Bytes::from(
+            (0..1 << 20)
+                .map(|byte| u8::try_from((byte / 7 + number) % 251).unwrap())
+                .collect::<Vec<u8>>(),
+        )
+    };
     let mut writing = files.create("a/large").await.unwrap();
     for number in 0..12 {
         writing.append(piece(number)).await.unwrap();
     }
-    assert!(server.parts() > 0, "it is on its way before it is all there");
+    assert!(
+        server.parts() > 0,
+        "it is on its way before it is all there"
+    );
     assert_eq!(keys(&files, None).await, [""; 0], "and found by nobody");
     writing.finish().await.unwrap();
     let expected: Vec<u8> = (0..12).flat_map(piece).collect();
-    assert!(read(&files, "a/large").await.is_some_and(|bytes| bytes == expected));
-    assert_eq!((keys(&files, None).await, server.parts()), (vec!["a/large".to_owned()], 0));
+    assert!(
+        read(&files, "a/large")
+            .await
+            .is_some_and(|bytes| bytes == expected)
+    );
+    assert_eq!(
+        (keys(&files, None).await, server.parts()),
+        (vec!["a/large".to_owned()], 0)
+    );
 }
 
 #[tokio::test]
-async fn what_is_given_up_leaves_nothing_behind() {
+async fn an_abandoned_upload_leaves_nothing_in_the_bucket() {
     let server = Server::start().await;
     let files = server.files("s3://bucket", ACCOUNT).unwrap();
     let mut writing = files.create("a/1").await.unwrap();
@@ -150,9 +205,9 @@ async fn what_is_given_up_leaves_nothing_behind() {
     assert_eq!((server.parts(), server.on_disk()), (0, Vec::new()));
 }
 
-/// A list comes by pages of a thousand.
+/// The server lists a thousand keys a page.
 #[tokio::test]
-async fn more_than_a_page_is_listed() {
+async fn listing_follows_all_pages() {
     let server = Server::start().await;
     let folder = server.root.path().join("bucket/guests/a");
     std::fs::create_dir_all(&folder).unwrap();
@@ -165,17 +220,28 @@ async fn more_than_a_page_is_listed() {
 }
 
 #[tokio::test]
-async fn who_may_not_is_told_so() {
+async fn wrong_credentials_and_buckets_are_errors_without_secrets() {
     let server = Server::start().await;
-    write(&server.files("s3://bucket", ACCOUNT).unwrap(), "a/1", &[b"x"]).await;
+    write(
+        &server.files("s3://bucket", ACCOUNT).unwrap(),
+        "a/1",
+        &[b"x"],
+    )
+    .await;
     for account in [(ACCOUNT.0, "another-secret"), ("nobody", ACCOUNT.1)] {
         let files = server.files("s3://bucket", account).unwrap();
         assert!(keys_or_error(&files).await.is_err(), "{account:?}");
-        assert!(files.read("a/1").await.is_err() && files.delete("a/1").await.is_err(), "{account:?}");
+        assert!(
+            files.read("a/1").await.is_err() && files.delete("a/1").await.is_err(),
+            "{account:?}"
+        );
         let mut writing = files.create("a/2").await.unwrap();
         writing.append(Bytes::from_static(b"x")).await.unwrap();
         let error = writing.finish().await.unwrap_err().to_string();
-        assert!(!error.contains(ACCOUNT.1) && !error.contains("another-secret"), "{error}");
+        assert!(
+            !error.contains(ACCOUNT.1) && !error.contains("another-secret"),
+            "{error}"
+        );
     }
     assert_eq!(server.on_disk(), ["a/1"]);
     let nowhere = server.files("s3://no-such-bucket", ACCOUNT).unwrap();
@@ -183,14 +249,15 @@ async fn who_may_not_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_an_error_and_no_absence() {
+async fn an_unreachable_server_is_an_error_for_every_call() {
     let server = Server::start().await;
     let files = server.files("s3://bucket", ACCOUNT).unwrap();
     write(&files, "a/1", &[b"x"]).await;
     let mut writing = files.create("a/2").await.unwrap();
     writing.append(Bytes::from_static(b"x")).await.unwrap();
     drop(server);
-    let (read, deleted, finished) = tokio::join!(files.read("a/1"), files.delete("a/1"), writing.finish());
+    let (read, deleted, finished) =
+        tokio::join!(files.read("a/1"), files.delete("a/1"), writing.finish());
     assert!(read.is_err() && deleted.is_err() && finished.is_err());
     assert!(keys_or_error(&files).await.is_err());
 }

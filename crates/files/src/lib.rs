@@ -1,8 +1,10 @@
-//! Bytes that are kept outside of the database: in a directory, or in a bucket of S3 or its like.
+//! Stores files outside of the database: in a directory, or in a bucket of S3 or a compatible
+//! service.
 //!
-//! An object is written once, while its bytes arrive, and is there as a whole or not at all: in a directory it is renamed into
-//! its place once it is on the disk, in a bucket it is completed. What is not finished is not found by any key. This crate knows
-//! no word of what the bytes are.
+//! An object is written once, while its bytes arrive. It appears as a whole or not at all: in a
+//! directory it is renamed to its final name after it is on the disk, in a bucket its upload is
+//! completed. An unfinished object has no key yet. This crate does not know the meaning of the
+//! bytes.
 
 #[cfg(test)]
 mod bucket;
@@ -22,7 +24,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use place::Directory;
 
-/// Something that went wrong with a place for objects, in its words.
+/// An error of a file storage, as a message.
 #[derive(Debug, Clone)]
 pub struct Error(String);
 
@@ -49,17 +51,26 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// A place for objects.
+/// A file storage.
 #[derive(Debug, Clone)]
 pub struct Files {
     store: Arc<dyn ObjectStore>,
-    /// Where it is a directory.
+    /// The directory, if the storage is one.
     directory: Option<Directory>,
-    /// Bytes of an object that are held while it is written, before they are handed on.
+    /// Bytes of an object that are buffered before they are written.
     piece: usize,
 }
 
-/// An object that is being written. Dropped before it is finished, it is given up.
+/// The space of a directory's file system, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes free for this process's user.
+    pub free: u64,
+    /// Size of the file system.
+    pub total: u64,
+}
+
+/// An object that is being written. Dropping it before it is finished aborts the write.
 pub struct Writing {
     files: Files,
     key: String,
@@ -68,20 +79,21 @@ pub struct Writing {
 
 /// An object that is being read.
 pub struct Reading {
-    /// Its bytes.
+    /// Size of the object in bytes.
     pub size: u64,
-    /// The bytes, piece by piece.
+    /// The content, piece by piece.
     pub stream: BoxStream<'static, Result<Bytes>>,
 }
 
 impl Files {
-    /// The place that a URL names: `file:///…` a directory, which is made where there is none, `s3://bucket/prefix` what begins so
-    /// in a bucket, by the usual `AWS_…` variables.
+    /// Opens the storage that a URL names. `file:///…` is a directory, which is created if it does
+    /// not exist. `s3://bucket/prefix` is a prefix in a bucket, configured by the usual `AWS_…`
+    /// variables.
     pub fn open(url: &str) -> Result<Self> {
         place::open(url)
     }
 
-    /// A directory of this machine, made where there is none.
+    /// Opens a directory of this machine, and creates it if it does not exist.
     pub fn in_directory(path: &FilePath) -> Result<Self> {
         place::in_directory(path)
     }
@@ -91,21 +103,29 @@ impl Files {
         if let Some(directory) = &self.directory {
             directory.make_room(key).await?;
         }
-        // One piece on its way and one being filled: no more of an object is ever held.
-        let writer = BufWriter::with_capacity(self.store.clone(), Path::from(key), self.piece).with_max_concurrency(1);
-        Ok(Writing { files: self.clone(), key: key.to_owned(), writer: Some(writer) })
+        // One piece is sent while the next one is filled, so at most two are in memory.
+        let writer = BufWriter::with_capacity(self.store.clone(), Path::from(key), self.piece)
+            .with_max_concurrency(1);
+        Ok(Writing {
+            files: self.clone(),
+            key: key.to_owned(),
+            writer: Some(writer),
+        })
     }
 
-    /// Reads an object; nothing where there is none.
+    /// Reads an object. Returns `None` if there is no such object.
     pub async fn read(&self, key: &str) -> Result<Option<Reading>> {
         match self.store.get(&Path::from(key)).await {
-            Ok(found) => Ok(Some(Reading { size: found.meta.size, stream: found.into_stream().map_err(Error::from).boxed() })),
+            Ok(found) => Ok(Some(Reading {
+                size: found.meta.size,
+                stream: found.into_stream().map_err(Error::from).boxed(),
+            })),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Removes an object. That there is none is no error.
+    /// Removes an object. Succeeds if there is no such object.
     pub async fn delete(&self, key: &str) -> Result<()> {
         match self.store.delete(&Path::from(key)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -113,15 +133,25 @@ impl Files {
         }
     }
 
-    /// The keys there are, those below a folder or all, in no order; asked for a page at a time as they are taken.
+    /// Lists the keys below a folder, or all keys, in no order. The keys are read a page at a time,
+    /// as they are taken.
     #[must_use]
     pub fn list(&self, folder: Option<&str>) -> BoxStream<'static, Result<String>> {
         let folder = folder.map(Path::from);
-        self.store.list(folder.as_ref()).map_ok(|object| object.location.to_string()).map_err(Error::from).boxed()
+        self.store
+            .list(folder.as_ref())
+            .map_ok(|object| object.location.to_string())
+            .map_err(Error::from)
+            .boxed()
     }
 
-    /// Removes what is left of objects that were never finished, where those can be found: in a directory. `is_old` says by the key
-    /// whether one is that nobody can be writing any more.
+    /// Returns the space of the file system, if the storage is a directory.
+    pub fn space(&self) -> Result<Option<Space>> {
+        self.directory.as_ref().map(Directory::space).transpose()
+    }
+
+    /// Removes the remains of unfinished objects. Only a directory can list them. `is_old` tells
+    /// from a key whether the object is too old to be still in progress.
     pub async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool + Send) -> Result<()> {
         match &self.directory {
             Some(directory) => directory.clear_unfinished(is_old).await,
@@ -131,15 +161,21 @@ impl Files {
 }
 
 impl Writing {
-    /// Writes on.
+    /// Writes more bytes.
     pub async fn append(&mut self, bytes: Bytes) -> Result<()> {
-        let writer = self.writer.as_mut().ok_or_else(|| Error("an object is finished".into()))?;
+        let writer = self
+            .writer
+            .as_mut()
+            .ok_or_else(|| Error("the object is already finished".into()))?;
         Ok(writer.put(bytes).await?)
     }
 
-    /// Has the object there, as it has been written: on the disk, where it is one of this machine.
+    /// Completes the object. In a directory its bytes are then on the disk.
     pub async fn finish(mut self) -> Result<()> {
-        let mut writer = self.writer.take().ok_or_else(|| Error("an object is finished".into()))?;
+        let mut writer = self
+            .writer
+            .take()
+            .ok_or_else(|| Error("the object is already finished".into()))?;
         writer.shutdown().await?;
         match &self.files.directory {
             Some(directory) => directory.close_to_others(&self.key).await,
@@ -150,8 +186,10 @@ impl Writing {
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        if let (Some(mut writer), Ok(runtime)) = (self.writer.take(), tokio::runtime::Handle::try_current()) {
-            // Nobody waits for it. What it leaves behind is not found by any key.
+        if let (Some(mut writer), Ok(runtime)) =
+            (self.writer.take(), tokio::runtime::Handle::try_current())
+        {
+            // The abort runs in the background. Its remains, if any, belong to no key.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }
@@ -186,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_is_read_listed_and_removed() {
+    async fn files_are_written_read_listed_and_deleted() {
         static LARGE: [u8; 700_000] = [7; 700_000];
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(&directory.path().join("db.uploads")).unwrap();
@@ -208,31 +246,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_are_their_owners_alone() {
+    async fn files_are_accessible_to_their_owner_only() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("uploads");
         let files = Files::in_directory(&root).unwrap();
         write(&files, "a/1", &[b"x"]).await;
         let mode = |path: &FilePath| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&root), mode(&root.join("a")), mode(&root.join("a/1"))), (0o700, 0o700, 0o600));
+        assert_eq!(
+            (mode(&root), mode(&root.join("a")), mode(&root.join("a/1"))),
+            (0o700, 0o700, 0o600)
+        );
     }
 
     #[tokio::test]
-    async fn what_is_not_finished_is_not_there() {
+    async fn unfinished_files_are_not_listed_and_are_cleared() {
         static LARGE: [u8; 400_000] = [7; 400_000];
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(directory.path()).unwrap();
         let mut writing = files.create("a/1").await.unwrap();
         writing.append(Bytes::from_static(&LARGE)).await.unwrap();
-        assert_eq!((keys(&files, None).await, read(&files, "a/1").await), (Vec::new(), None));
+        assert_eq!(
+            (keys(&files, None).await, read(&files, "a/1").await),
+            (Vec::new(), None)
+        );
         drop(writing);
-        // What a process that was killed leaves behind.
+        // Remains of a killed process.
         std::fs::create_dir_all(directory.path().join("b")).unwrap();
         for name in ["b/old#1", "b/new#1", "b/kept"] {
             std::fs::write(directory.path().join(name), "x").unwrap();
         }
         files.clear_unfinished(|key| key == "b/old").await.unwrap();
         assert_eq!(keys(&files, None).await, ["b/kept"]);
-        assert!(!directory.path().join("b/old#1").exists() && directory.path().join("b/new#1").exists());
+        assert!(
+            !directory.path().join("b/old#1").exists() && directory.path().join("b/new#1").exists()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Where objects lie: what a URL names, and what a directory asks for besides.
+//! Opens a file storage by its URL, and sets permissions in a directory.
 
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -12,19 +12,19 @@ use object_store::local::LocalFileSystem;
 use object_store::prefix::PrefixStore;
 use url::Url;
 
-use super::{Error, Files, Result};
+use super::{Error, Files, Result, Space};
 
-/// Directories are for this process's user alone.
+/// Only this process's user may open the directories.
 const DIRECTORY_MODE: u32 = 0o700;
-/// And so are files.
+/// Only this process's user may read the files.
 const FILE_MODE: u32 = 0o600;
-/// Bytes held of an object that goes into a directory.
+/// Buffer for an object in a directory, in bytes.
 const FILE_PIECE: usize = 256 << 10;
-/// Bytes held of one that goes into a bucket: its parts, but the last, have 5 MiB at the least.
+/// Buffer for an object in a bucket, in bytes. Each part except the last must have at least 5 MiB.
 const BUCKET_PIECE: usize = 5 << 20;
-/// How often a request to a bucket is repeated that found no answer, or none that it can use.
+/// How often a failed request to a bucket is repeated.
 const RETRIES: usize = 3;
-/// And for how long.
+/// How long a failed request to a bucket is repeated.
 const RETRY_TIME: Duration = Duration::from_secs(30);
 
 /// A directory with objects, by its path.
@@ -35,9 +35,13 @@ pub(super) fn open(text: &str) -> Result<Files> {
     open_by(text, AmazonS3Builder::from_env)
 }
 
-/// The same, with a bucket's account, region and address from elsewhere.
+/// Does the same as [`open`], with a bucket's account, region and address from elsewhere.
 pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> Result<Files> {
-    let wrong = || Error(format!("{text:?} is not a place such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"));
+    let wrong = || {
+        Error(format!(
+            "{text:?} is not a storage URL such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"
+        ))
+    };
     let url = Url::parse(text).map_err(|_| wrong())?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(wrong());
@@ -48,8 +52,12 @@ pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> 
             _ => Err(wrong()),
         },
         "s3" if url.username().is_empty() && url.password().is_none() && url.port().is_none() => {
-            let bucket = url.host_str().filter(|bucket| !bucket.is_empty()).ok_or_else(wrong)?;
-            in_bucket(account(), bucket, url.path()).map_err(|Error(error)| Error(format!("{text:?}: {error}")))
+            let bucket = url
+                .host_str()
+                .filter(|bucket| !bucket.is_empty())
+                .ok_or_else(wrong)?;
+            in_bucket(account(), bucket, url.path())
+                .map_err(|Error(error)| Error(format!("{text:?}: {error}")))
         }
         _ => Err(wrong()),
     }
@@ -57,22 +65,41 @@ pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> 
 
 pub(super) fn in_directory(path: &Path) -> Result<Files> {
     let told = |error: &dyn std::fmt::Display| Error(format!("{}: {error}", path.display()));
-    private_directories().create(path).map_err(|error| told(&error))?;
+    private_directories()
+        .create(path)
+        .map_err(|error| told(&error))?;
     let store = LocalFileSystem::new_with_prefix(path).map_err(|error| told(&error))?;
-    // What a row of the database names has to be there after a loss of power, too.
+    // An object named by a row of the database must survive a power cut.
     let store = store.with_fsync(true).with_automatic_cleanup(true);
-    Ok(Files { store: Arc::new(store), directory: Some(Directory(path.to_owned())), piece: FILE_PIECE })
+    Ok(Files {
+        store: Arc::new(store),
+        directory: Some(Directory(path.to_owned())),
+        piece: FILE_PIECE,
+    })
 }
 
 fn in_bucket(account: AmazonS3Builder, bucket: &str, prefix: &str) -> Result<Files> {
     let builder = account.with_bucket_name(bucket);
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
     let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
-    let builder = if is_plain { builder.with_allow_http(true) } else { builder };
-    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
+    let builder = if is_plain {
+        builder.with_allow_http(true)
+    } else {
+        builder
+    };
+    let retry = RetryConfig {
+        max_retries: RETRIES,
+        retry_timeout: RETRY_TIME,
+        ..RetryConfig::default()
+    };
     let store = builder.with_retry(retry).build()?;
-    let prefix = object_store::path::Path::from_url_path(prefix).map_err(object_store::Error::from)?;
-    Ok(Files { store: Arc::new(PrefixStore::new(store, prefix)), directory: None, piece: BUCKET_PIECE })
+    let prefix =
+        object_store::path::Path::from_url_path(prefix).map_err(object_store::Error::from)?;
+    Ok(Files {
+        store: Arc::new(PrefixStore::new(store, prefix)),
+        directory: None,
+        piece: BUCKET_PIECE,
+    })
 }
 
 fn private_directories() -> DirBuilder {
@@ -82,19 +109,31 @@ fn private_directories() -> DirBuilder {
 }
 
 impl Directory {
-    /// Makes the folder of a key, so that nobody else looks into it, not even while an object is written.
+    /// Returns the space of the directory's file system.
+    pub(super) fn space(&self) -> Result<Space> {
+        let system = rustix::fs::statvfs(&self.0).map_err(std::io::Error::from)?;
+        Ok(Space {
+            free: system.f_bavail.saturating_mul(system.f_frsize),
+            total: system.f_blocks.saturating_mul(system.f_frsize),
+        })
+    }
+
+    /// Creates the folder of a key with private permissions, so that no other user can read an
+    /// object while it is written.
     pub(super) async fn make_room(&self, key: &str) -> Result<()> {
-        let Some(folder) = self.0.join(key).parent().map(Path::to_owned) else { return Ok(()) };
+        let Some(folder) = self.0.join(key).parent().map(Path::to_owned) else {
+            return Ok(());
+        };
         let made = tokio::task::spawn_blocking(move || private_directories().create(folder)).await;
         Ok(made.map_err(std::io::Error::other)??)
     }
 
-    /// Sees to it that nobody else reads an object that is there.
+    /// Removes the permissions of other users from an object.
     pub(super) async fn close_to_others(&self, key: &str) -> Result<()> {
         Ok(tokio::fs::set_permissions(self.0.join(key), Permissions::from_mode(FILE_MODE)).await?)
     }
 
-    /// Removes the files that objects were written into which were never finished: `key#1`, of keys that are old.
+    /// Removes the files of unfinished objects, `key#1`, whose key is old.
     pub(super) async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool) -> Result<()> {
         let mut folders = tokio::fs::read_dir(&self.0).await?;
         while let Some(folder) = folders.next_entry().await? {
@@ -104,7 +143,10 @@ impl Directory {
             let mut entries = tokio::fs::read_dir(folder.path()).await?;
             while let Some(entry) = entries.next_entry().await? {
                 let (folder, name) = (folder.file_name(), entry.file_name());
-                let key = name.to_str().and_then(|name| name.split_once('#')).zip(folder.to_str());
+                let key = name
+                    .to_str()
+                    .and_then(|name| name.split_once('#'))
+                    .zip(folder.to_str());
                 if key.is_some_and(|((name, _), folder)| is_old(&format!("{folder}/{name}"))) {
                     tokio::fs::remove_file(entry.path()).await?;
                 }
@@ -119,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_that_names_no_place_is_told_in_words() {
+    fn an_invalid_storage_url_is_refused_with_a_message() {
         for text in [
             "",
             "uploads",
@@ -133,17 +175,22 @@ mod tests {
             "gs://a",
         ] {
             let error = open(text).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{text:?} is not a place such as ")), "{error}");
+            assert!(
+                error.starts_with(&format!("{text:?} is not a storage URL such as ")),
+                "{error}"
+            );
         }
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         std::fs::write(&file, "x").unwrap();
-        let error = open(&format!("file://{}", file.display())).unwrap_err().to_string();
+        let error = open(&format!("file://{}", file.display()))
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(&file.display().to_string()), "{error}");
     }
 
     #[test]
-    fn a_directory_is_made_where_there_is_none() {
+    fn a_missing_directory_is_created() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a b/uploads");
         open(&format!("file://{}", path.display()).replace(' ', "%20")).unwrap();

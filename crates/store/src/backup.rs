@@ -1,4 +1,4 @@
-//! A copy of a SQLite database, made while other processes go on writing to it.
+//! Copies a SQLite database while other processes write to it.
 
 use std::path::Path;
 
@@ -8,31 +8,37 @@ use rusqlite::{Connection, OpenFlags};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
-/// Everything in one step.
+/// Copies everything in one step.
 const ALL_PAGES: i32 = -1;
 
-/// Copies the database as it is now into an empty file, and reads the copy through.
+/// Copies the present state of the database into an empty file, and checks the integrity of the
+/// copy.
 pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
     let source = open(database)?;
     let mut copy = Connection::open(into)?;
-    // One step is one read transaction: the copy is of one moment, and in WAL mode no writer waits for it. A copy of several
-    // steps would begin anew with every commit of another process.
+    // One step is one read transaction: the copy is of one moment, and in WAL mode no writer waits
+    // for it. A copy in several steps would start again after every commit of another process.
     let step = Backup::new(&source, &mut copy)?.step(ALL_PAGES)?;
     if step != StepResult::Done {
-        return Err(Error::Unavailable("another process has locked the database".into()));
+        return Err(Error::Unavailable(
+            "another process has locked the database; try again".into(),
+        ));
     }
-    // Damage is copied like anything else, and is better found now than when the copy is needed.
+    // Damage is copied too. It is better found now than when the copy is needed.
     let found: String = copy.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
-        return Err(Error::Configuration(format!("the database is damaged: {found}")));
+        return Err(Error::Configuration(format!(
+            "the database is damaged: {found}"
+        )));
     }
     copy.close().map_err(|(_, error)| error.into())
 }
 
-/// Opens a database that is there; a misspelt path must not make an empty one.
+/// Opens an existing database. A misspelt path must not create an empty one.
 fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
-    let unusable = |error: rusqlite::Error| Error::Configuration(format!("{}: {error}", path.display()));
+    let unusable =
+        |error: rusqlite::Error| Error::Configuration(format!("{}: {error}", path.display()));
     let connection = Connection::open_with_flags(path, flags).map_err(unusable)?;
     connection.busy_timeout(WAIT_LIMIT)?;
     Ok(connection)

@@ -1,4 +1,5 @@
-//! What SQLite has answered to a query, all of it in one piece: a row costs no memory of its own, however many there are.
+//! The result of a SQLite query in one allocation: a row needs no memory of its own, however many
+//! rows there are.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use crate::error::{Error, Result};
 
-/// A column of a row; what has no fixed size stands among the bytes of the answer.
+/// A column of a row. A value of variable size points into the bytes of the result.
 enum Cell {
     Null,
     Integer(i64),
@@ -15,14 +16,14 @@ enum Cell {
     Blob(Span),
 }
 
-/// Where something stands among the bytes of an answer, which are fewer than 4 GiB.
+/// A range in the bytes of a result, which has less than 4 GiB.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
     end: u32,
 }
 
-/// An answer: its rows one after the other.
+/// The result of a query, row by row.
 #[derive(Default)]
 pub(crate) struct Cells {
     cells: Vec<Cell>,
@@ -30,7 +31,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// Adds the next `width` columns of the answer.
+    /// Adds the next row, of `width` columns.
     pub(crate) fn add(&mut self, row: &rusqlite::Row<'_>, width: usize) -> Result<()> {
         for index in 0..width {
             let cell = match row.get_ref(index)? {
@@ -47,21 +48,30 @@ impl Cells {
 
     fn append(&mut self, bytes: &[u8]) -> Result<Span> {
         let start = self.bytes.len();
-        let place = |bytes: usize| u32::try_from(bytes).map_err(|_| Error::Defect("an answer of more than 4 GiB".into()));
-        let span = Span { start: place(start)?, end: place(start + bytes.len())? };
+        let place = |bytes: usize| {
+            u32::try_from(bytes).map_err(|_| Error::Defect("a result is larger than 4 GiB".into()))
+        };
+        let span = Span {
+            start: place(start)?,
+            end: place(start + bytes.len())?,
+        };
         self.bytes.extend_from_slice(bytes);
         Ok(span)
     }
 
-    /// Its rows, of so many columns each.
+    /// Returns the rows, of `width` columns each.
     pub(crate) fn rows(self, width: usize) -> impl Iterator<Item = RowOfCells> {
         let count = self.cells.len() / width.max(1);
         let answer = Arc::new(self);
-        (0..count).map(move |row| RowOfCells { answer: Arc::clone(&answer), first: row * width, width })
+        (0..count).map(move |row| RowOfCells {
+            answer: Arc::clone(&answer),
+            first: row * width,
+            width,
+        })
     }
 }
 
-/// A row of an answer.
+/// A row of a result.
 pub(crate) struct RowOfCells {
     answer: Arc<Cells>,
     first: usize,
@@ -69,10 +79,18 @@ pub(crate) struct RowOfCells {
 }
 
 impl RowOfCells {
-    /// The column at `index`, counted from 0.
+    /// Returns the column at `index`, counted from 0.
     pub(crate) fn get(&self, index: usize) -> Option<ValueRef<'_>> {
-        let cell = self.answer.cells.get(self.first + index).filter(|_| index < self.width)?;
-        let bytes = |span: &Span| self.answer.bytes.get(span.start as usize..span.end as usize);
+        let cell = self
+            .answer
+            .cells
+            .get(self.first + index)
+            .filter(|_| index < self.width)?;
+        let bytes = |span: &Span| {
+            self.answer
+                .bytes
+                .get(span.start as usize..span.end as usize)
+        };
         Some(match cell {
             Cell::Null => ValueRef::Null,
             Cell::Integer(number) => ValueRef::Integer(*number),

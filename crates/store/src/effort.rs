@@ -1,6 +1,7 @@
-//! How much a transaction does, so that a test can see that work does not grow with a list it should not grow with.
+//! Measures the work of a transaction, so that tests can detect queries that grow with the size of
+//! a list.
 //!
-//! A test forgets what was before, has something done, and looks at the heaviest transaction since:
+//! A test resets the maximum, runs a request, and reads the heaviest transaction since:
 //!
 //! ```ignore
 //! store.heaviest();
@@ -9,9 +10,10 @@
 //! assert!(statements <= 5, "{statements}");
 //! ```
 //!
-//! The heaviest, because background work has transactions of its own in between, and those are small. A list is looked at
-//! twice, with few and with many things behind it: statements stay the same, and on SQLite `steps` grow no faster than what is
-//! returned. In tests of the product the store is `app.server.service.store`. An answer from memory has no transaction.
+//! The maximum is used because background work runs small transactions of its own in between. A
+//! test measures a list twice, with few and with many rows behind it. The number of statements must
+//! stay the same, and on SQLite `steps` must grow no faster than the returned rows. In tests of the
+//! product the store is `app.server.service.store`. An answer from memory has no transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,18 +21,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Transaction;
 use crate::job::Work;
 
-/// What a transaction has done.
+/// The work that a transaction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Statements it has run; `begin`, `commit` and savepoints are not counted. One that is run for many rows at once is one.
+    /// Number of statements, without `begin`, `commit` and savepoints. A statement that is run for
+    /// many rows at once counts as one.
     pub statements: u64,
-    /// Rows that were returned to it.
+    /// Number of rows returned by the statements.
     pub rows: u64,
-    /// Instructions of SQLite that took, which grow with the rows and index entries looked at. 0 on PostgreSQL.
+    /// Number of SQLite instructions, which grows with the rows and index entries read. 0 on
+    /// PostgreSQL.
     pub steps: u64,
 }
 
-/// The greatest effort, each number by itself.
+/// The maximum of each number of the effort. The maxima may come from different transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Heaviest {
     statements: AtomicU64,
@@ -39,7 +43,7 @@ pub(crate) struct Heaviest {
 }
 
 impl Heaviest {
-    /// Work whose effort is noted here when it is done.
+    /// Wraps work so that its effort is noted here when the work is done.
     pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
         let heaviest = self.clone();
         move |transaction: &mut Transaction<'_>| {
@@ -49,15 +53,24 @@ impl Heaviest {
         }
     }
 
-    /// What it is; from here on it begins anew.
+    /// Returns the maximum and resets it.
     pub(crate) fn take(&self) -> Effort {
         let take = |number: &AtomicU64| number.swap(0, Ordering::Relaxed);
-        Effort { statements: take(&self.statements), rows: take(&self.rows), steps: take(&self.steps) }
+        Effort {
+            statements: take(&self.statements),
+            rows: take(&self.rows),
+            steps: take(&self.steps),
+        }
     }
 
     fn note(&self, effort: Effort) {
-        for (greatest, number) in [(&self.statements, effort.statements), (&self.rows, effort.rows), (&self.steps, effort.steps)] {
-            // Most are not the greatest, and reading leaves the line with all cores.
+        for (greatest, number) in [
+            (&self.statements, effort.statements),
+            (&self.rows, effort.rows),
+            (&self.steps, effort.steps),
+        ] {
+            // Most efforts are below the maximum, and a plain load leaves the cache line shared by
+            // all cores.
             if greatest.load(Ordering::Relaxed) < number {
                 greatest.fetch_max(number, Ordering::Relaxed);
             }

@@ -1,4 +1,5 @@
-//! What can go wrong with a database, as the caller has to tell it apart: by codes and types, never by texts.
+//! Database errors, as far as callers must distinguish them. They are distinguished by codes and
+//! types, never by texts.
 
 use std::error::Error as StdError;
 use std::io;
@@ -8,14 +9,16 @@ use tokio_postgres::error::SqlState;
 /// A failed database operation.
 #[derive(Debug, Clone)]
 pub enum Error {
-    /// Busy, unreachable, out of space or out of connections: the same work may succeed later.
+    /// The database is busy, unreachable, out of space or out of connections. The same work may
+    /// succeed later.
     Unavailable(String),
-    /// The work was done as far as can be told from here, and no confirmation came, or not in time: whether it is in the
-    /// database only the database can tell.
+    /// The work was done as far as this process knows, but the commit was not confirmed in time.
+    /// Only the database knows whether the changes were saved.
     Unknown(String),
-    /// The URL or the database itself cannot be used; no retry helps.
+    /// The URL or the database itself cannot be used. A retry does not help.
     Configuration(String),
-    /// A statement and the schema, or a value and its column, do not fit: a defect of the program.
+    /// A statement does not fit the schema, or a value does not fit its column. This is a defect of
+    /// the program.
     Defect(String),
 }
 
@@ -50,34 +53,51 @@ impl From<rusqlite::Error> for Error {
                 | Code::OperationInterrupted
                 | Code::OutOfMemory,
             ) => Self::Unavailable(text),
-            Some(Code::NotADatabase | Code::DatabaseCorrupt | Code::PermissionDenied) => Self::Configuration(text),
+            Some(Code::NotADatabase | Code::DatabaseCorrupt | Code::PermissionDenied) => {
+                Self::Configuration(text)
+            }
             _ => Self::Defect(text),
         }
     }
 }
 
-/// What a driver's error says, with its cause.
+/// Returns the text of a driver's error, with its cause.
 pub(crate) fn told(error: &tokio_postgres::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+    error
+        .source()
+        .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let is_passing = match error.code() {
             Some(state) => PASSING.iter().any(|class| state.code().starts_with(class)),
-            // Without an SQLSTATE it is either the connection, or a value that does not fit its parameter, its column or a message.
-            None => error.is_closed() || error.source().and_then(<dyn StdError>::downcast_ref::<io::Error>).is_some_and(is_of_connection),
+            // An error without an SQLSTATE is either a connection error, or a value that does not
+            // fit its parameter, its column or a message.
+            None => {
+                error.is_closed()
+                    || error
+                        .source()
+                        .and_then(<dyn StdError>::downcast_ref::<io::Error>)
+                        .is_some_and(is_of_connection)
+            }
         };
-        if is_passing { Self::Unavailable(told(&error)) } else { Self::Defect(told(&error)) }
+        if is_passing {
+            Self::Unavailable(told(&error))
+        } else {
+            Self::Defect(told(&error))
+        }
     }
 }
 
-/// The classes and codes of what passes: connection trouble, a server that takes no writes, resources, operator intervention,
-/// system errors, transactions that lost against others, and errors of the server's own, which is what Citus says where a worker
-/// was lost in the midst of a transaction.
+/// SQLSTATE classes and codes of temporary errors: connection errors, a server that refuses writes,
+/// resources, operator intervention, system errors, transactions that lost against others, and
+/// internal errors of the server. Citus reports an internal error when a worker was lost during a
+/// transaction.
 const PASSING: [&str; 8] = ["08", "25006", "40", "53", "55P03", "57", "58", "XX000"];
 
-/// The driver says by `InvalidInput` that a message cannot be written or read.
+/// Returns whether an I/O error comes from the connection. The driver uses `InvalidInput` for a
+/// message that cannot be written or read.
 fn is_of_connection(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::InvalidInput
 }
@@ -86,11 +106,17 @@ impl From<refinery_core::Error> for Error {
     fn from(error: refinery_core::Error) -> Self {
         use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
-            // One that was applied, and is missing among those of this program; the other way round it is missing over there.
-            Kind::MissingVersion(migration) if migration.applied_on().is_some() => of_a_newer_version(migration),
+            // An applied migration that this program does not have. A migration without
+            // `applied_on` is missing in the database instead.
+            Kind::MissingVersion(migration) if migration.applied_on().is_some() => {
+                of_a_newer_version(migration)
+            }
             Kind::Connection(doing, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
                 Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
-                    format!("its role has to be allowed to create and to change tables in the schema it connects to ({})", told(cause))
+                    format!(
+                        "its role must be allowed to create and change tables in the schema it connects to ({})",
+                        told(cause)
+                    )
                 }
                 Some(cause) => format!("migration failed: {doing}: {}", told(cause)),
                 None => format!("migration failed: {error}"),
@@ -100,29 +126,36 @@ impl From<refinery_core::Error> for Error {
     }
 }
 
-/// What is said of a database with a migration that this program does not have.
+/// Returns the message for a database that has a migration unknown to this program.
 pub(crate) fn of_a_newer_version(migration: impl std::fmt::Display) -> String {
     format!(
-        "it is of a newer version of this program, and its migration {migration} is not known to this one; run that version, or a newer one"
+        "a newer version of this program has migrated it, and this version does not know its migration {migration}; run that version or a newer one"
     )
 }
 
-/// What a role hears that lacks a right, or has no schema in which it may look for tables.
-const RIGHTS: [SqlState; 2] = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::INVALID_SCHEMA_NAME];
+/// Errors of a role that lacks a right, or that has no schema to look for tables in.
+const RIGHTS: [SqlState; 2] = [
+    SqlState::INSUFFICIENT_PRIVILEGE,
+    SqlState::INVALID_SCHEMA_NAME,
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_message_is_told_from_what_is_wrong_with_a_connection() {
+    fn connection_errors_are_distinguished_from_invalid_messages() {
         for (kind, is_passing) in [
             (io::ErrorKind::UnexpectedEof, true),
             (io::ErrorKind::ConnectionReset, true),
             (io::ErrorKind::TimedOut, true),
             (io::ErrorKind::InvalidInput, false),
         ] {
-            assert_eq!(is_of_connection(&io::Error::from(kind)), is_passing, "{kind}");
+            assert_eq!(
+                is_of_connection(&io::Error::from(kind)),
+                is_passing,
+                "{kind}"
+            );
         }
     }
 }

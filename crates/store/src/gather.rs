@@ -1,9 +1,10 @@
-//! Look-ups that share a query: what many ask for at once is asked of the database together.
+//! Request coalescing: look-ups that arrive at about the same time share one query.
 //!
-//! One query is under way at a time. Who asks meanwhile waits for it to end, and is in the next one. So a query is begun after
-//! everybody whose key is in it has asked, and a statement that stands alone sees whatever was committed before it began: each
-//! hears of every commit there was before they asked, as if they had asked by themselves. How long they wait has a bound, and
-//! so has what is asked for together.
+//! At most one query runs at a time. Look-ups that arrive meanwhile wait for its end and share the
+//! next query. So each query begins after all of its look-ups arrived. A single statement sees
+//! every commit made before it began. Each look-up therefore sees every commit made before it
+//! arrived, as if it had a query of its own. The wait and the number of keys in a query are
+//! bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -16,15 +17,16 @@ use crate::job::WorkError;
 use crate::postgres::Postgres;
 use crate::{Backend, Store, Transaction, WAIT_LIMIT};
 
-/// Who may share a query.
+/// Maximum number of look-ups in one query.
 const TOGETHER: usize = 1_024;
-/// Who may wait for the next ones.
+/// Maximum number of look-ups that wait.
 const WAITING: usize = 16_384;
 
-/// Finds what there is of these keys.
-pub type Find<K, V, E> = dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
+/// Finds the values of these keys.
+pub type Find<K, V, E> =
+    dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
 
-/// Look-ups of one kind.
+/// Look-ups of one kind, which share queries.
 pub struct Gather<K, V, E>(Arc<Inner<K, V, E>>);
 
 struct Inner<K, V, E> {
@@ -46,19 +48,34 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Look-ups in a store. What `find` reads of it does not have to be of one state.
-    pub fn new(store: Store, find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static) -> Self {
-        let state = Mutex::new(State { waiting: VecDeque::new(), is_asking: false });
-        Self(Arc::new(Inner { store, find: Box::new(find), state }))
+    /// Makes look-ups in a store. The reads of `find` need not come from one snapshot.
+    pub fn new(
+        store: Store,
+        find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
+    ) -> Self {
+        let state = Mutex::new(State {
+            waiting: VecDeque::new(),
+            is_asking: false,
+        });
+        Self(Arc::new(Inner {
+            store,
+            find: Box::new(find),
+            state,
+        }))
     }
 
-    /// What a key stands for, as of a moment after this was called.
+    /// Looks up the value of a key. The query runs after this call began, so it sees everything
+    /// committed before.
     pub async fn ask(&self, key: K) -> Result<Option<V>, E> {
         let inner = self.0.clone();
         let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
-            // There it costs no more to ask by oneself.
+            // On SQLite a query of its own costs no more.
             let keys = [key];
-            return self.0.store.read(move |tx| Ok((inner.find)(tx, &keys)?.remove(&keys[0]))).await;
+            return self
+                .0
+                .store
+                .read(move |tx| Ok((inner.find)(tx, &keys)?.remove(&keys[0])))
+                .await;
         };
         let (sender, receiver) = oneshot::channel();
         if self.0.wait(key, sender)? {
@@ -67,33 +84,39 @@ where
         let unavailable = |why: &str| Err(E::from(Error::Unavailable(why.into())));
         match tokio::time::timeout(WAIT_LIMIT, receiver).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => unavailable("a look-up ended without an answer"),
+            Ok(Err(_)) => unavailable("a combined query ended without an answer"),
             Err(_) => unavailable("the database did not answer in time"),
         }
     }
 }
 
 impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
-    /// Puts somebody in line; whether nobody is asking who would come to them.
+    /// Adds a look-up to the queue. Returns whether the caller must start a query, because none is
+    /// running.
     fn wait(&self, key: K, answer: Answer<V, E>) -> Result<bool, E> {
         let mut state = self.state();
         if state.waiting.len() >= WAITING {
-            return Err(Error::Unavailable("too much is waiting for the database".into()).into());
+            return Err(
+                Error::Unavailable("too many operations wait for the database".into()).into(),
+            );
         }
         state.waiting.push_back((key, answer));
         Ok(!std::mem::replace(&mut state.is_asking, true))
     }
 
-    /// Asks for whoever waits, until nobody does.
+    /// Runs queries until no look-up waits.
     fn run(&self, postgres: &Postgres) {
         while let Some(answers) = self.next() {
             let keys: Vec<K> = answers.keys().cloned().collect();
             let found = postgres.look(|tx| (self.find)(tx, &keys));
-            // Who asked in a way that panics is told that there is no answer, by the end of their channel.
+            // After a panic, the look-ups fail because their channels are closed.
             let Ok(found) = found else { continue };
             for (key, answers) in answers {
-                let answer = found.as_ref().map(|found| found.get(&key).cloned()).map_err(Clone::clone);
-                // A caller that has gone needs no answer.
+                let answer = found
+                    .as_ref()
+                    .map(|found| found.get(&key).cloned())
+                    .map_err(Clone::clone);
+                // If a caller has gone, its answer is dropped.
                 for sender in answers {
                     drop(sender.send(answer.clone()));
                 }
@@ -101,12 +124,17 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> Inner<K, V, E> {
         }
     }
 
-    /// Who is asked for next; none where nobody waits, and then nobody asks.
+    /// Returns the look-ups for the next query. Returns `None`, and marks that no query runs, if no
+    /// look-up waits.
     fn next(&self) -> Option<HashMap<K, Vec<Answer<V, E>>>> {
         let mut state = self.state();
         let count = state.waiting.len().min(TOGETHER);
         let mut answers: HashMap<K, Vec<Answer<V, E>>> = HashMap::new();
-        for (key, answer) in state.waiting.drain(..count).filter(|(_, answer)| !answer.is_closed()) {
+        for (key, answer) in state
+            .waiting
+            .drain(..count)
+            .filter(|(_, answer)| !answer.is_closed())
+        {
             answers.entry(key).or_default().push(answer);
         }
         state.is_asking = count > 0;

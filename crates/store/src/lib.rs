@@ -1,25 +1,28 @@
 //! SQLite and PostgreSQL behind one set of statements.
 //!
-//! The rest of the program writes each statement once ([`statements!`]), runs it inside a [`Transaction`] with typed
-//! [`Value`]s and reads typed columns from [`Row`]s. Work over a transaction is plain synchronous code: it is moved to
-//! a thread that owns a connection, so no network call of another kind can happen while a transaction is open.
+//! The rest of the program writes each statement once ([`statements!`]), runs it inside a
+//! [`Transaction`] with typed [`Value`]s and reads typed columns from [`Row`]s. Work over a
+//! transaction is plain synchronous code. It is moved to a thread that owns a connection, so no
+//! other network call can happen while a transaction is open.
 //!
-//! - SQLite: reader threads, half as many again as cores, and one writer thread that commits many queued operations together.
-//! - PostgreSQL: a pool of connections; each read is a transaction of its own, and queued writes of one share are committed
-//!   together.
+//! - SQLite: reader threads, half as many again as cores, and one writer thread that commits many
+//!   queued operations together.
+//! - PostgreSQL: a pool of connections, at most half of them for one share. Each read is a
+//!   transaction of its own, and queued writes of one share are committed together.
 //!
-//! This crate knows no word of the product's domain.
+//! This crate contains no word of the product's domain.
 
 mod backup;
 mod cells;
 mod effort;
 mod error;
+mod examination;
 mod gather;
 mod job;
+mod location;
 mod many;
 mod postgres;
 mod queue;
-mod several;
 mod shares;
 mod sqlite;
 mod statement;
@@ -36,27 +39,32 @@ use uuid::Uuid;
 pub use effort::Effort;
 use effort::Heaviest;
 pub use error::{Error, Result};
+pub use examination::{Examination, examine};
 pub use gather::{Find, Gather};
 use job::{AnyWork, Outcome};
 pub use job::{Work, WorkError};
+pub use location::Location;
 pub use postgres::spread::Spread;
-pub use statement::{Ask, Statement};
+pub use statement::Statement;
 use value::PassingColumns;
 pub use value::{FromColumn, Json, JsonText, Passing, Row, Value};
 
-/// How long work may wait for a connection, or for another writer, before it is refused as [`Error::Unavailable`].
+/// Longest wait for a connection, or for another writer, before work fails with
+/// [`Error::Unavailable`].
 pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 
-/// How long ordinary work may take in all, waiting included.
+/// Longest duration of ordinary work, including the wait.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
 
-/// The target of spans that say what the store does, and for whom; nothing else has it.
+/// The target of the tracing spans that name the store's work and its caller. No other span uses
+/// it.
 pub const SPANS: &str = "vestibule::spans";
 
 /// An open database.
 #[derive(Clone)]
 pub struct Store {
     backend: Backend,
+    is_new: bool,
     heaviest: Arc<Heaviest>,
 }
 
@@ -66,10 +74,11 @@ enum Backend {
     Postgres(postgres::Postgres),
 }
 
-/// Whose work it is, where it is to take turns with that of others; `None` is the program's own.
+/// The tenant that work belongs to, for fair scheduling among tenants. `None` is the program's own
+/// work.
 pub type Share = Option<Uuid>;
 
-/// The migrations of both databases, each with the same numbers.
+/// The migrations of both databases. A migration has the same number in both.
 pub struct Migrations {
     /// Brings a SQLite file to the newest schema.
     pub sqlite: refinery_core::Runner,
@@ -78,89 +87,121 @@ pub struct Migrations {
 }
 
 impl Migrations {
-    /// What carries out these: names (`V7__deliveries`) and their SQL, built into the program. All together or none: one
-    /// fsync, and a database is never of a version between two releases.
+    /// Builds the runner of these migrations: names (`V7__deliveries`) and their SQL, built into
+    /// the program. The runner applies all of them or none. That costs one fsync, and a database
+    /// never has a version between two releases.
     ///
     /// # Panics
     ///
-    /// If a name is not of that form.
+    /// If a name does not have that form.
     #[must_use]
     pub fn runner(listed: &[(&str, &str)]) -> refinery_core::Runner {
-        let unapplied =
-            |&(name, sql): &(&str, &str)| refinery_core::Migration::unapplied(name, sql).expect("a migration is named V7__deliveries");
+        let unapplied = |&(name, sql): &(&str, &str)| {
+            refinery_core::Migration::unapplied(name, sql)
+                .expect("the name of a migration has the form V7__deliveries")
+        };
         let migrations: Vec<_> = listed.iter().map(unapplied).collect();
         refinery_core::Runner::new(&migrations).set_grouped(true)
     }
 }
 
-/// How a PostgreSQL database is opened.
+/// Options for opening a PostgreSQL database.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Connections at the most.
+    /// Maximum number of connections.
     pub connections: Option<usize>,
-    /// The server itself, for migrating, where there is a pooler before it.
+    /// URL of the server itself, used for migrations if a pooler stands before it.
     pub direct: Option<String>,
-    /// Servers that follow it, for reads that say themselves whether what they find is current.
+    /// URLs of replicas. They serve reads that check by themselves whether the data is current.
     pub replicas: Vec<String>,
-    /// How tables are spread where they are: a database of which only some lie so is refused.
+    /// How Citus distributes the tables, for a distributed database. A database with only some of
+    /// its tables distributed is refused.
     pub spread: Option<&'static Spread>,
-    /// Refuse what cannot be migrated from here. Otherwise it is enough that somebody else has done so.
+    /// Refuses a database that cannot be migrated from this process. If false, it is enough that
+    /// another process has migrated it.
     pub is_to_migrate: bool,
 }
 
-/// The header of SQLite's index of the write-ahead log, first copy: it changes with every commit of every process.
-/// See "WAL-Index Header" in SQLite's file format documentation.
+/// Length of the WAL index header, first copy. The header changes with every commit of every
+/// process. See "WAL-Index Header" in SQLite's file format documentation.
 const VERSION_LENGTH: usize = 48;
 
-/// A state of the database, told from others without asking it anything.
+/// Identifies a state of the database. It is read without a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version([u8; VERSION_LENGTH]);
 
-/// What a database connection is worth watching for.
+/// Load figures of the database connections, for monitoring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Operations waiting for a connection or for the writer.
+    /// Operations that wait for a connection or for the writer.
     pub queued: usize,
-    /// Connections running something now.
+    /// Connections that run something now.
     pub busy: usize,
-    /// Connections there can be.
+    /// Maximum number of connections.
     pub size: usize,
 }
 
-/// How long work has waited for a connection since the store was opened.
+/// Total wait for a connection since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {
-    /// How much work there was.
+    /// Number of operations that waited.
     pub count: u64,
-    /// For how long in all.
+    /// Sum of their waits.
     pub time: Duration,
 }
 
 impl Store {
-    /// Opens `sqlite:PATH` or `postgres://…`, after bringing its schema up to date. Blocks.
+    /// Opens `sqlite:PATH` or `postgres://…` and brings its schema up to date first. Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
         Self::open_with(url, migrations, &Options::default())
     }
 
-    /// The same, in a way of PostgreSQL's.
+    /// Does the same as [`Store::open`], with options for PostgreSQL.
     pub fn open_with(url: &str, migrations: &Migrations, options: &Options) -> Result<Self> {
-        let backend = match location(url)? {
+        let (backend, is_new) = match Location::of(url)? {
             Location::Sqlite(_) if !options.replicas.is_empty() => {
-                return Err(Error::Configuration("replicas are PostgreSQL's; a SQLite database has none".into()));
+                return Err(Error::Configuration(
+                    "replicas need a PostgreSQL database; a SQLite database has none".into(),
+                ));
             }
-            Location::Sqlite(path) => Backend::Sqlite(sqlite::Sqlite::open(path, &migrations.sqlite)?),
-            Location::Postgres => Backend::Postgres(postgres::Postgres::open(url, &migrations.postgres, options)?),
+            Location::Sqlite(path) => {
+                let (sqlite, is_new) = sqlite::Sqlite::open(&path, &migrations.sqlite)?;
+                (Backend::Sqlite(sqlite), is_new)
+            }
+            Location::Postgres(url) => {
+                let (postgres, is_new) =
+                    postgres::Postgres::open(&url, &migrations.postgres, options)?;
+                (Backend::Postgres(postgres), is_new)
+            }
         };
-        Ok(Self { backend, heaviest: Arc::default() })
+        Ok(Self {
+            backend,
+            is_new,
+            heaviest: Arc::default(),
+        })
+    }
+
+    /// Returns whether the database had no schema when it was opened.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Runs `work` in a read-only transaction.
-    pub async fn read<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Result<T, E> {
+    pub async fn read<T: Send + 'static, E: WorkError>(
+        &self,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         self.read_for(None, work).await
     }
 
-    /// [`Store::read`] as part of a share: of the connections, one share gets no more than leaves some to the others.
-    pub async fn read_for<T: Send + 'static, E: WorkError>(&self, share: Share, work: impl Work<T, E>) -> Result<T, E> {
+    /// Runs [`Store::read`] on behalf of a share. One share never gets all connections, so that
+    /// some are left for the others.
+    pub async fn read_for<T: Send + 'static, E: WorkError>(
+        &self,
+        share: Share,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         job::known(self.read_any(share, job::any(work)).await)
     }
 
@@ -176,7 +217,7 @@ impl Store {
         read.instrument(span).await
     }
 
-    /// Whether there are servers besides that may be read from.
+    /// Returns whether the store has replicas to read from.
     #[must_use]
     pub fn has_replicas(&self) -> bool {
         match &self.backend {
@@ -185,31 +226,51 @@ impl Store {
         }
     }
 
-    /// Runs `work` in a read-only transaction on a server that may be behind, which it has to find out; none where no answer
-    /// can be had of one in time.
-    pub async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
-        self.read_any_from_replica(job::any(work)).await.map(job::known)
+    /// Runs `work` in a read-only transaction on a replica. The replica may lag, and `work` has to
+    /// check that. Returns `None` if no replica answers in time.
+    pub async fn read_from_replica<T: Send + 'static, E: WorkError>(
+        &self,
+        work: impl Work<T, E>,
+    ) -> Option<Result<T, E>> {
+        self.read_any_from_replica(job::any(work))
+            .await
+            .map(job::known)
     }
 
     async fn read_any_from_replica(&self, work: AnyWork) -> Option<Outcome> {
-        let Backend::Postgres(postgres) = &self.backend else { return None };
+        let Backend::Postgres(postgres) = &self.backend else {
+            return None;
+        };
         let span = info_span!(target: SPANS, "read from a replica");
         let work = self.heaviest.of(within(span.clone(), work));
         postgres.read_from_replica(work).instrument(span).await
     }
 
-    /// Runs `work` in a transaction that is durable when this returns `Ok`, and undone when `work` returns `Err`.
-    pub async fn write<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Result<T, E> {
+    /// Runs `work` in a transaction. The transaction is durable when this returns `Ok`, and rolled
+    /// back when `work` returns `Err`.
+    pub async fn write<T: Send + 'static, E: WorkError>(
+        &self,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         self.write_for(None, WORK_LIMIT, work).await
     }
 
-    /// [`Store::write`] for work that may take longer than [`WORK_LIMIT`].
-    pub async fn write_within<T: Send + 'static, E: WorkError>(&self, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
+    /// Runs [`Store::write`] with a limit other than [`WORK_LIMIT`].
+    pub async fn write_within<T: Send + 'static, E: WorkError>(
+        &self,
+        limit: Duration,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         self.write_for(None, limit, work).await
     }
 
-    /// [`Store::write_within`] as part of a share: shares take turns.
-    pub async fn write_for<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
+    /// Runs [`Store::write_within`] on behalf of a share. Shares take turns.
+    pub async fn write_for<T: Send + 'static, E: WorkError>(
+        &self,
+        share: Share,
+        limit: Duration,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         job::known(self.write_any(share, limit, job::any(work)).await)
     }
 
@@ -225,20 +286,20 @@ impl Store {
         written.instrument(span).await
     }
 
-    /// Whether this process is the only one on the database: true for SQLite.
+    /// Returns whether this process is the only one that uses the database. It is on SQLite.
     #[must_use]
-    pub fn is_private(&self) -> bool {
+    pub fn is_only_process(&self) -> bool {
         matches!(self.backend, Backend::Sqlite(_))
     }
 
-    /// Whether the rows of shares are on several servers.
+    /// Returns whether the rows of shares are distributed over several servers.
     #[must_use]
     pub fn is_spread(&self) -> bool {
         matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_spread())
     }
 
-    /// Folds what SQLite has written beside the database file into it, so that the file alone is the database. Blocks; for
-    /// when everything else is done.
+    /// Copies SQLite's write-ahead log into the database file, so that the file alone is the
+    /// database. Blocks. Call it after all other work is done.
     pub fn settle(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.settle(),
@@ -246,8 +307,8 @@ impl Store {
         }
     }
 
-    /// Has PostgreSQL look again at tables that have grown much since it did, so that it does not plan for what was there before;
-    /// SQLite plans without.
+    /// Makes PostgreSQL analyze the tables that have grown much since their last analysis.
+    /// Otherwise it plans for the rows that were there before. SQLite needs no statistics.
     pub async fn refresh_statistics(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(_) => Ok(()),
@@ -255,8 +316,8 @@ impl Store {
         }
     }
 
-    /// The state the database is in, where that can be told without asking it: on SQLite. As long as it stays the same,
-    /// what was read before reads the same.
+    /// Returns the current version of the database if that needs no query, as on SQLite. As long as
+    /// the version stays the same, a repeated read returns the same data.
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         match &self.backend {
@@ -265,13 +326,14 @@ impl Store {
         }
     }
 
-    /// The greatest effort of a transaction since this was asked last, each number by itself: what tests of growth look at.
+    /// Returns the maximum of each number of the effort since the last call. The maxima may come
+    /// from different transactions. Tests of growth use it.
     #[expect(clippy::must_use_candidate, reason = "it is asked to forget, too")]
     pub fn heaviest(&self) -> Effort {
         self.heaviest.take()
     }
 
-    /// How busy the connections are.
+    /// Returns how busy the connections are.
     #[must_use]
     pub fn load(&self) -> Load {
         match &self.backend {
@@ -280,7 +342,8 @@ impl Store {
         }
     }
 
-    /// How long work has waited for a connection; nothing on SQLite, where it waits for a thread.
+    /// Returns how long work has waited for a connection. On SQLite work waits for a thread
+    /// instead, so the result is zero.
     #[must_use]
     pub fn waited(&self) -> Waited {
         match &self.backend {
@@ -289,8 +352,8 @@ impl Store {
         }
     }
 
-    /// How many connections have been given up since the store was opened, because one of them was silent, lost, or led to a
-    /// server that takes no writes; none on SQLite.
+    /// Returns the number of connections closed since the store was opened because they were
+    /// silent, lost, or connected to a server that refuses writes. On SQLite it is zero.
     #[must_use]
     pub fn connections_given_up(&self) -> u64 {
         match &self.backend {
@@ -300,71 +363,64 @@ impl Store {
     }
 }
 
-/// Work as part of a span, on whichever thread it is done.
+/// Wraps work in a span, on whichever thread it runs.
 fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
     move |transaction: &mut Transaction<'_>| span.in_scope(|| work(transaction))
 }
 
-/// A statement, as it is written: what it is run with is nobody's business.
+/// Returns a span with the text of a statement. The parameters are left out because they are
+/// private.
 fn spanned(statement: &Statement) -> Span {
     info_span!(target: SPANS, "statement", trace.kind = "client", db.query.text = statement.text())
 }
 
-/// Holds a database for this process, as long as it lives.
+/// A lock on a database for this process. Dropping it releases the lock.
 pub struct Claim(#[expect(dead_code, reason = "the lock goes with the file")] Option<File>);
 
-/// Claims a SQLite database for this process alone, by whatever name; refused where another one holds it. PostgreSQL is for
-/// many.
+/// Locks a SQLite database for this process, whatever path names it. Fails if another process holds
+/// the lock. PostgreSQL serves many processes, so nothing is locked there.
 ///
-/// Closing the file again would let go of SQLite's own locks on it. So a claim is made before the database is opened, and
-/// lives until the process ends.
+/// Closing this file would release SQLite's own locks on it. So take the claim before the database
+/// is opened, and keep it until the process ends.
 pub fn claim(url: &str) -> Result<Claim> {
-    let Location::Sqlite(path) = location(url)? else { return Ok(Claim(None)) };
-    let unusable = |error: std::io::Error| Error::Configuration(format!("{}: {error}", path.display()));
-    sqlite::make_private(path)?;
-    let file = File::open(path).map_err(unusable)?;
+    let Location::Sqlite(path) = Location::of(url)? else {
+        return Ok(Claim(None));
+    };
+    let unusable =
+        |error: std::io::Error| Error::Configuration(format!("{}: {error}", path.display()));
+    sqlite::make_private(&path)?;
+    let file = File::open(&path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(Claim(Some(file))),
         Err(TryLockError::Error(error)) => Err(unusable(error)),
         Err(TryLockError::WouldBlock) => Err(Error::Configuration(format!(
-            "another process serves or migrates {}; a SQLite database is for one process at a time",
+            "another process serves or migrates {}; only one process at a time can use a SQLite database",
             path.display()
         ))),
     }
 }
 
-/// Spreads a PostgreSQL database over the servers that Citus knows, after bringing its schema up to date: the number of tables that
-/// were not spread yet. Blocks.
+/// Distributes the tables of a PostgreSQL database over the servers that Citus knows, after
+/// bringing its schema up to date. Returns the number of tables that were not distributed yet.
+/// Blocks.
 pub fn distribute(url: &str, migrations: &Migrations, spread: &Spread) -> Result<usize> {
-    match location(url)? {
-        Location::Postgres => postgres::spread::distribute(url, &migrations.postgres, spread),
-        Location::Sqlite(_) => Err(Error::Configuration("SQLite is one file; what Citus spreads is a PostgreSQL database".into())),
+    match Location::of(url)? {
+        Location::Postgres(url) => postgres::spread::distribute(&url, &migrations.postgres, spread),
+        Location::Sqlite(_) => Err(Error::Configuration(
+            "Citus distributes PostgreSQL databases only; a SQLite database is one file".into(),
+        )),
     }
 }
 
-/// Copies a SQLite database as it is now into `file`, which must be empty, while others may be writing to it. Blocks.
+/// Copies the present state of a SQLite database into `file`, which must be empty, while others may
+/// write to the database. Blocks.
 pub fn back_up(url: &str, file: &Path) -> Result<()> {
-    match location(url)? {
-        Location::Sqlite(path) => backup::back_up(path, file),
-        Location::Postgres => Err(Error::Configuration("PostgreSQL is backed up by its own pg_dump: pg_dump -Fc -f FILE URL".into())),
+    match Location::of(url)? {
+        Location::Sqlite(path) => backup::back_up(&path, file),
+        Location::Postgres(_) => Err(Error::Configuration(
+            "back up a PostgreSQL database with pg_dump: pg_dump -Fc -f FILE URL".into(),
+        )),
     }
-}
-
-/// Where a URL says that a database is.
-enum Location<'u> {
-    Sqlite(&'u Path),
-    Postgres,
-}
-
-fn location(url: &str) -> Result<Location<'_>> {
-    if let Some(path) = url.strip_prefix("sqlite:") {
-        let path = path.strip_prefix("//").unwrap_or(path);
-        return Ok(Location::Sqlite(Path::new(if path.is_empty() { "vestibule.db" } else { path })));
-    }
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Location::Postgres);
-    }
-    Err(Error::Configuration("a database URL begins with sqlite: or postgres://".into()))
 }
 
 /// An open transaction.
@@ -382,16 +438,23 @@ enum Handle<'a> {
 
 impl<'a> Transaction<'a> {
     fn new(handle: Handle<'a>, is_read_only: bool) -> Self {
-        Self { handle, effort: Effort::default(), is_read_only, is_rehearsal: false }
+        Self {
+            handle,
+            effort: Effort::default(),
+            is_read_only,
+            is_rehearsal: false,
+        }
     }
 
-    /// Whether it can only read, and all of it reads one state that is committed.
+    /// Returns whether the transaction is read-only. Its reads then see only committed data, and
+    /// all of them one snapshot, except in look-ups ([`Gather`]).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
-    /// Whether the rows of shares are on several servers, so that what is not of one share is asked of all of them.
+    /// Returns whether the rows of shares are distributed over several servers. A query that names
+    /// no share then goes to all of them.
     #[must_use]
     pub fn is_spread(&self) -> bool {
         match &self.handle {
@@ -400,25 +463,28 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Has everything that is done here undone in the end, also where the work succeeds: its answer is given, and nothing of
-    /// it has happened.
+    /// Makes this transaction a dry run: it is rolled back in the end even if the work succeeds.
+    /// The work's answer is returned all the same.
     pub fn rehearse(&mut self) {
         self.is_rehearsal = true;
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
         let _span = spanned(statement).entered();
         self.effort.statements += 1;
         let rows = match &mut self.handle {
-            Handle::Sqlite(connection) => sqlite::rows(connection, statement, params, &mut self.effort),
+            Handle::Sqlite(connection) => {
+                sqlite::rows(connection, statement, params, &mut self.effort)
+            }
             Handle::Postgres(connection) => connection.rows(statement, params),
         }?;
         self.effort.rows += rows.len() as u64;
         Ok(rows)
     }
 
-    /// Hands over the rows of a query one after the other: for many that are small, each of which is needed but once.
+    /// Passes the rows of a query to `take` one after the other. Use it for many small rows that
+    /// are needed only once.
     pub fn each<E: From<Error>>(
         &mut self,
         statement: &'static Statement,
@@ -432,42 +498,58 @@ impl<'a> Transaction<'a> {
             self.effort.rows += count;
             return Ok(());
         }
-        self.rows(statement, params)?.iter().try_for_each(|row| take(&Passing(PassingColumns::Postgres(row))))
+        self.rows(statement, params)?
+            .iter()
+            .try_for_each(|row| take(&Passing(PassingColumns::Postgres(row))))
     }
 
-    /// The first row of a query.
+    /// Returns the first row of a query.
     pub fn row(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Row>> {
         Ok(self.rows(statement, params)?.into_iter().next())
     }
 
-    /// Runs a change; the number of rows it touched.
+    /// Runs a change and returns the number of rows that it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
         let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
-            Handle::Sqlite(connection) => sqlite::execute(connection, statement, params, &mut self.effort),
+            Handle::Sqlite(connection) => {
+                sqlite::execute(connection, statement, params, &mut self.effort)
+            }
             Handle::Postgres(connection) => connection.execute(statement, params),
         }
     }
 
-    /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where …`, for each of these rows; the
-    /// number of rows it touched. For many rows that is far less than as many statements. The first value, which says whose they are,
-    /// is the same in all, and no two rows may be in conflict with one another.
-    pub fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
+    /// Runs a statement that inserts or updates one row, `insert … values (…)` or `update … where
+    /// …`, once for each of these rows. Returns the number of rows touched. For many rows this
+    /// costs far less than as many statements. The first value names the rows' owner and is the
+    /// same in all of them. No two rows may conflict with each other.
+    pub fn execute_many(
+        &mut self,
+        statement: &'static Statement,
+        rows: &[Vec<Value>],
+    ) -> Result<u64> {
         let _span = spanned(statement).entered();
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
             self.effort.statements += 1;
             touched += match &mut self.handle {
-                Handle::Sqlite(connection) => sqlite::execute_many(connection, statement, rows, &mut self.effort),
+                Handle::Sqlite(connection) => {
+                    sqlite::execute_many(connection, statement, rows, &mut self.effort)
+                }
                 Handle::Postgres(connection) => connection.execute_many(statement, rows),
             }?;
         }
         Ok(touched)
     }
 
-    /// [`Transaction::execute_many`] of a statement that tells of each row it touches, `… returning …`: these, in any order.
-    pub fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
+    /// Does the same as [`Transaction::execute_many`] for a statement that ends in `returning …`.
+    /// Returns the returned rows in any order.
+    pub fn rows_of_many(
+        &mut self,
+        statement: &'static Statement,
+        rows: &[Vec<Value>],
+    ) -> Result<Vec<Row>> {
         let _span = spanned(statement).entered();
         let mut touched = Vec::new();
         for rows in rows.chunks(many::ROWS) {
@@ -478,27 +560,36 @@ impl<'a> Transaction<'a> {
                         touched.extend(sqlite::rows(connection, statement, row, &mut self.effort)?);
                     }
                 }
-                Handle::Postgres(connection) => touched.extend(connection.rows_of_many(statement, rows)?),
+                Handle::Postgres(connection) => {
+                    touched.extend(connection.rows_of_many(statement, rows)?);
+                }
             }
         }
         self.effort.rows += touched.len() as u64;
         Ok(touched)
     }
 
-    /// Runs a change of which nobody asks how many rows it touched. On PostgreSQL it is sent along with the next statement, and
-    /// what is wrong with it is told by that one, or at the end.
-    pub fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
+    /// Runs a change whose number of rows is not needed. On PostgreSQL it is deferred: it is sent
+    /// with the next statement, which also reports its failure, or with the commit.
+    pub fn execute_along(
+        &mut self,
+        statement: &'static Statement,
+        params: Vec<Value>,
+    ) -> Result<()> {
         let _span = spanned(statement).entered();
         self.effort.statements += 1;
         match &mut self.handle {
-            Handle::Sqlite(connection) => sqlite::execute(connection, statement, &params, &mut self.effort).map(drop),
+            Handle::Sqlite(connection) => {
+                sqlite::execute(connection, statement, &params, &mut self.effort).map(drop)
+            }
             Handle::Postgres(connection) => connection.execute_along(statement, params),
         }
     }
 
-    /// Takes a lock that other transactions on this database see, and that dies with this one; false when it is taken.
+    /// Tries to take a lock that other transactions on this database see and that is released with
+    /// this one. Returns false if another transaction holds it.
     ///
-    /// On SQLite a writing transaction is alone as it is, so the answer is always true.
+    /// On SQLite a writing transaction is always alone, so the answer is always true.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         match &mut self.handle {
             Handle::Sqlite(_) => Ok(true),
@@ -506,11 +597,16 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Takes a lock that other transactions on this database see, and that dies with this one; what a query finds once it is
-    /// taken, or `None` when another has it.
+    /// Tries to take a lock that other transactions on this database see and that is released with
+    /// this one, and then runs a query. Returns `None` if another transaction holds the lock.
     ///
-    /// On SQLite a writing transaction is alone as it is, so it is always to be had.
-    pub fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
+    /// On SQLite a writing transaction is always alone, so the lock is always free.
+    pub fn rows_under_lock(
+        &mut self,
+        key: i64,
+        statement: &'static Statement,
+        params: &[Value],
+    ) -> Result<Option<Vec<Row>>> {
         match &mut self.handle {
             Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
@@ -523,31 +619,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Notes that it has taken what the writes of its share wait for.
-    pub fn hold(&mut self) {
-        if let Handle::Postgres(connection) = &mut self.handle {
-            connection.is_held = true;
-        }
-    }
-
-    /// Whether those that share its commit have taken that already, so that taking it again waits for nobody.
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        match &self.handle {
-            Handle::Sqlite(_) => false,
-            Handle::Postgres(connection) => connection.is_held,
-        }
-    }
-
-    /// Says what is going to be asked next, in this order: on PostgreSQL it is asked at once then, along with the first of it. What is
-    /// not asked as it was said, or after a change, is asked anew.
-    pub fn foresee(&mut self, asks: Vec<Ask>) {
-        if let Handle::Postgres(connection) = &mut self.handle {
-            connection.foresee(asks);
-        }
-    }
-
-    /// Whether what it has done may be committed.
+    /// Checks that the changes of this transaction may be committed.
     fn assert_sound(&mut self) -> Result<()> {
         match &self.handle {
             Handle::Sqlite(_) => Ok(()),
@@ -555,14 +627,15 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Notes that work was broken off on it.
+    /// Notes that work on this transaction was broken off.
     fn doubt(&mut self) {
         if let Handle::Postgres(connection) = &mut self.handle {
             connection.doubt();
         }
     }
 
-    /// Prepares a statement without running it: how a test finds one that does not fit the schema.
+    /// Prepares a statement without running it. A test uses this to find statements that do not fit
+    /// the schema.
     pub fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
         match &mut self.handle {
             Handle::Sqlite(connection) => sqlite::prepare(connection, statement),

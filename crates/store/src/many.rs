@@ -1,22 +1,37 @@
-//! A statement for one row, run for many.
+//! Turns a statement for one row into a statement for many rows.
 //!
-//! It is written for one row, `insert into t (a, b) values (?1, ?2) on conflict …` or `update t set b = ?2 where a = ?1 …`. SQLite
-//! runs it row by row: nothing lies between the program and the table there. PostgreSQL gets every parameter but the first, which is the
-//! same in each row, as an array of what it is there, and one statement: `insert into t (a, b) select $1::uuid, each.p2 from
-//! unnest($2::text[]) as each (p2) on conflict …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. That the
-//! first, which says whose the rows are, is a value tells a database that is spread over servers which of them to ask.
+//! The program writes `insert into t (a, b) values (?1, ?2) on conflict …` or `update t set b = ?2
+//! where a = ?1 …`. SQLite runs the statement once for each row, because that costs no round trip.
+//! PostgreSQL runs one statement for all rows. Each parameter except the first becomes an array:
+//! `insert into t (a, b) select $1::uuid, each.p2 from unnest($2::text[]) as each (p2) on conflict
+//! …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. The first
+//! parameter names the owner of the rows and is the same in each of them. It stays a single value,
+//! so that Citus knows which server to ask.
 
-/// Rows that go into one statement at the most.
+/// Maximum number of rows in one statement.
 pub(crate) const ROWS: usize = 2_000;
 
-/// The text for many rows, from PostgreSQL's for one and the names of the types of its parameters. `None` where the statement
-/// neither inserts `values` nor updates `where`.
-pub(crate) fn of_many<'t>(text: &str, types: impl ExactSizeIterator<Item = &'t str>) -> Option<String> {
+/// Returns the text for many rows, from PostgreSQL's text for one row and the type names of its
+/// parameters. Returns `None` if the statement neither inserts `values` nor updates `where`.
+pub(crate) fn of_many<'t>(
+    text: &str,
+    types: impl ExactSizeIterator<Item = &'t str>,
+) -> Option<String> {
     let types: Vec<_> = types.collect();
     let (first, others) = types.split_first()?;
-    let names: Vec<_> = (2..=types.len()).map(|number| format!("p{number}")).collect();
-    let arrays: Vec<_> = others.iter().enumerate().map(|(index, name)| format!("${}::{name}[]", index + 2)).collect();
-    let each = format!("unnest({}) as each ({})", arrays.join(", "), names.join(", "));
+    let names: Vec<_> = (2..=types.len())
+        .map(|number| format!("p{number}"))
+        .collect();
+    let arrays: Vec<_> = others
+        .iter()
+        .enumerate()
+        .map(|(index, name)| format!("${}::{name}[]", index + 2))
+        .collect();
+    let each = format!(
+        "unnest({}) as each ({})",
+        arrays.join(", "),
+        names.join(", ")
+    );
     let text = text.trim_start();
     if others.is_empty() {
         return None;
@@ -33,12 +48,16 @@ pub(crate) fn of_many<'t>(text: &str, types: impl ExactSizeIterator<Item = &'t s
     Some(format!("update {head} from {each} where {rest}"))
 }
 
-/// The parameters of a text for one row as they are for many: the first is a value of its type, the others are each row's.
+/// Rewrites the parameters of a text for one row: the first becomes a typed value, the others
+/// become columns of `each`.
 fn of_each(text: &str, first: &str) -> String {
     let mut parts = text.split('$');
     let mut each = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        match part.strip_prefix('1').filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit())) {
+        match part
+            .strip_prefix('1')
+            .filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()))
+        {
             Some(rest) => each.extend(["$1::", first, rest]),
             None => each.extend(["each.p", part]),
         }
@@ -46,7 +65,7 @@ fn of_each(text: &str, first: &str) -> String {
     each
 }
 
-/// Where the parenthesis closes that stands open before a text.
+/// Returns the index of the parenthesis that closes one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1_u32;
     text.char_indices().find_map(|(at, letter)| {
@@ -64,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_insert_of_one_row_becomes_one_of_many() {
+    fn a_statement_for_a_row_becomes_a_statement_for_many_rows() {
         let one = "insert into t (a, b, c) values ($1, lower($2), 'x') on conflict (a) do update set b = excluded.b";
         assert_eq!(
             of_many(one, ["uuid", "text"].into_iter()).as_deref(),
@@ -74,11 +93,21 @@ mod tests {
             )
         );
         assert_eq!(
-            of_many("update t set b = $2\n        where a = $1 returning a", ["uuid", "text"].into_iter()).as_deref(),
-            Some("update t set b = each.p2 from unnest($2::text[]) as each (p2) where a = $1::uuid returning a")
+            of_many(
+                "update t set b = $2\n        where a = $1 returning a",
+                ["uuid", "text"].into_iter()
+            )
+            .as_deref(),
+            Some(
+                "update t set b = each.p2 from unnest($2::text[]) as each (p2) where a = $1::uuid returning a"
+            )
         );
         assert_eq!(of_each("$1 $10 $2", "uuid"), "$1::uuid each.p10 each.p2");
-        for other in ["update t set a = $1", "insert into t select $1", "delete from t where a = $1"] {
+        for other in [
+            "update t set a = $1",
+            "insert into t select $1",
+            "delete from t where a = $1",
+        ] {
             assert_eq!(of_many(other, ["uuid"].into_iter()), None, "{other}");
         }
     }

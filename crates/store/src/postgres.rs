@@ -1,15 +1,18 @@
-//! PostgreSQL: a pool of connections, each read a transaction on one of them, and so are the queued writes of one share
-//! ([`together`]), run on a blocking thread. Look-ups that share a query ([`crate::gather`]) have a connection of their own, and
-//! no transaction: they wait for nobody's work.
+//! The PostgreSQL backend: a pool of connections. Each read is a transaction on one connection, run
+//! on a blocking thread. So are the queued writes of one share ([`together`]). Look-ups that share
+//! a query ([`crate::gather`]) have a connection of their own and no transaction, so they wait for
+//! no other work.
 //!
-//! What a caller that is told "unavailable" may count on:
+//! A caller that gets "unavailable" can rely on this:
 //!
-//! - Told so before its work has begun, it never begins: either the caller or the thread wins [`Progress`], and the thread
-//!   tries only once it has a connection.
-//! - Told so later, because its time is over, its work is sent no further statement, and is not committed: [`Connection`]
-//!   looks at the same moment as the caller before each, the commit among them, and the caller is never told before it.
-//! - What is left is a commit that was sent in time, and whose answer did not come, or not in time. Then nobody on this side
-//!   knows. The work and the record under its idempotency key are one transaction, so whoever sends the key again learns it.
+//! - If the error comes before the work has begun, the work never begins. Either the caller or the
+//!   thread wins [`Progress`], and the thread tries only after it has a connection.
+//! - If the error comes later, because the deadline passed, no further statement of the work is
+//!   sent and nothing is committed. [`Connection`] checks the same deadline before each statement,
+//!   including the commit, and the caller is never answered before it.
+//! - The remaining case is a commit that was sent in time and not confirmed in time. Its outcome is
+//!   unknown to this process. The work and the record of its idempotency key are one transaction,
+//!   so a retry with the same key reports the outcome.
 
 pub(crate) mod connection;
 mod link;
@@ -33,42 +36,46 @@ use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
 
 use self::connection::{COMMIT, Connection};
-use self::link::{Connector, Failure};
+use self::link::{Connector, Failure, Link};
 use self::pool::Pool;
 use self::pooler::Pooling;
 use self::replicas::Replicas;
 use self::statements::Catalogue;
 use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
+use crate::examination::Examination;
 use crate::job::{self, Progress, Work, WorkError};
 use crate::queue::Queue;
 use crate::shares::Shares;
 use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, Waited};
 
-/// Connections kept a core: enough that a commit's wait for the disk leaves no core idle.
+/// Connections for each core. That is enough to keep each core busy while commits wait for the
+/// disk.
 const CONNECTIONS_A_CORE: usize = 8;
-/// Connections at the most. Each that is in use has a blocking thread, of which there are 512 for everything in the process.
+/// Maximum number of connections. Each one in use occupies a blocking thread, and the process has
+/// 512 of those.
 const CONNECTIONS: usize = 256;
-/// The same to a replica.
+/// Maximum number of connections to a replica.
 const CONNECTIONS_TO_A_REPLICA: usize = 64;
-/// Of these, the one that look-ups have. No other work waits for it, and none is in its way.
+/// Connections reserved for look-ups. No other work uses them.
 const LOOKERS: usize = 1;
-/// That one, and one for everything else.
+/// One connection for look-ups, and one for everything else.
 const LEAST_CONNECTIONS: usize = LOOKERS + 1;
 #[derive(Clone)]
 pub(crate) struct Postgres(Arc<Inner>);
 
 struct Inner {
     pool: Arc<Pool>,
-    /// For look-ups.
+    /// The pool for look-ups.
     looks: Arc<Pool>,
-    /// For reads that say themselves whether they are current.
+    /// Replicas, for reads that check by themselves whether the data is current.
     replicas: Replicas,
     shares: Shares,
-    /// Writes of shares, each of which has one transaction at a time: another would wait for its lock.
+    /// Queued writes of shares. A share has one transaction at a time, because a second one would
+    /// wait for its lock.
     writes: Queue<Write>,
     permits: Arc<Semaphore>,
-    /// Who waits for a connection for whatever write has a turn then.
+    /// Number of tasks that wait for a connection. Each will run the write whose turn it is then.
     serving: AtomicUsize,
     queued: AtomicUsize,
     size: usize,
@@ -77,19 +84,59 @@ struct Inner {
 }
 
 impl Postgres {
-    pub(crate) fn open(url: &str, migrations: &refinery_core::Runner, options: &Options) -> Result<Self> {
+    /// Opens a database and migrates it. The second value is true if the database had no schema
+    /// before.
+    pub(crate) fn open(
+        url: &str,
+        migrations: &refinery_core::Runner,
+        options: &Options,
+    ) -> Result<(Self, bool)> {
         let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
-        let (pooling, is_spread) = bring_up(&connector, migrations, options)?;
+        let BroughtUp {
+            pooling,
+            is_spread,
+            is_new,
+            allowed,
+        } = bring_up(&connector, migrations, options)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = options.connections.unwrap_or(CONNECTIONS_A_CORE * cores).clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        let size = options
+            .connections
+            .unwrap_or(CONNECTIONS_A_CORE * cores)
+            .clamp(LEAST_CONNECTIONS, CONNECTIONS);
+        // A pooler may serve more clients than the server has connections.
+        let allowed = allowed.filter(|_| pooling == Pooling::BySession);
+        let size = match allowed.filter(|allowed| *allowed < size) {
+            Some(allowed) => {
+                tracing::warn!(
+                    wanted = size,
+                    allowed,
+                    "the database allows fewer connections than this process would use, so it uses \
+                     these; raise max_connections or the limit of the role"
+                );
+                allowed.max(LEAST_CONNECTIONS)
+            }
+            None => size,
+        };
         let for_work = size - LOOKERS;
         let catalogue = Arc::new(Catalogue::default());
-        let pool = |session| Arc::new(Pool::new(connector.clone(), pooling, session, catalogue.clone(), is_spread));
-        Ok(Self(Arc::new(Inner {
+        let pool = |session| {
+            Arc::new(Pool::new(
+                connector.clone(),
+                pooling,
+                session,
+                catalogue.clone(),
+                is_spread,
+            ))
+        };
+        let opened = Self(Arc::new(Inner {
             pool: pool(pooling.session()),
             looks: pool(pooling.session_for_looks(is_spread)),
-            replicas: Replicas::at(&options.replicas, for_work.min(CONNECTIONS_TO_A_REPLICA), &catalogue)?,
-            // Half of them, so that who reads a lot leaves some to the others.
+            replicas: Replicas::at(
+                &options.replicas,
+                for_work.min(CONNECTIONS_TO_A_REPLICA),
+                &catalogue,
+            )?,
+            // One share gets at most half of the connections, so that some are left for the others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
             permits: Arc::new(Semaphore::new(for_work)),
@@ -98,10 +145,16 @@ impl Postgres {
             size,
             waits: AtomicU64::default(),
             waited_micros: AtomicU64::default(),
-        })))
+        }));
+        Ok((opened, is_new))
     }
 
-    pub(crate) async fn read<T: Send + 'static, E: WorkError>(&self, share: Share, limit: Duration, work: impl Work<T, E>) -> Result<T, E> {
+    pub(crate) async fn read<T: Send + 'static, E: WorkError>(
+        &self,
+        share: Share,
+        limit: Duration,
+        work: impl Work<T, E>,
+    ) -> Result<T, E> {
         let asked = Instant::now();
         let permits = self.permits(share, asked).await?;
         let (sender, receiver) = oneshot::channel();
@@ -109,15 +162,22 @@ impl Postgres {
         let (begun, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
             let outcome = match postgres.0.pool.take(asked + WAIT_LIMIT) {
-                // Nobody waits for it, and so nothing of it is done.
-                Ok(connection) if !begun.begin() => return postgres.0.pool.take_back(connection, true),
+                // The caller has gone, so the work is not run.
+                Ok(connection) if !begun.begin() => {
+                    return postgres.0.pool.take_back(connection, true);
+                }
                 Ok(mut connection) => {
-                    connection.ready(Some(postgres.0.pool.pooling.begin_reading()), true, asked + WAIT_LIMIT, asked + limit);
+                    connection.ready(
+                        Some(postgres.0.pool.pooling.begin_reading()),
+                        true,
+                        asked + WAIT_LIMIT,
+                        asked + limit,
+                    );
                     read_on(&postgres.0.pool, connection, work).0
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
-            // Before the answer: whoever has it may count on the connection being free again.
+            // Release the connection before the answer, so that the caller finds it free again.
             drop(permits);
             drop(sender.send(outcome));
         });
@@ -132,7 +192,10 @@ impl Postgres {
         !self.0.replicas.is_empty()
     }
 
-    pub(crate) async fn read_from_replica<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+    pub(crate) async fn read_from_replica<T: Send + 'static, E: WorkError>(
+        &self,
+        work: impl Work<T, E>,
+    ) -> Option<Result<T, E>> {
         self.0.replicas.read(work).await
     }
 
@@ -151,12 +214,19 @@ impl Postgres {
                 self.serve();
             }
         } else {
-            // Of the program's own, nothing waits for the rest of it.
+            // The program's own writes need no order among them.
             let (_, permit) = self.permits(None, asked).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
-                let settled = commit_together(&pool, write, Turn { queue: None, share: None });
-                // Before the answer: whoever has it may count on the connection being free again.
+                let settled = commit_together(
+                    &pool,
+                    write,
+                    Turn {
+                        queue: None,
+                        share: None,
+                    },
+                );
+                // Release the connection before the answer, so that the caller finds it free again.
                 drop(permit);
                 settled.tell();
             });
@@ -164,8 +234,8 @@ impl Postgres {
         job::answer(asked, limit, false, progress, receiver).await
     }
 
-    /// Gives the share whose turn it is a connection, once there is one. Where as many as there are connections wait for that already,
-    /// one of them will.
+    /// Starts a task that waits for a connection and then runs the write whose turn it is. If as
+    /// many tasks as connections wait already, one of them runs that write.
     fn serve(&self) {
         let waiting = &self.0.serving;
         if waiting.fetch_add(1, Ordering::SeqCst) >= self.0.size {
@@ -176,30 +246,43 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // Before it takes one: who has added a turn and finds it waiting still counts on it.
+            // Decrement before taking a turn: a caller that adds a turn and still sees this count
+            // relies on this task.
             inner.serving.fetch_sub(1, Ordering::SeqCst);
-            let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_within(Duration::MAX)) else { return };
+            let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
+            else {
+                return;
+            };
             let postgres = postgres.clone();
             tokio::task::spawn_blocking(move || postgres.commit(turn, permit));
         });
     }
 
-    /// Runs what has a turn, and then what has the next, while nobody else waits for the connection.
+    /// Runs the write whose turn it is. Goes on with further turns while no other work waits for
+    /// the connection.
     fn commit(&self, turn: (Share, Write), permit: OwnedSemaphorePermit) {
         let inner = &self.0;
         let (mut permit, mut turn) = (Some(permit), Some(turn));
         while let Some((share, first)) = turn.take() {
             inner.note_wait(first.asked());
-            let settled = commit_together(&inner.pool, first, Turn { queue: Some(&inner.writes), share });
+            let settled = commit_together(
+                &inner.pool,
+                first,
+                Turn {
+                    queue: Some(&inner.writes),
+                    share,
+                },
+            );
             inner.writes.done(share, settled.took);
             if inner.queued.load(Ordering::Relaxed) == 0 {
-                turn = inner.writes.pop_within(Duration::MAX);
+                turn = inner.writes.pop_if_brief(Duration::MAX);
             }
             if turn.is_none() {
-                // Before the answers: whoever has one may count on the connection being free again.
+                // Release the connection before the answers, so that the callers find it free
+                // again.
                 permit = None;
                 if inner.writes.has_turn() {
-                    // In line with whoever else waits for a connection.
+                    // The remaining turns wait for a connection like any other work.
                     self.serve();
                 }
             }
@@ -208,7 +291,8 @@ impl Postgres {
         drop(permit);
     }
 
-    /// Runs look-ups that may be repeated, each statement by itself. Blocks; for one thread at a time.
+    /// Runs look-ups, each statement by itself. They must be repeatable. Blocks, and only one
+    /// thread at a time may call this.
     pub(crate) fn look<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
@@ -220,21 +304,34 @@ impl Postgres {
         };
         let begin = connection.pooling.begin_looking();
         connection.ready(begin, true, until, until);
-        let found = catch_unwind(AssertUnwindSafe(|| find(&mut Transaction::new(Handle::Postgres(&mut connection), true))));
-        let is_outside = found.is_ok() && (begin.is_none() || !connection.has_spoken() || connection.say_and_go(COMMIT).is_ok());
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            find(&mut Transaction::new(
+                Handle::Postgres(&mut connection),
+                true,
+            ))
+        }));
+        let is_outside = found.is_ok()
+            && (begin.is_none()
+                || !connection.has_sent()
+                || connection.send_and_go(COMMIT).is_ok());
         self.0.looks.take_back(connection, is_outside);
         found
     }
 
-    /// Leave to use a connection: one of its share's, and then one of all.
-    async fn permits(&self, share: Share, asked: Instant) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
+    /// Acquires permission to use a connection: first from the share's limit, then from the limit
+    /// for all.
+    async fn permits(
+        &self,
+        share: Share,
+        asked: Instant,
+    ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
         let (inner, until) = (&self.0, asked + WAIT_LIMIT);
         let _queued = Counted::new(&inner.queued);
         let held = async {
             let of_share = inner.shares.hold(share, until).await?;
             match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
                 Ok(Ok(of_all)) => Ok((of_share, of_all)),
-                _ => Err(Error::Unavailable("every connection is in use".into())),
+                _ => Err(Error::Unavailable("all connections are in use".into())),
             }
         };
         let held = held.await;
@@ -243,18 +340,28 @@ impl Postgres {
     }
 
     pub(crate) async fn refresh_statistics(&self) -> Result<()> {
-        self.write(None, WORK_LIMIT, |tx: &mut Transaction<'_>| tx.execute(&statistics::REFRESH, &[]).map(drop)).await
+        self.write(None, WORK_LIMIT, |tx: &mut Transaction<'_>| {
+            tx.execute(&statistics::REFRESH, &[]).map(drop)
+        })
+        .await
     }
 
     pub(crate) fn load(&self) -> Load {
         let inner = &self.0;
         let busy = inner.size - LOOKERS - inner.permits.available_permits();
-        Load { queued: inner.queued.load(Ordering::Relaxed) + inner.writes.len(), busy, size: inner.size }
+        Load {
+            queued: inner.queued.load(Ordering::Relaxed) + inner.writes.len(),
+            busy,
+            size: inner.size,
+        }
     }
 
     pub(crate) fn waited(&self) -> Waited {
         let micros = self.0.waited_micros.load(Ordering::Relaxed);
-        Waited { count: self.0.waits.load(Ordering::Relaxed), time: Duration::from_micros(micros) }
+        Waited {
+            count: self.0.waits.load(Ordering::Relaxed),
+            time: Duration::from_micros(micros),
+        }
     }
 
     pub(crate) fn given_up(&self) -> u64 {
@@ -262,25 +369,182 @@ impl Postgres {
     }
 }
 
-/// Has the schema be of this program's version, and finds out how connections are shared on the way to the server, and whether
-/// the rows of shares are on several of them.
-fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: &Options) -> Result<(Pooling, bool)> {
+/// The facts about a database before its schema is migrated.
+struct Judged {
+    is_new: bool,
+    allowed: Option<usize>,
+}
+
+/// The encoding of a database, which must be UTF8.
+const ENCODING: &str = "show server_encoding";
+/// Yields a row if the database has a schema of this program.
+const HAS_SCHEMA: &str = "select 'yes' where to_regclass('refinery_schema_history') is not null";
+/// The number of connections that a role may have at once.
+const ALLOWED: &str = "select least(
+        current_setting('max_connections')::int
+            - current_setting('superuser_reserved_connections')::int,
+        (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
+        (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
+    )::text";
+
+/// Looks at a database before its schema is migrated. Refuses an encoding that cannot hold every
+/// text.
+fn judge(link: &mut Link) -> Result<Judged> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
-    let connect = |connector: &Connector| connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable);
+    let until = Instant::now() + WAIT_LIMIT;
+    let encoding = link.word(until, ENCODING).map_err(unusable)?;
+    if let Some(encoding) = encoding.filter(|encoding| encoding != "UTF8") {
+        return Err(Error::Configuration(format!(
+            "its encoding is {encoding}, which cannot hold every text; make a database with \
+             create database … encoding 'UTF8' template template0, and move the data there"
+        )));
+    }
+    let allowed = link.word(until, ALLOWED).map_err(unusable)?;
+    Ok(Judged {
+        is_new: link.word(until, HAS_SCHEMA).map_err(unusable)?.is_none(),
+        allowed: allowed.and_then(|allowed| allowed.parse().ok()),
+    })
+}
+
+/// The version of the server.
+const SERVER_VERSION: &str = "show server_version";
+/// The schema in which tables are made, and whether the role may make some there.
+const SCHEMA: &str = "select coalesce(current_schema(), '')";
+const MAY_CREATE: &str = "select 'yes' where has_schema_privilege(current_schema(), 'create')";
+/// A table of this program that belongs to a role of which this one is no member.
+const FOREIGN_TABLE: &str = "select tablename || ' belongs to ' || tableowner from pg_tables
+    where schemaname = current_schema() and tablename in ('organization', 'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";
+/// The server's time in milliseconds since 1970.
+const SERVER_TIME: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint::text";
+
+/// Looks at a database without changing it.
+pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
+    let unusable = |failure: Failure| Error::Configuration(failure.to_string());
+    let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
+    let until = Instant::now() + WAIT_LIMIT;
+    let mut link = connector.connect(until).map_err(unusable)?;
+    let mut examination = Examination {
+        now: link
+            .word(until, SERVER_TIME)
+            .map_err(unusable)?
+            .and_then(|time| time.parse().ok()),
+        ..Examination::default()
+    };
+    let version = link.word(until, SERVER_VERSION).map_err(unusable)?;
+    examination
+        .facts
+        .push(format!("PostgreSQL {}", version.unwrap_or_default()));
+    match judge(&mut link) {
+        Ok(Judged { is_new, allowed }) => {
+            examination.is_new = is_new;
+            examination.facts.push("encoding UTF8".into());
+            note_connections(&mut examination, allowed, options);
+        }
+        Err(Error::Configuration(text)) => examination.faults.push((
+            text,
+            "move the data to a database in UTF8, as the message says".into(),
+        )),
+        Err(error) => return Err(error),
+    }
+    note_rights(&mut examination, &mut link, until).map_err(unusable)?;
+    link.close();
+    Ok(examination)
+}
+
+/// Notes how many connections the database allows.
+fn note_connections(examination: &mut Examination, allowed: Option<usize>, options: &Options) {
+    let Some(allowed) = allowed else { return };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = options
+        .connections
+        .unwrap_or(CONNECTIONS_A_CORE * cores)
+        .clamp(LEAST_CONNECTIONS, CONNECTIONS);
+    examination.facts.push(format!("{allowed} connections"));
+    if allowed < LEAST_CONNECTIONS {
+        examination.faults.push((
+            format!("it allows {allowed} connections; this service needs {LEAST_CONNECTIONS}"),
+            "raise max_connections or the limit of the role or the database".into(),
+        ));
+    } else if allowed < wanted {
+        examination.notes.push((
+            format!("it allows {allowed} connections; this process would use {wanted}"),
+            "raise max_connections or the limit of the role, or set --database-connections".into(),
+        ));
+    }
+}
+
+/// Notes whether the role may create and change tables.
+fn note_rights(
+    examination: &mut Examination,
+    link: &mut Link,
+    until: Instant,
+) -> Result<(), Failure> {
+    let schema = link.word(until, SCHEMA)?.unwrap_or_default();
+    if schema.is_empty() {
+        examination.faults.push((
+            "the search path of the role names no schema that exists".into(),
+            "create schema … authorization ROLE, or set search_path in the URL".into(),
+        ));
+    } else if link.word(until, MAY_CREATE)?.is_none() {
+        examination.faults.push((
+            format!("the role may not create tables in the schema {schema}"),
+            format!("grant create on schema {schema} to ROLE"),
+        ));
+    } else if let Some(foreign) = link.word(until, FOREIGN_TABLE)? {
+        examination.faults.push((
+            format!("the table {foreign}, so the role cannot migrate it"),
+            "alter table … owner to ROLE, or grant the owner's role to it".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The facts about a database whose schema is of this version.
+struct BroughtUp {
+    pooling: Pooling,
+    /// Whether its tables are distributed over several servers.
+    is_spread: bool,
+    /// Whether it had no schema before.
+    is_new: bool,
+    /// Connections that server, database and role allow.
+    allowed: Option<usize>,
+}
+
+/// Brings the schema to this program's version. Detects whether a pooler shares connections, and
+/// whether the rows of shares are distributed over several servers.
+fn bring_up(
+    connector: &Connector,
+    migrations: &refinery_core::Runner,
+    options: &Options,
+) -> Result<BroughtUp> {
+    let unusable = |failure: Failure| Error::Configuration(failure.to_string());
+    let connect = |connector: &Connector| {
+        connector
+            .connect(Instant::now() + WAIT_LIMIT)
+            .map_err(unusable)
+    };
     let mut link = connect(connector)?;
     let pooling = pooler::between(connector, &mut link)?;
+    let Judged { is_new, allowed } = judge(&mut link)?;
     match &options.direct {
         Some(url) => {
             let past = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
             let mut direct = connect(&past)?;
             if pooler::between(&past, &mut direct)? == Pooling::ByTransaction {
-                return Err(Error::Configuration("there is a pooler before the address that is to lead to the server itself".into()));
+                return Err(Error::Configuration(
+                    "--database-direct-url leads to a pooler that pools by transaction; it must lead to the server itself"
+                        .into(),
+                ));
             }
             migrating::migrate(&mut direct, migrations, options.spread)?;
             direct.close();
         }
-        None if pooling == Pooling::BySession => migrating::migrate(&mut link, migrations, options.spread)?,
-        None if options.is_to_migrate => return Err(Error::Configuration(migrating::PAST_THE_POOLER.into())),
+        None if pooling == Pooling::BySession => {
+            migrating::migrate(&mut link, migrations, options.spread)?;
+        }
+        None if options.is_to_migrate => {
+            return Err(Error::Configuration(migrating::PAST_THE_POOLER.into()));
+        }
         None => migrating::assert_done(&mut link, migrations)?,
     }
     let until = Instant::now() + WAIT_LIMIT;
@@ -290,12 +554,19 @@ fn bring_up(connector: &Connector, migrations: &refinery_core::Runner, options: 
     }
     link.close();
     if pooling == Pooling::ByTransaction {
-        tracing::info!("there is a pooler before the database that works by transaction: statements are sent whole each time");
+        tracing::info!(
+            "the database is behind a pooler that pools by transaction; statements are sent unprepared"
+        );
     }
-    Ok((pooling, is_spread))
+    Ok(BroughtUp {
+        pooling,
+        is_spread,
+        is_new,
+        allowed,
+    })
 }
 
-/// Counts one for as long as it is there, however its end comes about: who waits may go away.
+/// A guard that counts one until it is dropped, even if the waiting future is dropped.
 struct Counted<'c>(&'c AtomicUsize);
 
 impl<'c> Counted<'c> {
@@ -314,30 +585,37 @@ impl Drop for Counted<'_> {
 impl Inner {
     fn note_wait(&self, asked: Instant) {
         self.waits.fetch_add(1, Ordering::Relaxed);
-        self.waited_micros.fetch_add(u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.waited_micros.fetch_add(
+            u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
     }
 }
 
-/// Reads, and ends the transaction in which that was done; and why the connection is of no more use, where it is lost.
+/// Runs a read and ends its transaction. Also returns why the connection is lost, if it is.
 fn read_on<T, E: WorkError>(
     pool: &Pool,
     mut connection: Connection,
     work: impl Work<T, E>,
 ) -> (Result<Result<T, E>, job::Panic>, Option<Failure>) {
-    let mut outcome = job::guarded(work, &mut Transaction::new(Handle::Postgres(&mut connection), true));
+    let mut outcome = job::guarded(
+        work,
+        &mut Transaction::new(Handle::Postgres(&mut connection), true),
+    );
     let is_outside = match &outcome {
-        // What has panicked may be anywhere.
+        // After a panic, the state of the transaction is unknown.
         Err(_) => false,
-        // Who asks nothing asks whether anybody is there.
-        Ok(Ok(_)) if !connection.has_spoken() => {
+        // Work without a statement serves as a check that the server is there.
+        Ok(Ok(_)) if !connection.has_sent() => {
             let heard = connection.say(COMMIT);
             let is_heard = heard.is_ok();
-            outcome = outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
+            outcome =
+                outcome.map(|value| value.and_then(|value| heard.map(|()| value).map_err(E::from)));
             is_heard
         }
-        Ok(_) if !connection.has_spoken() => true,
-        // What a read has seen is as true if its end is not heard of.
-        Ok(_) => connection.say_and_go(COMMIT).is_ok(),
+        Ok(_) if !connection.has_sent() => true,
+        // The data of a read stays valid even if the end of its transaction is not confirmed.
+        Ok(_) => connection.send_and_go(COMMIT).is_ok(),
     };
     let lost = connection.link.is_lost().then_some(Failure::Lost);
     pool.take_back(connection, is_outside);

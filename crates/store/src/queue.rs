@@ -1,8 +1,10 @@
-//! Work that waits for a thread, taken in turns, so that nobody waits behind another's backlog.
+//! A fair queue of work that waits for a thread. Shares take turns, so that no share waits behind
+//! another's backlog.
 //!
-//! Turns are a matter of time, not of number: of the shares that have something waiting, the next is the one that has had
-//! the least time of late (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). Who asks for what takes long waits
-//! for those who ask for what does not, and these do not wait for each piece of that in turn.
+//! Turns are measured in time, not in number. The next turn goes to the waiting share that has used
+//! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
+//! with slow work waits longer. A share with fast work does not wait behind each piece of slow
+//! work.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,80 +13,98 @@ use std::time::Duration;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// How much of one share may wait at once. Who waits does so for a bounded time, so more than this would not be reached.
+/// Maximum number of waiting items of one share. The wait is bounded in time, so this number is
+/// hardly ever reached.
 const WAITING: usize = 4_096;
-/// What a turn counts for at the least, in time.
+/// The least time that one turn is charged.
 const TURN: Duration = Duration::from_micros(100);
-/// How far a share may be behind others for what it has had: more is forgiven, so that it gets its turn before it has
-/// waited for too long.
+/// The most time that a share may be charged ahead of the others. Any more is waived, so that the
+/// share gets its turn before its wait is too long.
 const DEBT: Duration = Duration::from_millis(50);
-/// Shares that are remembered before those that owe little are looked for.
+/// The number of known shares from which on shares with little charged time are removed.
 const REMEMBERED: usize = 1_024;
 
-/// The queue of some threads. Within a share what came first goes first.
+/// The queue of a group of threads. The work of one share stays in order.
 pub(crate) struct Queue<W> {
     state: Mutex<State<W>>,
     ready: Condvar,
-    /// How much of one share may run at once.
+    /// Maximum number of running items of one share.
     most: usize,
 }
 
 struct State<W> {
-    /// The shares that have something waiting and may run more, in the order of their turns.
+    /// The shares that have waiting work and may run more, in the order of their turns.
     turns: BTreeSet<Turn>,
     shares: HashMap<Share, Held<W>>,
-    /// The time that a share has had that is neither ahead nor behind.
+    /// The virtual time of the queue. A share with this charged time is neither ahead nor behind.
     now: Duration,
-    /// Turns there have been, which decides between those who have had the same.
+    /// Number of turns so far. It breaks ties between shares with the same charged time.
     count: u64,
-    /// At how many shares those that owe little are forgotten.
+    /// The number of shares at which those with little charged time are removed.
     forget_at: usize,
     /// Threads that wait for work.
     idle: usize,
     is_closed: bool,
 }
 
-/// When it is whose turn.
+/// A turn: charged time, tie breaker and share.
 type Turn = (Duration, u64, Share);
 
-/// What there is of one share.
+/// The state of one share.
 struct Held<W> {
     waiting: VecDeque<W>,
     running: usize,
-    /// The time that it has had.
+    /// The time charged to the share.
     had: Duration,
-    /// How long its last work took.
+    /// Duration of its last finished work.
     last: Duration,
     /// Its turn, if it has one.
     turn: Option<Turn>,
 }
 
 impl<W> Queue<W> {
-    /// A queue that lets so much of one share run at once.
+    /// Makes a queue that runs at most `most` items of one share at once.
     pub(crate) fn new(most: usize) -> Self {
         let (turns, shares) = (BTreeSet::new(), HashMap::new());
-        let state = State { turns, shares, now: Duration::ZERO, count: 0, forget_at: REMEMBERED, idle: 0, is_closed: false };
-        Self { state: Mutex::new(state), ready: Condvar::new(), most }
+        let state = State {
+            turns,
+            shares,
+            now: Duration::ZERO,
+            count: 0,
+            forget_at: REMEMBERED,
+            idle: 0,
+            is_closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            ready: Condvar::new(),
+            most,
+        }
     }
 
-    /// Adds work; whether its share has a turn now that it had not. Refused where too much of it is waiting.
+    /// Adds work. Returns whether the share got a turn by this. Fails if too much work of the share
+    /// is waiting.
     pub(crate) fn push(&self, share: Share, work: W) -> Result<bool> {
         let mut state = self.state();
         state.forget();
         let now = state.now;
         let held = state.shares.entry(share).or_insert_with(Held::new);
         if held.waiting.len() >= WAITING {
-            return Err(Error::Unavailable("too much is waiting for the database".into()));
+            return Err(Error::Unavailable(
+                "too many operations wait for the database".into(),
+            ));
         }
         held.had = held.had.max(now);
         held.waiting.push_back(work);
         let is_new = state.line_up(share, self.most);
-        // Each time: whoever is told takes one, and leaves the rest to whoever is told of that.
+        // Wake a thread for each item: a woken thread takes one item and leaves the rest to other
+        // threads.
         self.tell(&state);
         Ok(is_new)
     }
 
-    /// The next work, waiting for some; `None` once the queue is closed and empty.
+    /// Returns the next work and waits until there is some. Returns `None` after the queue is
+    /// closed and empty.
     pub(crate) fn pop(&self) -> Option<(Share, W)> {
         let mut state = self.state();
         loop {
@@ -95,29 +115,41 @@ impl<W> Queue<W> {
                 return None;
             }
             state.idle += 1;
-            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .ready
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
     }
 
-    /// The next work, if there is some and it is not known to take longer than this.
-    pub(crate) fn pop_within(&self, time: Duration) -> Option<(Share, W)> {
+    /// Returns the next work at once, unless the last work of its share took longer than `time`.
+    pub(crate) fn pop_if_brief(&self, time: Duration) -> Option<(Share, W)> {
         let mut state = self.state();
         let (_, _, share) = state.turns.first()?;
-        if state.shares.get(share)?.last > time { None } else { state.take(self.most) }
+        if state.shares.get(share)?.last > time {
+            None
+        } else {
+            state.take(self.most)
+        }
     }
 
-    /// Whether some work might be taken.
+    /// Returns whether a share has a turn.
     pub(crate) fn has_turn(&self) -> bool {
         !self.state().turns.is_empty()
     }
 
-    /// Whether work of a share is followed by such as is wanted.
+    /// Returns whether the next waiting work of a share satisfies `is_wanted`.
     pub(crate) fn is_followed(&self, share: Share, is_wanted: impl FnOnce(&W) -> bool) -> bool {
-        self.state().shares.get(&share).and_then(|held| held.waiting.front()).is_some_and(is_wanted)
+        self.state()
+            .shares
+            .get(&share)
+            .and_then(|held| held.waiting.front())
+            .is_some_and(is_wanted)
     }
 
-    /// Says that work of a share is over, and how long it took, and goes on with what follows it in its place.
+    /// Notes that work of a share is over and how long it took. Returns the share's next work,
+    /// which runs in its place.
     pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
         let held = state.account(share, took)?;
@@ -125,10 +157,13 @@ impl<W> Queue<W> {
         held.waiting.pop_front()
     }
 
-    /// Says that work of a share is over, and how long it took; whether the share has a turn now that it had not.
+    /// Notes that work of a share is over and how long it took. Returns whether the share got a
+    /// turn by this.
     pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
         let mut state = self.state();
-        let Some(held) = state.account(share, took) else { return false };
+        let Some(held) = state.account(share, took) else {
+            return false;
+        };
         held.running -= 1;
         let is_new = state.line_up(share, self.most);
         if is_new {
@@ -137,18 +172,22 @@ impl<W> Queue<W> {
         is_new
     }
 
-    /// How much is waiting.
+    /// Returns the number of waiting items.
     pub(crate) fn len(&self) -> usize {
-        self.state().shares.values().map(|held| held.waiting.len()).sum()
+        self.state()
+            .shares
+            .values()
+            .map(|held| held.waiting.len())
+            .sum()
     }
 
-    /// Lets the threads go once what is waiting is done.
+    /// Closes the queue. The threads end once the waiting work is done.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.ready.notify_all();
     }
 
-    /// Wakes a thread, if one waits: the system would be asked whether one does.
+    /// Wakes a thread, if one waits. The count of idle threads saves a system call otherwise.
     fn tell(&self, state: &State<W>) {
         if state.idle > 0 {
             self.ready.notify_one();
@@ -173,7 +212,7 @@ impl<W> State<W> {
         Some((share, work))
     }
 
-    /// Notes the time that work of a share took.
+    /// Charges a share for the time that its work took.
     fn account(&mut self, share: Share, took: Duration) -> Option<&mut Held<W>> {
         let most_owed = self.now + DEBT;
         let held = self.shares.get_mut(&share)?;
@@ -182,9 +221,11 @@ impl<W> State<W> {
         Some(held)
     }
 
-    /// Gives a share the turn that is due to it; whether it had none.
+    /// Updates the turn of a share. Returns whether the share had none before.
     fn line_up(&mut self, share: Share, most: usize) -> bool {
-        let Some(held) = self.shares.get_mut(&share) else { return false };
+        let Some(held) = self.shares.get_mut(&share) else {
+            return false;
+        };
         let had = held.turn.take();
         if let Some(turn) = &had {
             self.turns.remove(turn);
@@ -200,11 +241,13 @@ impl<W> State<W> {
         had.is_none()
     }
 
-    /// Forgets the shares that have nothing here and owe little, once there are many.
+    /// Removes idle shares with little charged time, once there are many shares.
     fn forget(&mut self) {
         if self.shares.len() >= self.forget_at {
             let little = self.now + DEBT / 2;
-            self.shares.retain(|_, held| !held.waiting.is_empty() || held.running > 0 || held.had > little);
+            self.shares.retain(|_, held| {
+                !held.waiting.is_empty() || held.running > 0 || held.had > little
+            });
             self.forget_at = REMEMBERED.max(2 * self.shares.len());
         }
     }
@@ -212,7 +255,13 @@ impl<W> State<W> {
 
 impl<W> Held<W> {
     fn new() -> Self {
-        Self { waiting: VecDeque::new(), running: 0, had: Duration::ZERO, last: Duration::ZERO, turn: None }
+        Self {
+            waiting: VecDeque::new(),
+            running: 0,
+            had: Duration::ZERO,
+            last: Duration::ZERO,
+            turn: None,
+        }
     }
 }
 
@@ -232,9 +281,9 @@ mod tests {
         Some(Uuid::from_u128(number))
     }
 
-    /// The next work, whatever it takes.
+    /// Returns the next work, whatever its duration.
     fn now<W>(queue: &Queue<W>) -> Option<(Share, W)> {
-        queue.pop_within(Duration::MAX)
+        queue.pop_if_brief(Duration::MAX)
     }
 
     #[test]
@@ -245,12 +294,14 @@ mod tests {
         }
         queue.push(share(2), "b0".to_owned()).unwrap();
         queue.push(None, "c0".to_owned()).unwrap();
-        let order: Vec<_> = std::iter::from_fn(|| now(&queue)).map(|(_, work)| work).collect();
+        let order: Vec<_> = std::iter::from_fn(|| now(&queue))
+            .map(|(_, work)| work)
+            .collect();
         assert_eq!(order, ["a0", "b0", "c0", "a1", "a2"]);
     }
 
     #[test]
-    fn turns_are_of_time() {
+    fn shares_get_turns_of_equal_time() {
         let queue = Queue::new(usize::MAX);
         let long = Duration::from_millis(300);
         for number in 0..5 {
@@ -262,13 +313,19 @@ mod tests {
         }
         queue.done(share(1), long);
         for number in 0..3 {
-            assert_eq!(queue.pop_within(Duration::from_millis(5)).unwrap().1, format!("short {number}"));
+            assert_eq!(
+                queue.pop_if_brief(Duration::from_millis(5)).unwrap().1,
+                format!("short {number}")
+            );
             queue.done(share(2), TURN);
         }
-        assert!(queue.pop_within(Duration::from_millis(5)).is_none(), "what takes long goes by itself");
+        assert!(
+            queue.pop_if_brief(Duration::from_millis(5)).is_none(),
+            "what takes long goes by itself"
+        );
         assert_eq!(now(&queue).unwrap().1, "long 1");
         queue.done(share(1), long);
-        // What is owed has a bound, so that its turn comes while others go on.
+        // The charged time is bounded, so that the share gets a turn while others go on.
         let turns = DEBT.as_micros() / TURN.as_micros() + 1;
         let mut before = 0;
         loop {
@@ -283,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_run_at_once_does() {
+    fn no_thread_sleeps_while_work_can_run() {
         let queue = Queue::new(2);
         let (running, alone) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
@@ -307,17 +364,23 @@ mod tests {
                 for _ in 0..2 {
                     queue.push(share(1), round).unwrap();
                 }
-                while running.load(Ordering::Relaxed) < 2 * round && alone.load(Ordering::Relaxed) == 0 {
+                while running.load(Ordering::Relaxed) < 2 * round
+                    && alone.load(Ordering::Relaxed) == 0
+                {
                     std::thread::yield_now();
                 }
             }
             queue.close();
         });
-        assert_eq!(alone.load(Ordering::Relaxed), 0, "a thread sleeps while there is work");
+        assert_eq!(
+            alone.load(Ordering::Relaxed),
+            0,
+            "a thread sleeps while there is work"
+        );
     }
 
     #[test]
-    fn who_owes_little_is_forgotten() {
+    fn the_number_of_remembered_shares_is_bounded() {
         let queue = Queue::new(1);
         for number in 0..100_000 {
             queue.push(share(number), ()).unwrap();
@@ -328,12 +391,15 @@ mod tests {
     }
 
     #[test]
-    fn a_share_runs_no_more_at_once_than_it_may() {
+    fn a_share_is_limited_in_concurrent_work() {
         let queue = Queue::new(2);
         for number in 0..4 {
             queue.push(share(1), number).unwrap();
         }
-        assert_eq!([now(&queue), now(&queue), now(&queue)], [Some((share(1), 0)), Some((share(1), 1)), None]);
+        assert_eq!(
+            [now(&queue), now(&queue), now(&queue)],
+            [Some((share(1), 0)), Some((share(1), 1)), None]
+        );
         queue.push(share(2), 9).unwrap();
         assert_eq!(now(&queue), Some((share(2), 9)));
         queue.done(share(1), TURN);
@@ -341,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backlog_of_one_share_is_bounded_and_nobody_elses() {
+    fn a_full_backlog_of_a_share_does_not_affect_others() {
         let queue = Queue::new(1);
         for number in 0..WAITING {
             queue.push(share(1), number).unwrap();
@@ -351,10 +417,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes: nothing is lost or given twice, a share keeps its order, none has more running than it
-        /// may, and nothing waits while it might run.
+        /// For any sequence of pushes and ends: no work is lost or given twice, a share keeps its
+        /// order, no share runs more than it may, and no work waits while it could run.
         #[test]
-        fn everything_is_given_once_and_in_order(
+        fn work_is_given_once_and_in_the_order_of_its_share(
             steps in prop::collection::vec((0..4_u128, prop::bool::ANY), 1..200),
             most in 1..4_usize,
             took in (0..500_000_u64).prop_map(Duration::from_micros),

@@ -1,4 +1,4 @@
-//! How many connections one share may have in use.
+//! Limits the number of connections that one share uses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,27 +10,37 @@ use uuid::Uuid;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// Entries from which on those of shares that have nothing in use are looked for.
+/// Number of entries from which on entries of shares without connections are removed.
 const MANY: usize = 1_024;
 
-/// The connections that shares have in use. What is no share's is not counted.
+/// The connections in use, by share. Work without a share is not counted.
 pub(crate) struct Shares {
     most: usize,
     of: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
 }
 
 impl Shares {
-    /// Lets a share have so many at once.
+    /// Allows each share `most` connections at once.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, of: Mutex::default() }
+        Self {
+            most,
+            of: Mutex::default(),
+        }
     }
 
-    /// One more connection for a share, as long as what is answered lives; waits for it until a moment.
-    pub(crate) async fn hold(&self, share: Share, until: Instant) -> Result<Option<OwnedSemaphorePermit>> {
+    /// Reserves one connection for a share, until the permit is dropped. Waits for a free one until
+    /// `until`.
+    pub(crate) async fn hold(
+        &self,
+        share: Share,
+        until: Instant,
+    ) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(share) = share else { return Ok(None) };
         match tokio::time::timeout_at(until, self.of(share).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(Some(permit)),
-            _ => Err(Error::Unavailable("every connection of its share is in use".into())),
+            _ => Err(Error::Unavailable(
+                "all connections that this organization may use are in use".into(),
+            )),
         }
     }
 
@@ -55,11 +65,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_share_has_so_many_and_the_others_theirs() {
+    async fn connections_are_limited_per_share() {
         let shares = Shares::new(2);
         let soon = || Instant::now() + Duration::from_secs(1);
         let (one, other) = (Some(Uuid::from_u128(1)), Some(Uuid::from_u128(2)));
-        let held = (shares.hold(one, soon()).await.unwrap(), shares.hold(one, soon()).await.unwrap());
+        let held = (
+            shares.hold(one, soon()).await.unwrap(),
+            shares.hold(one, soon()).await.unwrap(),
+        );
         assert!(shares.hold(one, soon()).await.is_err());
         shares.hold(other, soon()).await.unwrap();
         assert!(shares.hold(None, soon()).await.unwrap().is_none());
@@ -68,10 +81,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_holds_is_forgotten() {
+    async fn shares_without_connections_are_forgotten() {
         let shares = Shares::new(1);
         for number in 0..10 * MANY as u128 {
-            shares.hold(Some(Uuid::from_u128(number)), Instant::now() + Duration::from_secs(1)).await.unwrap();
+            shares
+                .hold(
+                    Some(Uuid::from_u128(number)),
+                    Instant::now() + Duration::from_secs(1),
+                )
+                .await
+                .unwrap();
         }
         assert!(shares.of.lock().unwrap().len() <= MANY);
     }

@@ -1,92 +1,75 @@
 //! One SQL text for both databases.
 //!
-//! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL gets `$1 $2 …`;
-//! SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key update`, `for key share`, …) are written
-//! as PostgreSQL has them, and the index that SQLite is to use (`indexed by …`) as SQLite has it.
+//! A statement is written with `?1 ?2 …` and, where a list is a parameter, `= any(?3)`. PostgreSQL
+//! gets `$1 $2 …`. SQLite gets `in rarray(?3)`. Row locks (`for update skip locked`, `for no key
+//! update`, `for key share`, …) are written in PostgreSQL's syntax. An index that SQLite must use
+//! (`indexed by …`) is written in SQLite's syntax.
 
 use std::sync::OnceLock;
 
-use crate::several;
-use crate::value::Value;
+/// The row locks that a query may take.
+const ROW_LOCKS: [&str; 4] = [
+    "for update skip locked",
+    "for no key update skip locked",
+    "for no key update",
+    "for key share",
+];
 
-/// How a query may lock the rows it finds.
-const ROW_LOCKS: [&str; 4] = ["for update skip locked", "for no key update skip locked", "for no key update", "for key share"];
-
-/// An SQL statement of the program. Made by [`crate::statements!`] only, so that a test can prepare every one.
+/// An SQL statement of the program. Only [`crate::statements!`] creates one, so that a test can
+/// prepare each of them.
 pub struct Statement {
     text: &'static str,
     sqlite: OnceLock<String>,
     postgres: OnceLock<String>,
-    target: OnceLock<Option<&'static str>>,
 }
 
 impl Statement {
     #[doc(hidden)]
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
-        Self { text, sqlite: OnceLock::new(), postgres: OnceLock::new(), target: OnceLock::new() }
+        Self {
+            text,
+            sqlite: OnceLock::new(),
+            postgres: OnceLock::new(),
+        }
     }
 
-    /// The text as it was written.
+    /// Returns the text as it was written.
     #[must_use]
     pub const fn text(&self) -> &'static str {
         self.text
     }
 
     pub(crate) fn sqlite(&self) -> &str {
-        self.sqlite.get_or_init(|| without_row_locks(&self.text.replace("= any(?", "in rarray(?")))
+        self.sqlite
+            .get_or_init(|| without_row_locks(&self.text.replace("= any(?", "in rarray(?")))
     }
 
     pub(crate) fn postgres(&self) -> &str {
-        self.postgres.get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
-    }
-
-    /// The table that it inserts a row of its parameters into, if that is all it does.
-    pub(crate) fn target(&self) -> Option<&'static str> {
-        *self.target.get_or_init(|| several::target(self.text))
+        self.postgres
+            .get_or_init(|| without_chosen_indexes(self.text).replace('?', "$"))
     }
 }
 
-/// Takes a lock of the transaction's.
-static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
+/// Takes a lock that is released with the transaction, if the lock is free.
+pub(crate) static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
-/// Something that is asked of the database.
-#[derive(Clone)]
-pub struct Ask {
-    pub(crate) statement: &'static Statement,
-    pub(crate) params: Vec<Value>,
-}
-
-impl Ask {
-    /// The rows of a query.
-    #[must_use]
-    pub fn rows(statement: &'static Statement, params: impl Into<Vec<Value>>) -> Self {
-        Self { statement, params: params.into() }
-    }
-
-    /// A lock, as [`crate::Transaction::try_lock`] takes it.
-    #[must_use]
-    pub fn lock(key: i64) -> Self {
-        Self::rows(&TRY_LOCK, [key.into()])
-    }
-
-    /// Whether it is this that is asked.
-    pub(crate) fn is(&self, statement: &'static Statement, params: &[Value]) -> bool {
-        std::ptr::eq(self.statement, statement) && self.params == params
-    }
-}
-
-/// A statement for SQLite, which has no row locks and no use for them: whoever writes there is alone.
+/// Returns a statement for SQLite, without its row locks. SQLite has none and needs none, because
+/// it has only one writer at a time.
 fn without_row_locks(text: &str) -> String {
-    ROW_LOCKS.iter().fold(text.to_owned(), |text, lock| text.replace(lock, ""))
+    ROW_LOCKS
+        .iter()
+        .fold(text.to_owned(), |text, lock| text.replace(lock, ""))
 }
 
-/// A statement for PostgreSQL, which chooses its indexes by what is in the tables.
+/// Returns a statement for PostgreSQL, without `indexed by`. PostgreSQL chooses its indexes by the
+/// contents of the tables.
 fn without_chosen_indexes(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some((before, named)) = rest.split_once(" indexed by ") {
         plain.push_str(before);
-        rest = named.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+        rest = named
+            .trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
     }
     plain + rest
 }
@@ -116,24 +99,44 @@ mod tests {
     #[test]
     fn each_database_gets_its_own_placeholders() {
         let statement = Statement::new("select 1 from t where a = ?1 and b = any(?2) and c = ?10");
-        assert_eq!(statement.sqlite(), "select 1 from t where a = ?1 and b in rarray(?2) and c = ?10");
-        assert_eq!(statement.postgres(), "select 1 from t where a = $1 and b = any($2) and c = $10");
+        assert_eq!(
+            statement.sqlite(),
+            "select 1 from t where a = ?1 and b in rarray(?2) and c = ?10"
+        );
+        assert_eq!(
+            statement.postgres(),
+            "select 1 from t where a = $1 and b = any($2) and c = $10"
+        );
     }
 
     #[test]
-    fn only_sqlite_is_told_which_index_to_use() {
+    fn index_hints_are_for_sqlite_only() {
         let removal = Statement::new("delete from t indexed by t_by_a where a = ?1");
-        assert_eq!(removal.sqlite(), "delete from t indexed by t_by_a where a = ?1");
+        assert_eq!(
+            removal.sqlite(),
+            "delete from t indexed by t_by_a where a = ?1"
+        );
         assert_eq!(removal.postgres(), "delete from t where a = $1");
     }
 
     #[test]
-    fn only_postgres_is_asked_to_lock_rows() {
-        let claim = Statement::new("with f as (select id from t where a = any(?1) for update skip locked) delete from t");
-        assert_eq!(claim.sqlite(), "with f as (select id from t where a in rarray(?1) ) delete from t");
-        assert_eq!(claim.postgres(), "with f as (select id from t where a = any($1) for update skip locked) delete from t");
+    fn row_lock_clauses_are_for_postgres_only() {
+        let claim = Statement::new(
+            "with f as (select id from t where a = any(?1) for update skip locked) delete from t",
+        );
+        assert_eq!(
+            claim.sqlite(),
+            "with f as (select id from t where a in rarray(?1) ) delete from t"
+        );
+        assert_eq!(
+            claim.postgres(),
+            "with f as (select id from t where a = any($1) for update skip locked) delete from t"
+        );
         let hold = Statement::new("select 1 from t where a = ?1 for key share");
         assert_eq!(hold.sqlite(), "select 1 from t where a = ?1 ");
-        assert_eq!(hold.postgres(), "select 1 from t where a = $1 for key share");
+        assert_eq!(
+            hold.postgres(),
+            "select 1 from t where a = $1 for key share"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Typed values into a statement, typed columns out of a row.
+//! Typed values for statements and typed columns of rows.
 
 use std::error::Error as StdError;
 use std::ffi::CStr;
@@ -33,18 +33,20 @@ pub enum Value {
     Timestamp(Timestamp),
     /// A JSON document as text: SQLite `TEXT`, PostgreSQL `jsonb`.
     Json(String),
-    /// For `= any(?n)`.
+    /// A list of ids, for `= any(?n)`.
     Uuids(Vec<Uuid>),
-    /// For `= any(?n)`.
+    /// A list of texts, for `= any(?n)`.
     Texts(Vec<String>),
-    /// For `= any(?n)`.
+    /// A list of byte strings, for `= any(?n)`.
     ManyBytes(Vec<Vec<u8>>),
 }
 
 impl Value {
-    /// A document, serialized.
+    /// Serializes a document.
     pub fn json(document: &impl serde::Serialize) -> Result<Self> {
-        serde_json::to_string(document).map(Self::Json).map_err(|error| Error::Defect(error.to_string()))
+        serde_json::to_string(document)
+            .map(Self::Json)
+            .map_err(|error| Error::Defect(error.to_string()))
     }
 }
 
@@ -81,7 +83,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// The pointer type by which `rarray` knows its argument.
+/// The pointer type by which `rarray` recognizes its argument.
 const ARRAY_TYPE: &CStr = c"rarray";
 
 impl rusqlite::ToSql for Value {
@@ -91,33 +93,47 @@ impl rusqlite::ToSql for Value {
             Self::Null => ToSqlOutput::Owned(Sqlite::Null),
             Self::Bool(flag) => ToSqlOutput::Owned(Sqlite::Integer(i64::from(*flag))),
             Self::Integer(number) => ToSqlOutput::Owned(Sqlite::Integer(*number)),
-            Self::Text(text) | Self::Json(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+            Self::Text(text) | Self::Json(text) => {
+                ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes()))
+            }
             Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Self::Uuid(id) => ToSqlOutput::Borrowed(ValueRef::Blob(id.as_bytes())),
             Self::Timestamp(moment) => ToSqlOutput::Owned(Sqlite::Integer(moment.as_microsecond())),
-            Self::Uuids(ids) => list(ids.iter().map(|id| Sqlite::Blob(id.as_bytes().to_vec())).collect()),
+            Self::Uuids(ids) => list(
+                ids.iter()
+                    .map(|id| Sqlite::Blob(id.as_bytes().to_vec()))
+                    .collect(),
+            ),
             Self::Texts(texts) => list(texts.iter().cloned().map(Sqlite::Text).collect()),
             Self::ManyBytes(many) => list(many.iter().cloned().map(Sqlite::Blob).collect()),
         })
     }
 }
 
-/// The jsonb wire format's version, sent before the text.
+/// Version of the jsonb wire format. It is sent before the text.
 const JSONB_VERSION: u8 = 1;
-/// 2000-01-01T00:00:00Z, where PostgreSQL begins to count, in microseconds since 1970.
+/// 2000-01-01T00:00:00Z in microseconds since 1970. PostgreSQL counts time from there.
 const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
 
 impl ToSql for Value {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
         match self {
             Self::Null => return Ok(IsNull::Yes),
             Self::Bool(flag) if *ty == Type::BOOL => out.put_u8(u8::from(*flag)),
             Self::Integer(number) if *ty == Type::INT8 => out.put_i64(*number),
             Self::Integer(number) if *ty == Type::INT4 => out.put_i32(i32::try_from(*number)?),
-            Self::Text(text) if [Type::TEXT, Type::VARCHAR, Type::UNKNOWN].contains(ty) => out.put_slice(text.as_bytes()),
+            Self::Text(text) if [Type::TEXT, Type::VARCHAR, Type::UNKNOWN].contains(ty) => {
+                out.put_slice(text.as_bytes());
+            }
             Self::Bytes(bytes) if *ty == Type::BYTEA => out.put_slice(bytes),
             Self::Uuid(id) if *ty == Type::UUID => out.put_slice(id.as_bytes()),
-            Self::Timestamp(moment) if *ty == Type::TIMESTAMPTZ => out.put_i64(moment.as_microsecond() - POSTGRES_EPOCH),
+            Self::Timestamp(moment) if *ty == Type::TIMESTAMPTZ => {
+                out.put_i64(moment.as_microsecond() - POSTGRES_EPOCH);
+            }
             Self::Json(text) if *ty == Type::JSONB => {
                 out.put_u8(JSONB_VERSION);
                 out.put_slice(text.as_bytes());
@@ -137,7 +153,7 @@ impl ToSql for Value {
     tokio_postgres::types::to_sql_checked!();
 }
 
-/// A row of an answer.
+/// A row of a query's result.
 pub struct Row(pub(crate) Columns);
 
 pub(crate) enum Columns {
@@ -146,11 +162,13 @@ pub(crate) enum Columns {
 }
 
 impl Row {
-    /// The column at `index`, counted from 0.
+    /// Returns the column at `index`, counted from 0.
     pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
         match &self.0 {
             Columns::Sqlite(row) => {
-                let value = row.get(index).ok_or_else(|| Error::Defect(format!("no column {index}")))?;
+                let value = row
+                    .get(index)
+                    .ok_or_else(|| Error::Defect(format!("the row has no column {index}")))?;
                 T::from_sqlite(value)
             }
             Columns::Postgres(row) => T::from_postgres(row, index),
@@ -158,7 +176,7 @@ impl Row {
     }
 }
 
-/// A row of an answer while it goes by.
+/// A row that is borrowed only while it is read.
 pub struct Passing<'r>(pub(crate) PassingColumns<'r>);
 
 pub(crate) enum PassingColumns<'r> {
@@ -167,7 +185,7 @@ pub(crate) enum PassingColumns<'r> {
 }
 
 impl Passing<'_> {
-    /// The column at `index`, counted from 0.
+    /// Returns the column at `index`, counted from 0.
     pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
         match self.0 {
             PassingColumns::Sqlite(row) => T::from_sqlite(row.get_ref(index)?),
@@ -184,7 +202,7 @@ pub trait FromColumn: Sized {
     fn from_postgres(row: &tokio_postgres::Row, index: usize) -> Result<Self>;
 }
 
-/// A JSON column as the type it holds.
+/// A JSON column, decoded as `T`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
@@ -196,11 +214,15 @@ pub struct JsonText(pub String);
 struct RawJson<'a>(&'a str);
 
 fn misfit(wanted: &str, found: ValueRef<'_>) -> Error {
-    Error::Defect(format!("a column holds {} where {wanted} was expected", found.data_type()))
+    Error::Defect(format!(
+        "a column holds {} where {wanted} was expected",
+        found.data_type()
+    ))
 }
 
 fn utf8(text: &[u8]) -> Result<&str> {
-    std::str::from_utf8(text).map_err(|error| Error::Defect(format!("a text does not read: {error}")))
+    std::str::from_utf8(text)
+        .map_err(|error| Error::Defect(format!("a text is not valid UTF-8: {error}")))
 }
 
 macro_rules! column {
@@ -271,7 +293,7 @@ impl<'a> FromSql<'a> for RawJson<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn StdError + Sync + Send>> {
         match raw.split_first() {
             Some((&JSONB_VERSION, text)) => Ok(Self(std::str::from_utf8(text)?)),
-            _ => Err("an unknown jsonb version".into()),
+            _ => Err("the version of a jsonb value is unknown".into()),
         }
     }
 
@@ -281,7 +303,9 @@ impl<'a> FromSql<'a> for RawJson<'a> {
 }
 
 fn parse<T: DeserializeOwned>(text: &str) -> Result<Json<T>> {
-    serde_json::from_str(text).map(Json).map_err(|error| Error::Defect(format!("a document does not read: {error}")))
+    serde_json::from_str(text)
+        .map(Json)
+        .map_err(|error| Error::Defect(format!("cannot parse a JSON document: {error}")))
 }
 
 impl<T: DeserializeOwned> FromColumn for Json<T> {

@@ -1,4 +1,5 @@
-//! The SQLite side: nobody is in the way of another for longer than a turn takes, and nobody writes into a file that is gone.
+//! The SQLite backend: a share waits for another at most the length of a turn, and nothing is
+//! written into a deleted file.
 
 mod support;
 
@@ -20,7 +21,7 @@ store::statements! {
     ALL = "select id from thing";
 }
 
-/// The only table.
+/// The only table of the tests.
 const TABLE: &str = "create table thing (id blob primary key) strict";
 
 fn open() -> Opened {
@@ -33,14 +34,16 @@ fn share(number: u128) -> Share {
 }
 
 fn insert(tx: &mut Transaction<'_>, number: u128) -> Result<(), Error> {
-    tx.execute(&INSERT, &[Value::Uuid(Uuid::from_u128(number))]).map(drop)
+    tx.execute(&INSERT, &[Value::Uuid(Uuid::from_u128(number))])
+        .map(drop)
 }
 
 fn refuse() -> Result<(), Error> {
     Err(Error::Configuration("refused".into()))
 }
 
-/// Opens a write, alone in its batch, that lasts until the sender is dropped; what is written meanwhile queues up behind it.
+/// Opens a write, alone in its batch, that lasts until the sender is dropped. Later writes queue up
+/// behind it.
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
     let store = store.clone();
@@ -49,13 +52,17 @@ async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
             .write(move |_| {
                 begun.send(()).unwrap();
                 let _ = gate.recv();
-                // Past what a batch takes operations for, so that what is behind this is in the next one.
+                // This is longer than a batch accepts operations, so the next write is in another
+                // batch.
                 std::thread::sleep(Duration::from_millis(6));
                 Ok(())
             })
             .await
     });
-    tokio::task::spawn_blocking(move || has_begun.recv()).await.unwrap().unwrap();
+    tokio::task::spawn_blocking(move || has_begun.recv())
+        .await
+        .unwrap()
+        .unwrap();
     (open, holding)
 }
 
@@ -68,7 +75,7 @@ fn write(
     tokio::spawn(async move { store.write_for(share, WORK_LIMIT, work).await })
 }
 
-/// Waits until so much is waiting.
+/// Waits until this many operations are queued.
 async fn queued(store: &Store, count: usize) {
     while store.load().queued < count {
         tokio::task::yield_now().await;
@@ -80,12 +87,13 @@ fn shut(gate: &Arc<Mutex<Receiver<()>>>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_ends_after_so_many_attempts_though_all_but_one_failed() {
+async fn failed_writes_count_toward_the_size_of_a_batch() {
     let opened = open();
     let (go, holding) = hold(&opened.store).await;
     let good = write(&opened.store, share(1), |tx| insert(tx, 1));
     queued(&opened.store, 1).await;
-    // The three hundredth waits for the good one to be answered, which it never is if both are in one batch.
+    // The three hundredth write waits for the answer to the good one. If both were in one batch,
+    // that answer would never come.
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let mut refused = Vec::new();
@@ -109,7 +117,7 @@ async fn a_batch_ends_after_so_many_attempts_though_all_but_one_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_takes_long_is_not_waited_for_each_time() {
+async fn fast_writes_of_a_share_pass_slow_writes_of_another() {
     let opened = open();
     let (go, holding) = hold(&opened.store).await;
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -130,11 +138,14 @@ async fn what_takes_long_is_not_waited_for_each_time() {
     for write in writes {
         write.await.unwrap().unwrap();
     }
-    assert_eq!(*order.lock().unwrap(), [(1, 1), (2, 1), (2, 2), (2, 3), (1, 2), (1, 3)]);
+    assert_eq!(
+        *order.lock().unwrap(),
+        [(1, 1), (2, 1), (2, 2), (2, 3), (1, 2), (1, 3)]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_ends_after_its_time() {
+async fn a_batch_ends_after_its_time_limit() {
     let opened = open();
     let (go, holding) = hold(&opened.store).await;
     let good = write(&opened.store, share(1), |tx| insert(tx, 1));
@@ -158,7 +169,7 @@ async fn a_batch_ends_after_its_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_take_turns() {
+async fn shares_take_turns_in_writing() {
     let opened = open();
     let (go, holding) = hold(&opened.store).await;
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -180,7 +191,7 @@ async fn writers_take_turns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_share_that_reads_a_lot_leaves_readers_to_the_others() {
+async fn a_share_with_many_reads_leaves_readers_to_others() {
     let opened = open();
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
@@ -199,7 +210,11 @@ async fn a_share_that_reads_a_lot_leaves_readers_to_the_others() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     queued(&opened.store, 64 - cores).await;
     for _ in 0..10 {
-        opened.store.read_for(share(2), |tx| tx.rows(&ALL, &[])).await.unwrap();
+        opened
+            .store
+            .read_for(share(2), |tx| tx.rows(&ALL, &[]))
+            .await
+            .unwrap();
     }
     drop(open);
     for read in heavy {
@@ -212,10 +227,13 @@ fn beside(opened: &Opened, name: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_would_go_into_a_file_that_is_gone_is_refused() {
+async fn writes_to_a_deleted_or_replaced_file_are_refused() {
     for name in ["store.db", "store.db-wal"] {
         let opened = open();
-        write(&opened.store, None, |tx| insert(tx, 1)).await.unwrap().unwrap();
+        write(&opened.store, None, |tx| insert(tx, 1))
+            .await
+            .unwrap()
+            .unwrap();
         assert!(opened.store.version().is_some());
         let (file, elsewhere) = (beside(&opened, name), beside(&opened, "elsewhere"));
         std::fs::rename(&file, &elsewhere).unwrap();
@@ -223,22 +241,48 @@ async fn what_would_go_into_a_file_that_is_gone_is_refused() {
             if replaced {
                 std::fs::copy(&elsewhere, &file).unwrap();
             }
-            let refused = write(&opened.store, None, |tx| insert(tx, 2)).await.unwrap();
-            assert!(matches!(refused, Err(Error::Unavailable(_))), "{name} {refused:?}");
-            // Reading is a look of a millisecond ago at the most.
+            let refused = write(&opened.store, None, |tx| insert(tx, 2))
+                .await
+                .unwrap();
+            assert!(
+                matches!(refused, Err(Error::Unavailable(_))),
+                "{name} {refused:?}"
+            );
+            // A read accepts a check of the files that is at most a millisecond old.
             tokio::time::sleep(Duration::from_millis(2)).await;
-            let refused = opened.store.read(|tx| tx.rows(&ALL, &[]).map(|rows| rows.len())).await;
-            assert!(matches!(refused, Err(Error::Unavailable(_))), "{name} {refused:?}");
-            assert_eq!(opened.store.version(), None, "nothing that is remembered holds");
+            let refused = opened
+                .store
+                .read(|tx| tx.rows(&ALL, &[]).map(|rows| rows.len()))
+                .await;
+            assert!(
+                matches!(refused, Err(Error::Unavailable(_))),
+                "{name} {refused:?}"
+            );
+            assert_eq!(
+                opened.store.version(),
+                None,
+                "nothing that is remembered holds"
+            );
         }
         std::fs::rename(&elsewhere, &file).unwrap();
-        write(&opened.store, None, |tx| insert(tx, 3)).await.unwrap().unwrap();
-        assert_eq!(opened.store.read(|tx| tx.rows(&ALL, &[])).await.unwrap().len(), 2);
+        write(&opened.store, None, |tx| insert(tx, 3))
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            opened
+                .store
+                .read(|tx| tx.rows(&ALL, &[]))
+                .await
+                .unwrap()
+                .len(),
+            2
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_went_into_a_file_while_it_vanished_is_not_acknowledged() {
+async fn a_write_to_a_file_deleted_meanwhile_is_not_acknowledged() {
     let opened = open();
     let file = beside(&opened, "store.db");
     let refused = write(&opened.store, None, move |tx| {
@@ -249,40 +293,79 @@ async fn what_went_into_a_file_while_it_vanished_is_not_acknowledged() {
 }
 
 #[test]
-fn a_new_database_is_for_its_owner_alone() {
+fn a_new_database_is_accessible_to_its_owner_only() {
     let opened = open();
     for name in ["store.db", "store.db-wal", "store.db-shm"] {
-        let mode = std::fs::metadata(beside(&opened, name)).unwrap().permissions().mode();
+        let mode = std::fs::metadata(beside(&opened, name))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_behind_a_link_is_the_one_it_leads_to() {
+async fn a_database_is_opened_through_a_symbolic_link() {
     let opened = open();
-    std::os::unix::fs::symlink(opened.url.trim_start_matches("sqlite:"), beside(&opened, "link.db")).unwrap();
-    write(&opened.store, None, |tx| insert(tx, 1)).await.unwrap().unwrap();
-    let linked = Store::open(&format!("sqlite:{}", beside(&opened, "link.db").display()), &support::migrations(TABLE)).unwrap();
-    write(&linked, None, |tx| insert(tx, 2)).await.unwrap().unwrap();
-    assert_eq!(opened.store.read(|tx| tx.rows(&ALL, &[])).await.unwrap().len(), 2);
+    std::os::unix::fs::symlink(
+        opened.url.trim_start_matches("sqlite:"),
+        beside(&opened, "link.db"),
+    )
+    .unwrap();
+    write(&opened.store, None, |tx| insert(tx, 1))
+        .await
+        .unwrap()
+        .unwrap();
+    let linked = Store::open(
+        &format!("sqlite:{}", beside(&opened, "link.db").display()),
+        &support::migrations(TABLE),
+    )
+    .unwrap();
+    write(&linked, None, |tx| insert(tx, 2))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        opened
+            .store
+            .read(|tx| tx.rows(&ALL, &[]))
+            .await
+            .unwrap()
+            .len(),
+        2
+    );
     assert!(!beside(&opened, "link.db-wal").exists());
 }
 
 #[test]
-fn a_database_is_claimed_by_one_at_a_time() {
+fn a_database_can_be_claimed_only_once_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let url = |name: &str| format!("sqlite:{}", directory.path().join(name).display());
     let claim = store::claim(&url("store.db")).unwrap();
-    std::os::unix::fs::symlink(directory.path().join("store.db"), directory.path().join("soft.db")).unwrap();
-    std::fs::hard_link(directory.path().join("store.db"), directory.path().join("hard.db")).unwrap();
+    std::os::unix::fs::symlink(
+        directory.path().join("store.db"),
+        directory.path().join("soft.db"),
+    )
+    .unwrap();
+    std::fs::hard_link(
+        directory.path().join("store.db"),
+        directory.path().join("hard.db"),
+    )
+    .unwrap();
     for name in ["store.db", "soft.db", "hard.db"] {
         let refused = store::claim(&url(name)).map(drop);
-        assert!(matches!(&refused, Err(Error::Configuration(text)) if text.contains("another process")), "{name} {refused:?}");
+        assert!(
+            matches!(&refused, Err(Error::Configuration(text)) if text.contains("another process")),
+            "{name} {refused:?}"
+        );
     }
     drop(claim);
     drop(store::claim(&url("soft.db")).unwrap());
-    // Nobody is kept from a server that many share.
-    drop((store::claim("postgres://127.0.0.1/x").unwrap(), store::claim("postgres://127.0.0.1/x").unwrap()));
+    // PostgreSQL serves many processes, so nothing is locked there.
+    drop((
+        store::claim("postgres://127.0.0.1/x").unwrap(),
+        store::claim("postgres://127.0.0.1/x").unwrap(),
+    ));
     let nowhere = Path::new("/no/such/directory/x.db");
     assert!(store::claim(&format!("sqlite:{}", nowhere.display())).is_err());
 }

@@ -1,4 +1,4 @@
-//! What the chapters of the demo are made with: texts in three languages, and assignments.
+//! Helpers for the demo's data: texts in three languages, and assignments.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Local, Portfolio};
 /// A text in English, Spanish and French.
 pub(super) type Text = [&'static str; 3];
 
-/// What something is assigned to: portals and flats by their places, districts and tags by their names.
+/// A target of an assignment: portals and flats by their index, districts and tags by their name.
 pub(super) enum Reach {
     Portal(usize),
     Flat(usize),
@@ -15,7 +15,7 @@ pub(super) enum Reach {
     Tag(&'static str),
 }
 
-/// Makes what the demo shows.
+/// Creates the demo's data through the API.
 pub(super) struct Maker<'m> {
     pub(super) api: &'m Local<'m>,
     pub(super) portfolio: &'m Portfolio,
@@ -23,43 +23,82 @@ pub(super) struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// Makes a text in its three languages; its id.
+    /// Creates a text in its three languages and returns its id.
     pub(super) async fn text(&self, source: &str, text: &Text) -> Result<Value, String> {
         let [english, ..] = text;
-        let made = self.api.call("createTranslation", &[], json!({ "sourceTable": source, "text": english })).await?;
+        let made = self
+            .api
+            .call(
+                "createTranslation",
+                &[],
+                json!({ "sourceTable": source, "text": english }),
+            )
+            .await?;
         self.translate(&made["id"], text).await?;
         Ok(made["id"].clone())
     }
 
-    /// Adds Spanish and French to a text that is there in English.
-    pub(super) async fn translate(&self, id: &Value, [_, spanish, french]: &Text) -> Result<(), String> {
+    /// Adds Spanish and French to an English text.
+    pub(super) async fn translate(
+        &self,
+        id: &Value,
+        [_, spanish, french]: &Text,
+    ) -> Result<(), String> {
         let id = id.as_str().unwrap_or_default();
         for (language, text) in [("es", spanish), ("fr", french)] {
-            self.api.call("setTranslationEntry", &[("id", id), ("language", language)], json!({ "text": text })).await?;
+            self.api
+                .call(
+                    "setTranslationEntry",
+                    &[("id", id), ("language", language)],
+                    json!({ "text": text }),
+                )
+                .await?;
         }
         Ok(())
     }
 
-    /// Assigns something, unless it is to nothing.
-    pub(super) async fn assign(&self, entity_type: &str, entity: &Value, reach: &[Reach]) -> Result<(), String> {
+    /// Assigns an entity to these targets. Does nothing without targets.
+    pub(super) async fn assign(
+        &self,
+        entity_type: &str,
+        entity: &Value,
+        reach: &[Reach],
+    ) -> Result<(), String> {
         if reach.is_empty() {
             return Ok(());
         }
-        let Self { portfolio, portals, .. } = self;
+        let Self {
+            portfolio, portals, ..
+        } = self;
         let mut scopes = json!({ "entityType": entity_type, "entityId": entity });
         for reach in reach {
             let (field, id) = match reach {
-                Reach::Portal(place) => ("portalSettingsIds", portals.get(*place).map(|id| json!(id))),
-                Reach::Flat(place) => ("propertyIds", portfolio.flats.get(*place).map(|id| json!(id))),
-                Reach::District(name) => ("propertyGroupIds", portfolio.districts.get(*name).map(|id| json!(id))),
+                Reach::Portal(place) => {
+                    ("portalSettingsIds", portals.get(*place).map(|id| json!(id)))
+                }
+                Reach::Flat(place) => (
+                    "propertyIds",
+                    portfolio.flats.get(*place).map(|id| json!(id)),
+                ),
+                Reach::District(name) => (
+                    "propertyGroupIds",
+                    portfolio.districts.get(*name).map(|id| json!(id)),
+                ),
                 Reach::Tag(name) => ("tagIds", portfolio.tags.get(*name).map(|id| json!(id))),
             };
-            let id = id.ok_or_else(|| format!("a {entity_type} of the demo is assigned to something that is not in {field}"))?;
+            let id = id.ok_or_else(|| {
+                format!(
+                    "a {entity_type} of the demo is assigned to something that is not in {field}"
+                )
+            })?;
             match scopes[field].as_array_mut() {
                 Some(ids) => ids.push(id),
                 None => scopes[field] = json!([id]),
             }
         }
-        self.api.call("addEntityScopes", &[], scopes).await.map(drop)
+        self.api
+            .call("addEntityScopes", &[], scopes)
+            .await
+            .map(drop)
     }
 }

@@ -1,4 +1,5 @@
-//! House manual of the demo: headings, and under each what guests read, where and when, in three languages.
+//! The demo's house manuals: headings and texts in three languages, with assignments and visibility
+//! rules.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,27 +9,27 @@ use super::making::Reach::{self, District, Flat, Tag};
 use super::making::{Maker, Text};
 use super::{DISTRICT, ROOM_TYPE};
 
-/// A manual to be made.
+/// A manual to create.
 struct Manual {
     nickname: &'static str,
-    /// The heading, by its place.
+    /// The index of its heading.
     heading: Option<usize>,
-    /// The cover.
+    /// The icon of the cover.
     icon: &'static str,
     title: Text,
-    /// In Markdown; without it, the flat's door code is shown.
+    /// The body in Markdown. `None` shows the flat's door code instead.
     body: Option<Text>,
-    /// What it is assigned to.
+    /// The targets of its assignment.
     reach: &'static [Reach],
-    /// When it is shown, in this year.
+    /// The visibility rules, for a year.
     rules: fn(i16) -> Value,
     is_active: bool,
-    /// For the team.
+    /// The note for staff.
     note: Option<&'static str>,
     video: Option<&'static str>,
 }
 
-/// Every flat that is not shared.
+/// Every flat except shared ones.
 const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
 /// Every flat.
 const EVERYWHERE: &[Reach] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
@@ -39,7 +40,11 @@ const HEADINGS: &[Text] = &[
     ["In the flat", "En el piso", "Dans l’appartement"],
     ["Around you", "A tu alrededor", "Autour de vous"],
     ["Leaving", "La salida", "Le départ"],
-    ["If something goes wrong", "Si algo va mal", "En cas de problème"],
+    [
+        "If something goes wrong",
+        "Si algo va mal",
+        "En cas de problème",
+    ],
 ];
 const GETTING_HERE: Option<usize> = Some(0);
 const GETTING_IN: Option<usize> = Some(1);
@@ -48,14 +53,33 @@ const AROUND: Option<usize> = Some(3);
 const LEAVING: Option<usize> = Some(4);
 const TROUBLE: Option<usize> = Some(5);
 
-/// An active manual that is assigned to nothing.
-const fn manual(heading: Option<usize>, icon: &'static str, nickname: &'static str, title: Text) -> Manual {
-    Manual { nickname, heading, icon, title, body: None, reach: &[], rules: always, is_active: true, note: None, video: None }
+/// Returns an active manual without assignments.
+const fn manual(
+    heading: Option<usize>,
+    icon: &'static str,
+    nickname: &'static str,
+    title: Text,
+) -> Manual {
+    Manual {
+        nickname,
+        heading,
+        icon,
+        title,
+        body: None,
+        reach: &[],
+        rules: always,
+        is_active: true,
+        note: None,
+        video: None,
+    }
 }
 
 impl Manual {
     const fn saying(self, body: Text) -> Self {
-        Self { body: Some(body), ..self }
+        Self {
+            body: Some(body),
+            ..self
+        }
     }
 
     const fn at(self, reach: &'static [Reach]) -> Self {
@@ -71,14 +95,20 @@ fn always(_: i16) -> Value {
     json!([])
 }
 
-/// While the heating of the house is on.
+/// The rules for the months in which the heating of the house is on.
 fn winter(year: i16) -> Value {
-    season([(year - 1, "10-15", year, "04-30"), (year, "10-15", year + 1, "04-30")])
+    season([
+        (year - 1, "10-15", year, "04-30"),
+        (year, "10-15", year + 1, "04-30"),
+    ])
 }
 
-/// While the terrace is open.
+/// The rules for the months in which the terrace is open.
 fn summer(year: i16) -> Value {
-    season([(year, "05-01", year, "10-14"), (year + 1, "05-01", year + 1, "10-14")])
+    season([
+        (year, "05-01", year, "10-14"),
+        (year + 1, "05-01", year + 1, "10-14"),
+    ])
 }
 
 fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
@@ -87,8 +117,8 @@ fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
 }
 
-/// From the first minute of the day of arrival, which is 15 hours before check-in, until check-out, to guests who have shown who
-/// they are.
+/// The rules for verified guests near their stay. They hold from midnight of the day of arrival, 15
+/// hours before check-in, until check-out.
 fn near_and_verified(_: i16) -> Value {
     json!([
         {
@@ -99,7 +129,7 @@ fn near_and_verified(_: i16) -> Value {
     ])
 }
 
-/// Until the day after arrival.
+/// The rules for guests until the day after arrival.
 fn on_the_way(_: i16) -> Value {
     json!([{ "ruleCategory": "relative_date", "endDateRelativeType": "after_check_in", "daysAfter": 1 }])
 }
@@ -112,7 +142,7 @@ fn booked_with_us(_: i16) -> Value {
     json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["direct"] }])
 }
 
-/// What most guests read.
+/// Manuals for most guests.
 const FOR_MOST: &[Manual] = &[
     manual(GETTING_HERE, "plane-landing", "Airport", ["From the airport", "Desde el aeropuerto", "Depuis l’aéroport"])
         .saying([
@@ -204,7 +234,7 @@ const FOR_MOST: &[Manual] = &[
         .at(WHOLE_FLATS),
 ];
 
-/// What some guests read: in some flats, or of some stays.
+/// Manuals for some guests: in some flats, or with some stays.
 const FOR_SOME: &[Manual] = &[
     manual(GETTING_HERE, "square-parking", "Parking, Eixample", ["Parking", "Aparcar", "Se garer"])
         .saying([
@@ -272,7 +302,7 @@ const FOR_SOME: &[Manual] = &[
     },
 ];
 
-/// What nobody reads: a draft, and one that is assigned to nothing.
+/// Manuals that no guest sees: a draft, and one without assignments.
 const FOR_NOBODY: &[Manual] = &[
     Manual {
         is_active: false,
@@ -291,14 +321,17 @@ const FOR_NOBODY: &[Manual] = &[
     ]),
 ];
 
-/// Makes the headings and the manuals and assigns them; how many manuals there are.
+/// Creates the headings and the manuals with their assignments. Returns the number of manuals.
 pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, String> {
     let mut headings = Vec::new();
     for title in HEADINGS {
         headings.push(maker.heading(title).await?);
     }
     let year = now.to_zoned(TimeZone::UTC).year();
-    let manuals: Vec<&Manual> = [FOR_MOST, FOR_SOME, FOR_NOBODY].into_iter().flatten().collect();
+    let manuals: Vec<&Manual> = [FOR_MOST, FOR_SOME, FOR_NOBODY]
+        .into_iter()
+        .flatten()
+        .collect();
     for manual in &manuals {
         let heading = manual.heading.and_then(|place| headings.get(place));
         maker.manual(manual, heading, year).await?;
@@ -309,12 +342,24 @@ pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, St
 impl Maker<'_> {
     async fn heading(&self, title: &Text) -> Result<Value, String> {
         let [english, ..] = title;
-        let made = self.api.call("createPortalManualCategory", &[], json!({ "title": english })).await?;
+        let made = self
+            .api
+            .call(
+                "createPortalManualCategory",
+                &[],
+                json!({ "title": english }),
+            )
+            .await?;
         self.translate(&made["titleId"], title).await?;
         Ok(made["id"].clone())
     }
 
-    async fn manual(&self, manual: &Manual, heading: Option<&Value>, year: i16) -> Result<(), String> {
+    async fn manual(
+        &self,
+        manual: &Manual,
+        heading: Option<&Value>,
+        year: i16,
+    ) -> Result<(), String> {
         let [title, ..] = manual.title;
         let mut fields = json!({
             "nickname": manual.nickname, "title": title, "manualCategoryId": heading, "iconName": manual.icon, "videoUrl": manual.video,

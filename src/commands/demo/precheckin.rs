@@ -1,4 +1,5 @@
-//! Pre-check-in of the demo: a step of every type and some more, what each is assigned to, and their texts in three languages.
+//! The demo's pre-check-in: at least one step of every type, with assignments and texts in three
+//! languages.
 
 use engine::ids::Ids;
 use jiff::Timestamp;
@@ -6,81 +7,140 @@ use serde_json::{Value, json};
 
 use super::making::Reach::{self, District, Flat, Portal, Tag};
 use super::making::{Maker, Text};
+use super::stays::{CHARGED, SIGNED};
 use super::{DISTRICT, ROOM_TYPE};
 
 /// A question.
 struct Ask {
-    /// How it is answered.
+    /// The kind of answer.
     kind: &'static str,
-    /// What is asked.
+    /// The text of the question.
     text: Text,
-    /// Whether the step is incomplete without an answer.
+    /// Whether the step needs an answer to be complete.
     is_required: bool,
-    /// What can be chosen.
+    /// The options to choose from.
     options: &'static [Text],
-    /// The earlier question and the option of it which show this one, by their places.
+    /// The earlier question and its option that show this question, by their indexes.
     after: Option<(usize, usize)>,
 }
 
-/// A step to be made.
+/// A step to create.
 struct NewStep {
-    /// What it is assigned to.
+    /// The targets of its assignment.
     reach: &'static [Reach],
-    /// What `createPrecheckStep` takes, but for the texts.
+    /// The body of `createPrecheckStep` without the texts.
     fields: Value,
-    /// Whether guests get it.
+    /// Whether the step is active.
     is_active: bool,
-    /// The heading, where the built-in one does not do.
+    /// A heading in place of the built-in one.
     title: Option<Text>,
-    /// Texts that it links, each with the name of its field.
+    /// Linked texts, each with the name of its field.
     texts: &'static [(&'static str, Text)],
-    /// What it asks.
+    /// The questions of the step.
     questions: &'static [Ask],
 }
 
-/// The account that is charged.
+/// The account for rents and fees.
 const MAIN_ACCOUNT: &str = "Rents and fees";
-/// The account that holds deposits.
+/// The account for deposits.
 const DEPOSIT_ACCOUNT: &str = "Deposits";
 /// The account at the background-check provider.
 const SCREENING: &str = "Guest screening";
 /// The fee that every guest pays.
 const TOURIST_TAX: &str = "Tourist tax";
 
-/// Every flat has one of these.
+/// The domain of a branding. A browser finds every name below `localhost` on its own machine.
+const DOMAIN: &str = "signature.localhost";
+/// An extra that a guest has in the cart.
+pub(super) const BREAKFAST: &str = "Breakfast basket";
+
+/// All portals. Every flat gets one of them.
 const EVERY_PORTAL: &[Reach] = &[Portal(0), Portal(1), Portal(2)];
-/// Every flat that is not shared.
+/// Every flat except shared ones.
 const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
 
-/// A question that is always asked and has to be answered.
+/// Returns a required question without a condition.
 const fn ask(kind: &'static str, text: Text) -> Ask {
-    Ask { kind, text, is_required: true, options: &[], after: None }
+    Ask {
+        kind,
+        text,
+        is_required: true,
+        options: &[],
+        after: None,
+    }
 }
 
-/// What is asked of everyone in two districts.
+/// Questions for all guests in two districts.
 const ARRIVAL: &[Ask] = &[
     Ask {
-        options: &[["By plane", "En avión", "En avion"], ["By train", "En tren", "En train"], ["By car", "En coche", "En voiture"]],
-        ..ask("single_select", ["How will you get here?", "¿Cómo llegarás?", "Comment arriverez-vous ?"])
+        options: &[
+            ["By plane", "En avión", "En avion"],
+            ["By train", "En tren", "En train"],
+            ["By car", "En coche", "En voiture"],
+        ],
+        ..ask(
+            "single_select",
+            [
+                "How will you get here?",
+                "¿Cómo llegarás?",
+                "Comment arriverez-vous ?",
+            ],
+        )
     },
     Ask {
         is_required: false,
         after: Some((0, 0)),
-        ..ask("free_form_input", ["What is your flight number?", "¿Cuál es el número de tu vuelo?", "Quel est le numéro de votre vol ?"])
+        ..ask(
+            "free_form_input",
+            [
+                "What is your flight number?",
+                "¿Cuál es el número de tu vuelo?",
+                "Quel est le numéro de votre vol ?",
+            ],
+        )
     },
     Ask {
         after: Some((0, 2)),
-        ..ask("free_form_input", ["What is its number plate?", "¿Cuál es la matrícula?", "Quelle est la plaque d’immatriculation ?"])
+        ..ask(
+            "free_form_input",
+            [
+                "What is its number plate?",
+                "¿Cuál es la matrícula?",
+                "Quelle est la plaque d’immatriculation ?",
+            ],
+        )
     },
     Ask {
         options: &[
-            ["From 15:00 to 20:00", "De 15:00 a 20:00", "Entre 15 h et 20 h"],
-            ["From 20:00 to 23:00", "De 20:00 a 23:00", "Entre 20 h et 23 h"],
+            [
+                "From 15:00 to 20:00",
+                "De 15:00 a 20:00",
+                "Entre 15 h et 20 h",
+            ],
+            [
+                "From 20:00 to 23:00",
+                "De 20:00 a 23:00",
+                "Entre 20 h et 23 h",
+            ],
             ["After 23:00", "Después de las 23:00", "Après 23 h"],
         ],
-        ..ask("single_select", ["When will you be here?", "¿A qué hora llegarás?", "À quelle heure serez-vous là ?"])
+        ..ask(
+            "single_select",
+            [
+                "When will you be here?",
+                "¿A qué hora llegarás?",
+                "À quelle heure serez-vous là ?",
+            ],
+        )
     },
-    ask("yes_no", ["Do you need a baby cot?", "¿Necesitas una cuna?", "Avez-vous besoin d’un lit bébé ?"]),
+    ask(
+        "yes_no",
+        [
+            "Do you need a baby cot?",
+            "¿Necesitas una cuna?",
+            "Avez-vous besoin d’un lit bébé ?",
+        ],
+    ),
     Ask {
         options: &[["One", "Una", "Un"], ["Two", "Dos", "Deux"]],
         after: Some((4, 0)),
@@ -88,22 +148,48 @@ const ARRIVAL: &[Ask] = &[
     },
     Ask {
         is_required: false,
-        options: &[["Coffee and milk", "Café y leche", "Café et lait"], ["Fruit", "Fruta", "Fruits"]],
-        ..ask("multi_select", ["What shall we put in the kitchen?", "¿Qué dejamos en la cocina?", "Que mettons-nous dans la cuisine ?"])
+        options: &[
+            ["Coffee and milk", "Café y leche", "Café et lait"],
+            ["Fruit", "Fruta", "Fruits"],
+        ],
+        ..ask(
+            "multi_select",
+            [
+                "What shall we put in the kitchen?",
+                "¿Qué dejamos en la cocina?",
+                "Que mettons-nous dans la cuisine ?",
+            ],
+        )
     },
 ];
 
-/// What is asked where the host opens the door.
-const MEETING: &[Ask] =
-    &[ask("free_form_input", ["On which number do we reach you?", "¿En qué número te encontramos?", "À quel numéro vous joindre ?"])];
+/// Questions for guests whose host opens the door.
+const MEETING: &[Ask] = &[ask(
+    "free_form_input",
+    [
+        "On which number do we reach you?",
+        "¿En qué número te encontramos?",
+        "À quel numéro vous joindre ?",
+    ],
+)];
 
-/// Questions that are not asked yet.
+/// Questions of an inactive step.
 const PETS: &[Ask] = &[
-    ask("yes_no", ["Are you bringing a pet?", "¿Traes una mascota?", "Amenez-vous un animal ?"]),
-    Ask { after: Some((0, 0)), ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"]) },
+    ask(
+        "yes_no",
+        [
+            "Are you bringing a pet?",
+            "¿Traes una mascota?",
+            "Amenez-vous un animal ?",
+        ],
+    ),
+    Ask {
+        after: Some((0, 0)),
+        ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"])
+    },
 ];
 
-/// What guests of a whole flat agree to.
+/// The agreement for guests of a whole flat.
 const HOUSE_RULES: Text = [
     "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
      2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
@@ -122,14 +208,14 @@ const HOUSE_RULES: Text = [
      5. Signalez ce qui a été cassé. Les dégâts au-delà de l’usure sont retenus sur le dépôt de garantie.",
 ];
 
-/// What stands above the tourist tax.
+/// The text above the tourist tax.
 const TAX_EXPLAINED: Text = [
     "The city and Catalonia tax each guest and night. We collect the tax and pass it on.",
     "La ciudad y Cataluña cobran por huésped y noche. Recaudamos la tasa y la ingresamos.",
     "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la reversons.",
 ];
 
-/// What stands above the deposit.
+/// The text above the deposit.
 const DEPOSIT_EXPLAINED: Text = [
     "We hold 200 € on your card two days before you arrive, and release them a week after you have left. Or take the damage \
      waiver for 25 €, and nothing is held.",
@@ -139,31 +225,95 @@ const DEPOSIT_EXPLAINED: Text = [
      garantie dommages à 25 €, et rien n’est bloqué.",
 ];
 
-/// The records that steps name, for the sync.
+/// The text above the rental contract.
+const CONTRACT_TITLE: Text = [
+    "Rental contract",
+    "Contrato de alquiler",
+    "Contrat de location",
+];
+const CONTRACT_SUBTITLE: Text = [
+    "Sign it with our e-signature service. It takes two minutes.",
+    "Fírmalo con nuestro servicio de firma electrónica. Son dos minutos.",
+    "Signez-le avec notre service de signature électronique. Cela prend deux minutes.",
+];
+
+/// Returns the records that steps refer to, for the sync.
 pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
     let data = [
-        ("payment_account", json!({ "name": MAIN_ACCOUNT, "isActive": true, "isDefault": true })),
-        ("payment_account", json!({ "name": DEPOSIT_ACCOUNT, "isActive": true, "isDefault": false })),
-        ("background_check_account", json!({ "name": SCREENING, "isActive": true })),
-        ("fee_product", json!({ "name": TOURIST_TAX, "chargedPer": "guest_and_night" })),
-        ("damage_waiver", json!({ "name": "Damage waiver up to 1,000 €", "priceCents": 2500, "capCents": 100_000 })),
+        (
+            "payment_account",
+            json!({ "name": MAIN_ACCOUNT, "isActive": true, "isDefault": true }),
+        ),
+        (
+            "payment_account",
+            json!({ "name": DEPOSIT_ACCOUNT, "isActive": true, "isDefault": false }),
+        ),
+        (
+            "background_check_account",
+            json!({ "name": SCREENING, "isActive": true }),
+        ),
+        (
+            "fee_product",
+            json!({ "name": TOURIST_TAX, "amountCents": 2200, "currency": "EUR" }),
+        ),
+        (
+            "damage_waiver",
+            json!({ "name": "Damage waiver up to 1,000 €", "amountCents": 2500, "currency": "EUR" }),
+        ),
+        (
+            "custom_url",
+            json!({ "host": DOMAIN, "isGuestPortal": true }),
+        ),
+        (
+            "upsell",
+            json!({ "name": "Late check-out", "description": "Until 14:00.", "priceCents": 2500, "currency": "EUR" }),
+        ),
+        (
+            "upsell",
+            json!({ "name": BREAKFAST, "description": "Bread, fruit and coffee for two.", "priceCents": 1800, "currency": "EUR" }),
+        ),
+        (
+            "upsell",
+            json!({ "name": "Taxi from the airport", "priceCents": 4200, "currency": "EUR" }),
+        ),
     ];
-    data.into_iter().map(|(kind, data)| json!({ "kind": kind, "id": ids.uuid(now), "data": data })).collect()
+    data.into_iter()
+        .map(|(kind, data)| json!({ "kind": kind, "id": ids.uuid(now), "data": data }))
+        .collect()
 }
 
-/// The id of one of the records.
-fn named(records: &[Value], name: &str) -> Value {
-    records.iter().find(|record| record["data"]["name"] == name).map_or(Value::Null, |record| record["id"].clone())
+/// Returns the id of a record by its name.
+pub(super) fn named(records: &[Value], name: &str) -> Value {
+    with(records, "name", name)
 }
 
-/// An active step without texts of its own.
+/// Returns the id of the record of the branding's domain.
+pub(super) fn domain(records: &[Value]) -> Value {
+    with(records, "host", DOMAIN)
+}
+
+fn with(records: &[Value], field: &str, value: &str) -> Value {
+    records
+        .iter()
+        .find(|record| record["data"][field] == value)
+        .map_or(Value::Null, |record| record["id"].clone())
+}
+
+/// Returns an active step without texts of its own.
 fn step(step_type: &str, nickname: &str, reach: &'static [Reach], mut fields: Value) -> NewStep {
     fields["stepType"] = json!(step_type);
     fields["nickname"] = json!(nickname);
-    NewStep { reach, fields, is_active: true, title: None, texts: &[], questions: &[] }
+    NewStep {
+        reach,
+        fields,
+        is_active: true,
+        title: None,
+        texts: &[],
+        questions: &[],
+    }
 }
 
-/// Who comes: details, identity, background, registration.
+/// Steps about the guests: details, identity, background, registration.
 fn about_guests(records: &[Value]) -> Vec<NewStep> {
     let details = json!({ "isAlwaysShown": true, "requiredGuestFields": ["firstName", "lastName", "email", "phone"] });
     let identity = json!({
@@ -172,24 +322,45 @@ fn about_guests(records: &[Value]) -> Vec<NewStep> {
             "document_expired": "fail", "document_unreadable": "fail", "name_mismatch": "review", "guest_underage": "review",
         },
     });
-    let background = json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": named(records, SCREENING) });
-    let others = json!({ "sortOrder": 0, "requiredGuestFields": ["firstName", "lastName", "birthDate"] });
+    let background =
+        json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": named(records, SCREENING) });
+    let others =
+        json!({ "sortOrder": 0, "requiredGuestFields": ["firstName", "lastName", "birthDate"] });
     let report = json!({
         "sortOrder": 1, "authorityProvider": "traveller_register", "isAuthorityProviderPropertyInfoEmailEnabled": true,
     });
     vec![
         step("your_details", "Lead guest", EVERY_PORTAL, details),
-        step("identity_check", "Identity of new guests", WHOLE_FLATS, identity),
-        step("background_check", "Background, late bookings", &[District(DISTRICT)], background),
+        step(
+            "identity_check",
+            "Identity of new guests",
+            WHOLE_FLATS,
+            identity,
+        ),
+        step(
+            "background_check",
+            "Background, late bookings",
+            &[District(DISTRICT)],
+            background,
+        ),
         step("other_guests", "Everyone who stays", EVERY_PORTAL, others),
         NewStep {
-            title: Some(["Register of travellers", "Registro de viajeros", "Registre des voyageurs"]),
-            ..step("authority_reporting", "Report to the police", EVERY_PORTAL, report)
+            title: Some([
+                "Register of travellers",
+                "Registro de viajeros",
+                "Registre des voyageurs",
+            ]),
+            ..step(
+                "authority_reporting",
+                "Report to the police",
+                EVERY_PORTAL,
+                report,
+            )
         },
     ]
 }
 
-/// What is asked and agreed on: questions, documents, house rules.
+/// Steps about the stay: questions, documents, house rules.
 fn about_the_stay() -> Vec<NewStep> {
     let arrival = json!({ "sortOrder": 0, "isManualReviewEnabled": false });
     let papers = json!({ "minLos": 32, "requiredDocumentTypes": ["reason_for_the_stay"] });
@@ -201,24 +372,65 @@ fn about_the_stay() -> Vec<NewStep> {
         NewStep {
             title: Some(["Your arrival", "Tu llegada", "Votre arrivée"]),
             questions: ARRIVAL,
-            ..step("additional_questions", "Arrival and extras", &[District(DISTRICT), District("Ciutat Vella")], arrival)
+            ..step(
+                "additional_questions",
+                "Arrival and extras",
+                &[District(DISTRICT), District("Ciutat Vella")],
+                arrival,
+            )
         },
-        NewStep { questions: MEETING, ..step("additional_questions", "Host at the door", &[Flat(1)], json!({ "sortOrder": 1 })) },
-        step("document_upload", "Papers, 32 nights and more", WHOLE_FLATS, papers),
+        NewStep {
+            questions: MEETING,
+            ..step(
+                "additional_questions",
+                "Host at the door",
+                &[Flat(1)],
+                json!({ "sortOrder": 1 }),
+            )
+        },
+        step(
+            "document_upload",
+            "Papers, 32 nights and more",
+            WHOLE_FLATS,
+            papers,
+        ),
         NewStep {
             title: Some(["House rules", "Normas de la casa", "Règlement intérieur"]),
             texts: &[("contractTemplateTextMlTextId", HOUSE_RULES)],
-            ..step("agreement", "House rules of the flats", WHOLE_FLATS, json!({ "agreementType": "text", "isMandatorySigning": true }))
+            ..step(
+                "agreement",
+                "House rules of the flats",
+                WHOLE_FLATS,
+                json!({ "agreementType": "text", "isMandatorySigning": true }),
+            )
         },
-        step("agreement", "House rules of the rooms", &[Tag(ROOM_TYPE)], of_rooms),
+        NewStep {
+            texts: &[
+                ("esignATitleMlTextId", CONTRACT_TITLE),
+                ("esignASubtitleMlTextId", CONTRACT_SUBTITLE),
+            ],
+            ..step(
+                "agreement",
+                "Rental contract, signed elsewhere",
+                &[Flat(SIGNED)],
+                json!({ "agreementType": "esign_a", "esignATemplateId": "rental-contract", "isMandatorySigning": true }),
+            )
+        },
+        step(
+            "agreement",
+            "House rules of the rooms",
+            &[Tag(ROOM_TYPE)],
+            of_rooms,
+        ),
         step("main", "Ready", EVERY_PORTAL, json!({})),
     ]
 }
 
-/// What is paid and held: tax, deposit, protection.
+/// Steps about payments: tax, deposit, protection.
 fn about_money(records: &[Value]) -> Vec<NewStep> {
     let account = named(records, MAIN_ACCOUNT);
-    let tax = json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
+    let tax =
+        json!({ "feeProductIds": [named(records, TOURIST_TAX)], "feesPaymentAccountId": account });
     let deposit = json!({
         "inclusionType": "all_except_selected", "excludedSources": ["booking.com"],
         "isSecurityDepositEnabled": true, "securityDepositAmountCents": 20_000, "securityDepositDaysBeforeCheckin": 2,
@@ -226,7 +438,8 @@ fn about_money(records: &[Value]) -> Vec<NewStep> {
         "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 2500, "damageWaiverCapCents": 100_000,
         "damageWaiverPricingBasis": "per_stay", "damageWaiverPaymentAccountId": account,
     });
-    let protection = json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["booking.com"] });
+    let protection =
+        json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["booking.com"] });
     vec![
         NewStep {
             title: Some(["Tourist tax", "Tasa turística", "Taxe de séjour"]),
@@ -235,27 +448,56 @@ fn about_money(records: &[Value]) -> Vec<NewStep> {
         },
         NewStep {
             texts: &[("guestDescriptionMlTextId", DEPOSIT_EXPLAINED)],
-            ..step("damage_deposit", "Deposit or waiver", &[Flat(0), Flat(1), Flat(2), Flat(3)], deposit)
+            ..step(
+                "damage_deposit",
+                "Deposit or waiver",
+                &[Flat(0), Flat(1), Flat(2), Flat(3), Flat(CHARGED)],
+                deposit,
+            )
         },
-        step("screen_and_protect", "Protection, booking.com", &[Portal(0)], protection),
+        step(
+            "screen_and_protect",
+            "Protection, booking.com",
+            &[Portal(0)],
+            protection,
+        ),
     ]
 }
 
-/// What is switched off: a draft, a thing of the past, and one that waits for its time.
+/// Inactive steps: a draft, an outdated one, and one for later.
 fn switched_off() -> Vec<NewStep> {
     let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
     let steps = [
-        NewStep { questions: PETS, ..step("additional_questions", "Pets, a draft", &[District(DISTRICT)], json!({ "sortOrder": 2 })) },
+        NewStep {
+            questions: PETS,
+            ..step(
+                "additional_questions",
+                "Pets, a draft",
+                &[District(DISTRICT)],
+                json!({ "sortOrder": 2 }),
+            )
+        },
         step("agreement", "Terms of last summer", &[], terms),
         step("document_upload", "Parking permit", WHOLE_FLATS, permit),
     ];
-    steps.into_iter().map(|step| NewStep { is_active: false, ..step }).collect()
+    steps
+        .into_iter()
+        .map(|step| NewStep {
+            is_active: false,
+            ..step
+        })
+        .collect()
 }
 
-/// Makes the steps and assigns them; how many there are.
+/// Creates the steps with their assignments. Returns their number.
 pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
-    let chapters = [about_guests(records), about_the_stay(), about_money(records), switched_off()];
+    let chapters = [
+        about_guests(records),
+        about_the_stay(),
+        about_money(records),
+        switched_off(),
+    ];
     let steps: Vec<NewStep> = chapters.into_iter().flatten().collect();
     for step in &steps {
         maker.step(step).await?;
@@ -283,7 +525,7 @@ impl Maker<'_> {
         self.assign("precheck_step", &made["id"], step.reach).await
     }
 
-    /// The questions as a step takes them, once their texts are there.
+    /// Creates the texts of the questions, and returns the questions in the form of a step's field.
     async fn questions(&self, asked: &[Ask]) -> Result<Value, String> {
         let mut questions = Vec::new();
         for ask in asked {
@@ -293,7 +535,9 @@ impl Maker<'_> {
                 let name = self.text("precheck_question", name).await?;
                 options.push(json!({ "nameMlTextId": name }));
             }
-            let after = ask.after.iter().map(|(question, option)| json!({ "questionIndex": question, "optionIndex": option }));
+            let after = ask.after.iter().map(
+                |(question, option)| json!({ "questionIndex": question, "optionIndex": option }),
+            );
             let conditions: Vec<Value> = after.collect();
             questions.push(json!({
                 "kind": ask.kind, "textMlTextId": text, "isRequired": ask.is_required, "options": options, "conditions": conditions,

@@ -1,4 +1,5 @@
-//! API keys: what each may do, when it was used, what it changed last; and where the service lets members do so, made and ended.
+//! API keys: their permissions, last use and last change. If the service allows it, members can
+//! also create, rotate and revoke keys here.
 
 use askama::Template;
 use axum::response::Response;
@@ -26,11 +27,12 @@ const CREATE: &str = "createTeamApiKey";
 const ROTATE: &str = "rotateTeamApiKey";
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
-/// Keys of one answer, and the answers that are looked through for one.
+/// `MOST` is the number of keys in one answer, `ANSWERS` the maximum number of answers that are
+/// searched for a key.
 const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
-/// A key, as it is answered.
+/// A key, as `listTeamApiKeys` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Key {
@@ -43,21 +45,23 @@ struct Key {
     last_write: Option<LastWrite>,
 }
 
-/// A key that was made, or has another token.
+/// A key that was created or rotated.
 #[derive(Debug, Deserialize)]
 struct Made {
     id: Uuid,
     name: String,
-    /// None where the form is sent again.
+    /// `None` if the form was sent a second time.
     token: Option<String>,
 }
 
 impl Key {
-    /// The one that the path names.
+    /// Reads the key that the path names.
     async fn named(visit: &Visit) -> Result<Self, Refusal> {
         let id = visit.named("id")?;
         for answer in 0..ANSWERS {
-            let keys: Vec<Self> = visit.get(LIST, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+            let keys: Vec<Self> = visit
+                .get(LIST, json!({ "limit": MOST, "offset": answer * MOST }))
+                .await?;
             let is_last = keys.len() < MOST;
             if let Some(found) = keys.into_iter().find(|key| key.id == id) {
                 return Ok(found);
@@ -77,9 +81,10 @@ struct Row {
     expires: Option<When>,
     has_expired: bool,
     last: Option<When>,
-    /// What it changed last, and when.
+    /// A sentence about its last change, and the time.
     written: Option<(String, When)>,
-    /// To everything that it did. The log, and what is known from it, is for whoever reaches every property.
+    /// Address of its entries in the audit log. Only members with access to all flats can read the
+    /// log and the last changes.
     history: Option<String>,
     rotate: Option<String>,
     revoke: Option<String>,
@@ -95,16 +100,25 @@ struct Keys<'v> {
     new: Option<String>,
 }
 
-/// Whether the service lets members make and end keys.
+/// Returns whether this member may create and revoke keys. The service must allow it, and the
+/// member must manage the whole organization.
 fn are_made_here(visit: &Visit) -> bool {
-    visit.service.kit.part::<ConsoleKeys>().is_some_and(|keys| keys.0) && visit.answers_for_organization()
+    visit
+        .service
+        .kit
+        .part::<ConsoleKeys>()
+        .is_some_and(|keys| keys.0)
+        && visit.answers_for_organization()
 }
 
 fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: bool) -> Row {
     let id = key.id.to_string();
     let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
-    let has_expired =
-        key.expires_at.as_deref().and_then(|at| at.parse().ok()).is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
+    let has_expired = key
+        .expires_at
+        .as_deref()
+        .and_then(|at| at.parse().ok())
+        .is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
     Row {
         may: may(visit, &key.permissions),
         made: when::moment(visit, &key.created_at),
@@ -112,8 +126,10 @@ fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: 
         has_expired,
         last: when::maybe(visit, key.last_used_at.as_deref()),
         written,
-        history: visit.answers_for_organization().then(|| visit.address_with("/audit", &[("actor", &id)])),
-        // An expired key can be replaced and stays expired.
+        history: visit
+            .answers_for_organization()
+            .then(|| visit.address_with("/audit", &[("actor", &id)])),
+        // An expired key could be rotated but would stay expired.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
         name: key.name,
@@ -124,14 +140,28 @@ pub(super) fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let Listed { rows, paging } = Listed::<Key>::of(visit, LIST, PATH).await?;
         let are_made_here = are_made_here(visit);
-        let writes: Vec<_> = rows.iter().filter_map(|key| Some((key.name.as_str(), key.last_write.as_ref()?))).collect();
+        let writes: Vec<_> = rows
+            .iter()
+            .filter_map(|key| Some((key.name.as_str(), key.last_write.as_ref()?)))
+            .collect();
         let mut said = last_writes(visit, &writes).await.into_iter();
-        let written = rows.iter().map(|key| Some((when::moment(visit, &key.last_write.as_ref()?.occurred_at), said.next()?)));
-        let written: Vec<_> = written.map(|written| written.map(|(at, said)| (said, at))).collect();
+        let written = rows.iter().map(|key| {
+            Some((
+                when::moment(visit, &key.last_write.as_ref()?.occurred_at),
+                said.next()?,
+            ))
+        });
+        let written: Vec<_> = written
+            .map(|written| written.map(|(at, said)| (said, at)))
+            .collect();
         let page = Keys {
             frame: Frame::new(visit, visit.words.access.access),
             tabs: tabs(visit, Tab::Keys),
-            rows: rows.into_iter().zip(written).map(|(key, written)| row(visit, key, written, are_made_here)).collect(),
+            rows: rows
+                .into_iter()
+                .zip(written)
+                .map(|(key, written)| row(visit, key, written, are_made_here))
+                .collect(),
             paging,
             new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
         };
@@ -147,7 +177,7 @@ struct New<'v> {
     key: String,
     name: String,
     expires: String,
-    /// What the member may give: its name, what it is called, whether it is chosen.
+    /// The permissions that the member may give: name, label, and whether it is chosen.
     permissions: Vec<(&'static str, &'static str, bool)>,
     said: Vec<String>,
     is_kept: bool,
@@ -158,19 +188,40 @@ fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
         return Err(Refusal::missing());
     }
     let words = &visit.words.access;
-    let chosen = |name: &str| visit.fields.iter().any(|(known, value)| known == "permission" && value == name);
-    let own = Permission::VARIANTS.iter().filter(|permission| visit.holds(**permission)).map(AsRef::as_ref);
+    let chosen = |name: &str| {
+        visit
+            .fields
+            .iter()
+            .any(|(known, value)| known == "permission" && value == name)
+    };
+    let own = Permission::VARIANTS
+        .iter()
+        .filter(|permission| visit.holds(**permission))
+        .map(AsRef::as_ref);
     let page = New {
-        frame: Frame::new(visit, words.new_key).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH),
+        frame: Frame::new(visit, words.new_key)
+            .below(visit, words.access, SCREEN.path)
+            .below(visit, words.keys, PATH),
         action: visit.address(&format!("{PATH}/new")),
-        key: visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit
+            .sent("key")
+            .map_or_else(|| visit.new_key(), str::to_owned),
         name: visit.sent("name").unwrap_or_default().to_owned(),
         expires: visit.sent("expiresAt").unwrap_or_default().to_owned(),
-        permissions: own.map(|name: &'static str| (name, words.permission(name), chosen(name))).collect(),
-        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        permissions: own
+            .map(|name: &'static str| (name, words.permission(name), chosen(name)))
+            .collect(),
+        said: refused
+            .as_ref()
+            .map(|refusal| refusal.sentences(visit))
+            .unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 pub(super) fn new(visit: &Visit) -> Answering<'_> {
@@ -182,13 +233,24 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return form(visit, None);
         }
-        let permissions: Vec<&str> =
-            visit.fields.iter().filter(|(name, _)| name == "permission").map(|(_, value)| value.as_str()).collect();
-        let expires = visit.sent("expiresAt").map(str::trim).filter(|text| !text.is_empty());
-        // What is no moment is refused as such.
-        let expires = expires.map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
+        let permissions: Vec<&str> = visit
+            .fields
+            .iter()
+            .filter(|(name, _)| name == "permission")
+            .map(|(_, value)| value.as_str())
+            .collect();
+        let expires = visit
+            .sent("expiresAt")
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
+        // Invalid input is sent as typed, and the operation refuses it.
+        let expires = expires
+            .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
-        match visit.create::<Made>(CREATE, arguments, &visit.key(CREATE)).await {
+        match visit
+            .create::<Made>(CREATE, arguments, &visit.key(CREATE))
+            .await
+        {
             Ok(made) => Ok(shown(visit, &made)),
             Err(refusal) if refusal.is_about_what_was_sent() => form(visit, Some(refusal)),
             Err(refusal) => Err(refusal),
@@ -206,13 +268,25 @@ struct Shown<'v> {
     rotate: String,
 }
 
-/// The page that shows a token, which is the answer to the form itself: there is no address at which it can be seen again, and the same
-/// form sent again shows it no more.
+/// Returns the page that shows a token. The page is the answer to the form, so no address shows the
+/// token again. Sending the form again does not show it either.
 fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
     let words = &visit.words.access;
-    let frame = Frame::new(visit, words.token).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH);
+    let frame = Frame::new(visit, words.token)
+        .below(visit, words.access, SCREEN.path)
+        .below(visit, words.keys, PATH);
     let rotate = visit.address(&format!("{PATH}/{}/rotate", made.id));
-    reply::of(visit, 200, &Shown { frame, name: &made.name, token: made.token.as_deref(), way: visit.address(PATH), rotate })
+    reply::of(
+        visit,
+        200,
+        &Shown {
+            frame,
+            name: &made.name,
+            token: made.token.as_deref(),
+            way: visit.address(PATH),
+            rotate,
+        },
+    )
 }
 
 #[derive(Template)]
@@ -225,23 +299,33 @@ struct Ask<'v> {
     action: String,
     back: String,
     key: String,
-    /// Hours for which the token there is goes on, and at the most; none where the key is revoked.
+    /// The number of hours for which the old token stays valid, and its maximum. `None` if the key
+    /// is revoked.
     grace: Option<(String, u64)>,
     said: Vec<String>,
     is_kept: bool,
 }
 
-/// Asks before a key is revoked, or gets another token.
-async fn ask(visit: &Visit, is_rotated: bool, refused: Option<Refusal>) -> Result<Response, Refusal> {
+/// Asks for a confirmation before a key is revoked or rotated.
+async fn ask(
+    visit: &Visit,
+    is_rotated: bool,
+    refused: Option<Refusal>,
+) -> Result<Response, Refusal> {
     if !are_made_here(visit) {
         return Err(Refusal::missing());
     }
     let words = &visit.words.access;
     let key = Key::named(visit).await?;
-    let (title, about, place) =
-        if is_rotated { (words.rotate, words.rotate_about, "rotate") } else { (words.revoke, words.revoke_about, "revoke") };
+    let (title, about, place) = if is_rotated {
+        (words.rotate, words.rotate_about, "rotate")
+    } else {
+        (words.revoke, words.revoke_about, "revoke")
+    };
     let page = Ask {
-        frame: Frame::new(visit, title).below(visit, words.access, SCREEN.path).below(visit, words.keys, PATH),
+        frame: Frame::new(visit, title)
+            .below(visit, words.access, SCREEN.path)
+            .below(visit, words.keys, PATH),
         action: visit.address(&format!("{PATH}/{}/{place}", key.id)),
         back: visit.address(PATH),
         key: visit.new_key(),
@@ -249,10 +333,17 @@ async fn ask(visit: &Visit, is_rotated: bool, refused: Option<Refusal>) -> Resul
         name: key.name,
         about,
         submit: title,
-        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        said: refused
+            .as_ref()
+            .map(|refusal| refusal.sentences(visit))
+            .unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 pub(super) fn ask_to_rotate(visit: &Visit) -> Answering<'_> {
@@ -265,7 +356,10 @@ pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
             return ask(visit, true, None).await;
         }
         let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
-        match visit.create::<Made>(ROTATE, arguments, &visit.key(ROTATE)).await {
+        match visit
+            .create::<Made>(ROTATE, arguments, &visit.key(ROTATE))
+            .await
+        {
             Ok(made) => Ok(shown(visit, &made)),
             Err(refusal) if refusal.status == 400 => ask(visit, true, Some(refusal)).await,
             Err(refusal) => Err(refusal),
@@ -282,7 +376,9 @@ pub(super) fn revoke(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return ask(visit, false, None).await;
         }
-        visit.get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? })).await?;
+        visit
+            .get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? }))
+            .await?;
         Ok(reply::done(visit, PATH, Done::Removed))
     })
 }

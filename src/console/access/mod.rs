@@ -1,6 +1,7 @@
-//! Who comes in: the apps that members have connected, the members, the API keys.
+//! Access to the organization: connected apps, members and API keys.
 
 mod keys;
+mod people;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use super::visit::Visit;
 use super::when::{self, When};
 use crate::words::fill;
 
-/// The screen.
+/// The access screen.
 pub static SCREEN: Screen = Screen {
     path: "/access",
     icon: "key-round",
@@ -29,13 +30,51 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         Page::get("getConnectionsScreen", "/access", connections),
         Page::get("getMembersScreen", "/access/members", members).needing(&["listTeamMembers"]),
+        Page::get("getInviteScreen", "/access/members/new", people::new).needing(&["inviteMember"]),
+        Page::post(
+            "inviteMemberOnScreen",
+            "/access/members/new",
+            people::create,
+        )
+        .needing(&["inviteMember"]),
+        Page::get("getMemberScreen", "/access/members/{id}", people::show)
+            .needing(&["listTeamMembers", "updateMember"]),
+        Page::post("updateMemberOnScreen", "/access/members/{id}", people::save)
+            .needing(&["listTeamMembers", "updateMember"]),
+        Page::post(
+            "linkMemberOnScreen",
+            "/access/members/{id}/link",
+            people::link,
+        )
+        .needing(&["listTeamMembers", "createMemberSignInLink"]),
         Page::get("getKeysScreen", "/access/keys", keys::list).needing(&["listTeamApiKeys"]),
         Page::get("getNewKeyScreen", "/access/keys/new", keys::new).needing(&["createTeamApiKey"]),
-        Page::post("createKeyOnScreen", "/access/keys/new", keys::create).needing(&["createTeamApiKey"]),
-        Page::get("getRotateKeyScreen", "/access/keys/{id}/rotate", keys::ask_to_rotate).needing(&["rotateTeamApiKey"]),
-        Page::post("rotateKeyOnScreen", "/access/keys/{id}/rotate", keys::rotate).needing(&["rotateTeamApiKey"]),
-        Page::get("getRevokeKeyScreen", "/access/keys/{id}/revoke", keys::ask_to_revoke).needing(&["revokeTeamApiKey"]),
-        Page::post("revokeKeyOnScreen", "/access/keys/{id}/revoke", keys::revoke).needing(&["revokeTeamApiKey"]),
+        Page::post("createKeyOnScreen", "/access/keys/new", keys::create)
+            .needing(&["createTeamApiKey"]),
+        Page::get(
+            "getRotateKeyScreen",
+            "/access/keys/{id}/rotate",
+            keys::ask_to_rotate,
+        )
+        .needing(&["rotateTeamApiKey"]),
+        Page::post(
+            "rotateKeyOnScreen",
+            "/access/keys/{id}/rotate",
+            keys::rotate,
+        )
+        .needing(&["rotateTeamApiKey"]),
+        Page::get(
+            "getRevokeKeyScreen",
+            "/access/keys/{id}/revoke",
+            keys::ask_to_revoke,
+        )
+        .needing(&["revokeTeamApiKey"]),
+        Page::post(
+            "revokeKeyOnScreen",
+            "/access/keys/{id}/revoke",
+            keys::revoke,
+        )
+        .needing(&["revokeTeamApiKey"]),
         Page::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
         Page::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
     ],
@@ -44,11 +83,12 @@ pub static SCREEN: Screen = Screen {
 const CONNECTIONS: &str = "listConnections";
 const MEMBERS: &str = "listTeamMembers";
 const END: &str = "deleteConnection";
-/// Items of one answer, and the answers that are looked through at the most.
+/// `MOST` is the number of rows in one answer, `ANSWERS` the maximum number of answers that are
+/// searched.
 const MOST: usize = 100;
 const ANSWERS: usize = 5;
 
-/// An app that a member has connected, as it is answered.
+/// An app that a member has connected, as `listConnections` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Connection {
@@ -74,10 +114,10 @@ struct Member {
     property_ids: Option<Vec<Uuid>>,
 }
 
-/// The tabs of the screen: what each is called, where it is, whether it is shown.
+/// The tabs of the screen: label, address, and whether the tab is selected.
 type Tabs = [(&'static str, String, bool); 3];
 
-/// Which tab is shown.
+/// A tab of the screen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Apps,
@@ -87,11 +127,15 @@ enum Tab {
 
 fn tabs(visit: &Visit, shown: Tab) -> Tabs {
     let words = &visit.words.access;
-    [(words.apps, SCREEN.path, Tab::Apps), (words.members, "/access/members", Tab::Members), (words.keys, "/access/keys", Tab::Keys)]
-        .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
+    [
+        (words.apps, SCREEN.path, Tab::Apps),
+        (words.members, "/access/members", Tab::Members),
+        (words.keys, "/access/keys", Tab::Keys),
+    ]
+    .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
 }
 
-/// A page of what an operation lists, and the ways to the others.
+/// A page of a list operation, with its paging.
 struct Listed<T> {
     rows: Vec<T>,
     paging: Paging,
@@ -99,23 +143,40 @@ struct Listed<T> {
 
 impl<T: DeserializeOwned> Listed<T> {
     async fn of(visit: &Visit, operation: &str, path: &str) -> Result<Self, Refusal> {
-        let answer = visit.ask::<Vec<T>>(operation, json!({ "limit": ROWS, "offset": Paging::offset(visit) })).await?;
-        Ok(Self { paging: Paging::of(visit, path, answer.total.unwrap_or(answer.data.len())), rows: answer.data })
+        let answer = visit
+            .ask::<Vec<T>>(
+                operation,
+                json!({ "limit": ROWS, "offset": Paging::offset(visit) }),
+            )
+            .await?;
+        Ok(Self {
+            paging: Paging::of(visit, path, answer.total.unwrap_or(answer.data.len())),
+            rows: answer.data,
+        })
     }
 }
 
-/// What somebody may do, in words.
+/// Returns the permissions in words.
 fn may(visit: &Visit, permissions: &[String]) -> String {
     let words = &visit.words.access;
-    let all: Vec<&str> = permissions.iter().map(|permission| words.permission(permission)).collect();
-    if all.is_empty() { words.nothing.to_owned() } else { all.join(", ") }
+    let all: Vec<&str> = permissions
+        .iter()
+        .map(|permission| words.permission(permission))
+        .collect();
+    if all.is_empty() {
+        words.nothing.to_owned()
+    } else {
+        all.join(", ")
+    }
 }
 
-/// What members are called.
+/// Returns the names of the members by their id.
 async fn names(visit: &Visit) -> Result<BTreeMap<Uuid, String>, Refusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {
-        let members: Vec<Member> = visit.get(MEMBERS, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+        let members: Vec<Member> = visit
+            .get(MEMBERS, json!({ "limit": MOST, "offset": answer * MOST }))
+            .await?;
         let is_last = members.len() < MOST;
         names.extend(members.into_iter().map(|member| (member.id, member.name)));
         if is_last {
@@ -147,20 +208,29 @@ struct Connections<'v> {
 fn connections(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let Listed { rows, paging } = Listed::<Connection>::of(visit, CONNECTIONS, SCREEN.path).await?;
+        let Listed { rows, paging } =
+            Listed::<Connection>::of(visit, CONNECTIONS, SCREEN.path).await?;
         let names = names(visit).await?;
         let row = |one: &Connection| {
             let member = one.member_id.to_string();
             let called = names.get(&one.member_id).unwrap_or(&member);
-            let query = [("app", one.oauth_app_id.as_str()), ("member", member.as_str())];
+            let query = [
+                ("app", one.oauth_app_id.as_str()),
+                ("member", member.as_str()),
+            ];
             AppRow {
                 name: one.name.clone(),
-                about: fill(words.on_behalf, &[("name", called), ("host", &one.redirect_host)]),
+                about: fill(
+                    words.on_behalf,
+                    &[("name", called), ("host", &one.redirect_host)],
+                ),
                 resource: one.resource.clone(),
                 may: may(visit, &one.scopes),
                 since: when::moment(visit, &one.connected_at),
                 last: when::moment(visit, &one.last_used_at),
-                end: visit.may(END).then(|| visit.address_with("/access/end", &query)),
+                end: visit
+                    .may(END)
+                    .then(|| visit.address_with("/access/end", &query)),
             }
         };
         let page = Connections {
@@ -180,6 +250,8 @@ struct MemberRow {
     flats: String,
     is_active: bool,
     has_two_factors: bool,
+    /// Address of the page that changes the member.
+    way: Option<String>,
 }
 
 #[derive(Template)]
@@ -189,12 +261,15 @@ struct Members<'v> {
     tabs: Tabs,
     rows: Vec<MemberRow>,
     paging: Paging,
+    /// Address of the page that invites a member.
+    new: Option<String>,
 }
 
 fn members(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let Listed { rows, paging } = Listed::<Member>::of(visit, MEMBERS, "/access/members").await?;
+        let Listed { rows, paging } =
+            Listed::<Member>::of(visit, MEMBERS, "/access/members").await?;
         let row = |member: Member| MemberRow {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
@@ -202,13 +277,28 @@ fn members(visit: &Visit) -> Answering<'_> {
                 Some(ids) if ids.len() == 1 => words.one_flat.to_owned(),
                 Some(ids) => fill(words.some_flats, &[("count", &ids.len().to_string())]),
             },
-            name: member.name,
+            name: if member.name.trim().is_empty() {
+                member.email.clone()
+            } else {
+                member.name
+            },
             email: member.email,
             is_active: member.is_active,
+            way: visit
+                .answers_for_organization()
+                .then(|| visit.address(&format!("/access/members/{}", member.id))),
             has_two_factors: member.is_two_factor_enrolled,
         };
         let rows = rows.into_iter().map(row).collect();
-        let page = Members { frame: Frame::new(visit, words.access), tabs: tabs(visit, Tab::Members), rows, paging };
+        let page = Members {
+            frame: Frame::new(visit, words.access),
+            tabs: tabs(visit, Tab::Members),
+            rows,
+            paging,
+            new: visit
+                .answers_for_organization()
+                .then(|| visit.address("/access/members/new")),
+        };
         Ok(reply::of(visit, 200, &page))
     })
 }
@@ -222,13 +312,24 @@ struct Ask<'v> {
     back: String,
 }
 
-/// The connection that the query names: the app and the member.
+/// Returns the connection of the app and the member in the query.
 async fn named(visit: &Visit) -> Result<Connection, Refusal> {
-    let (app, member) = (visit.asks("app").unwrap_or_default(), visit.asks("member").unwrap_or_default());
+    let (app, member) = (
+        visit.asks("app").unwrap_or_default(),
+        visit.asks("member").unwrap_or_default(),
+    );
     for answer in 0..ANSWERS {
-        let connections: Vec<Connection> = visit.get(CONNECTIONS, json!({ "limit": MOST, "offset": answer * MOST })).await?;
+        let connections: Vec<Connection> = visit
+            .get(
+                CONNECTIONS,
+                json!({ "limit": MOST, "offset": answer * MOST }),
+            )
+            .await?;
         let is_last = connections.len() < MOST;
-        if let Some(found) = connections.into_iter().find(|one| one.oauth_app_id == app && one.member_id.to_string() == member) {
+        if let Some(found) = connections
+            .into_iter()
+            .find(|one| one.oauth_app_id == app && one.member_id.to_string() == member)
+        {
             return Ok(found);
         }
         if is_last {
@@ -243,11 +344,21 @@ fn ask(visit: &Visit) -> Answering<'_> {
         let words = &visit.words.access;
         let one = named(visit).await?;
         let member = one.member_id.to_string();
-        let called = names(visit).await?.remove(&one.member_id).unwrap_or_else(|| member.clone());
+        let called = names(visit)
+            .await?
+            .remove(&one.member_id)
+            .unwrap_or_else(|| member.clone());
         let page = Ask {
-            frame: Frame::new(visit, fill(words.end_title, &[("app", &one.name)])).below(visit, words.access, SCREEN.path),
+            frame: Frame::new(visit, fill(words.end_title, &[("app", &one.name)])).below(
+                visit,
+                words.access,
+                SCREEN.path,
+            ),
             about: fill(words.end_about, &[("name", &called)]),
-            action: visit.address_with("/access/end", &[("app", &one.oauth_app_id), ("member", &member)]),
+            action: visit.address_with(
+                "/access/end",
+                &[("app", &one.oauth_app_id), ("member", &member)],
+            ),
             back: visit.address(SCREEN.path),
         };
         Ok(reply::of(visit, 200, &page))
@@ -259,8 +370,13 @@ fn end(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return ask(visit).await;
         }
-        let (app, member) = (visit.asks("app").unwrap_or_default(), visit.asks("member").unwrap_or_default());
-        visit.get::<Value>(END, json!({ "oauthAppId": app, "memberId": member })).await?;
+        let (app, member) = (
+            visit.asks("app").unwrap_or_default(),
+            visit.asks("member").unwrap_or_default(),
+        );
+        visit
+            .get::<Value>(END, json!({ "oauthAppId": app, "memberId": member }))
+            .await?;
         Ok(reply::done(visit, SCREEN.path, Done::Removed))
     })
 }

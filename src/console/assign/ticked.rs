@@ -1,4 +1,5 @@
-//! What is ticked of rows that come in pages: it goes along from one to the next until it is saved.
+//! The ticks of rows that are shown in pages. A form carries them from page to page until they are
+//! saved.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use engine::format;
 
 use crate::console::visit::{Fields, first};
 
-/// What is to be assigned that was not, and what is to be taken back.
+/// The ids to assign, and the ids to unassign.
 #[derive(Default)]
 pub struct Ticked {
     pub added: BTreeSet<String>,
@@ -14,14 +15,27 @@ pub struct Ticked {
 }
 
 impl Ticked {
-    /// What was ticked in a form: on the page that was shown, and before on others.
+    /// Reads the ticks of a form: those of the page that was shown, and those of pages before.
     pub fn of(fields: &Fields) -> Self {
-        let all =
-            |name: &str| -> BTreeSet<&str> { fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect() };
-        let kept = |name: &str| -> BTreeSet<String> {
-            first(fields, name).unwrap_or_default().split(',').filter(|id| format::is_uuid(id)).map(str::to_owned).collect()
+        let all = |name: &str| -> BTreeSet<&str> {
+            fields
+                .iter()
+                .filter(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
+                .collect()
         };
-        let mut ticked = Self { added: kept("added"), removed: kept("removed") };
+        let kept = |name: &str| -> BTreeSet<String> {
+            first(fields, name)
+                .unwrap_or_default()
+                .split(',')
+                .filter(|id| format::is_uuid(id))
+                .map(str::to_owned)
+                .collect()
+        };
+        let mut ticked = Self {
+            added: kept("added"),
+            removed: kept("removed"),
+        };
         let (was, is) = (all("was"), all("assigned"));
         for id in all("shown") {
             ticked.set(id, was.contains(id), is.contains(id));
@@ -29,9 +43,12 @@ impl Ticked {
         ticked
     }
 
-    /// That something is to be assigned or not, which was or was not.
+    /// Notes whether an id is to be assigned (`is`), given whether it is assigned now (`was`).
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
-        for (changes, is_among) in [(&mut self.added, is && !was), (&mut self.removed, was && !is)] {
+        for (changes, is_among) in [
+            (&mut self.added, is && !was),
+            (&mut self.removed, was && !is),
+        ] {
             if is_among {
                 changes.insert(id.to_owned());
             } else {
@@ -40,9 +57,13 @@ impl Ticked {
         }
     }
 
-    /// The same with everything ticked that the page shows, or nothing of it.
+    /// Ticks or unticks every row that the page shows.
     pub fn all(mut self, fields: &Fields, is: bool) -> Self {
-        let was: BTreeSet<&String> = fields.iter().filter(|(name, _)| name == "was").map(|(_, id)| id).collect();
+        let was: BTreeSet<&String> = fields
+            .iter()
+            .filter(|(name, _)| name == "was")
+            .map(|(_, id)| id)
+            .collect();
         for (_, id) in fields.iter().filter(|(name, _)| name == "shown") {
             self.set(id, was.contains(id), is);
         }
@@ -66,24 +87,48 @@ mod tests {
     ];
 
     fn fields(fields: &[(&str, &str)]) -> Fields {
-        fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        fields
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
-    fn said(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
-        (ticked.added.iter().map(String::as_str).collect(), ticked.removed.iter().map(String::as_str).collect())
+    fn added_and_removed(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
+        (
+            ticked.added.iter().map(String::as_str).collect(),
+            ticked.removed.iter().map(String::as_str).collect(),
+        )
     }
 
     #[test]
-    fn what_was_ticked_on_other_pages_goes_along() {
+    fn ticks_of_other_pages_are_kept() {
         let [a, b, c, d] = IDS;
         let kept = format!("{a},{b},nonsense");
-        let shown =
-            fields(&[("added", &kept), ("removed", d), ("shown", b), ("shown", c), ("was", c), ("shown", d), ("was", d), ("assigned", d)]);
+        let shown = fields(&[
+            ("added", &kept),
+            ("removed", d),
+            ("shown", b),
+            ("shown", c),
+            ("was", c),
+            ("shown", d),
+            ("was", d),
+            ("assigned", d),
+        ]);
         let ticked = Ticked::of(&shown);
-        // Of what is shown, the boxes say it: one is unticked again, one taken back, one left alone.
-        assert_eq!(said(&ticked), (vec![a], vec![c]));
-        assert_eq!(said(&ticked.all(&shown, true)), (vec![a, b], vec![]));
-        assert_eq!(said(&Ticked::of(&shown).all(&shown, false)), (vec![a], vec![c, d]));
-        assert_eq!(Ticked::of(&fields(&[("added", ""), ("assigned", a)])).count(), 0);
+        // For rows on the page, the boxes decide: `b` is unticked again, `c` is unassigned, `d`
+        // stays.
+        assert_eq!(added_and_removed(&ticked), (vec![a], vec![c]));
+        assert_eq!(
+            added_and_removed(&ticked.all(&shown, true)),
+            (vec![a, b], vec![])
+        );
+        assert_eq!(
+            added_and_removed(&Ticked::of(&shown).all(&shown, false)),
+            (vec![a], vec![c, d])
+        );
+        assert_eq!(
+            Ticked::of(&fields(&[("added", ""), ("assigned", a)])).count(),
+            0
+        );
     }
 }

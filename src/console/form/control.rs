@@ -1,4 +1,4 @@
-//! How fields are shown: as controls with a label, what they are for, what is wrong with them, and both versions in a conflict.
+//! Fields as controls: label, help text, errors, and both versions in a conflict.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,46 +7,47 @@ use engine::access::Permission;
 use uuid::Uuid;
 
 use super::fill::{here, is_plain_switch, others_of, rows};
-use super::spec::{Kind, Spec};
+use super::spec::{ABOUT, Kind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
 use crate::console::visit::{Fields, Visit, first};
 use crate::console::words::Words;
-use crate::guest::markdown_to_html;
+use crate::markdown;
 use crate::words::fill as fill_in;
 
-/// Rows of a list that are there to be filled in.
+/// Number of empty rows after those of a list.
 const BLANK_ROWS: usize = 2;
-/// Lines that a long text is shown with.
+/// Height of a long text, in lines.
 const LINES: usize = 5;
-/// Lines beside what can be ticked.
+/// Height of the text area beside boxes to tick, in lines.
 const FEW_LINES: usize = 2;
 
-/// A form as it is shown.
+/// A form as the template shows it.
 pub struct FormView {
-    /// Where it is sent.
+    /// The address that the form is sent to.
     pub action: String,
     /// The HTTP status of the page that shows it.
     pub status: u16,
-    /// Fields that are not seen.
+    /// Hidden fields.
     pub hidden: Fields,
-    /// The texts that its fields link: what each field is called, and the text.
+    /// The texts that its fields link: the label of the field, and the id of the text.
     pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
-    /// What was refused, of the form as a whole: what it is, and where it is known which field it is about, that.
+    /// The refusals of the form: the message, and the element id of the field if the field is
+    /// known.
     pub problems: Vec<(String, Option<String>)>,
-    /// What else is to be said of it.
+    /// Further remarks above the form.
     pub notes: Vec<String>,
-    /// A heading and a text, where somebody else has changed the same.
+    /// Heading and text of a conflict, if another member changed the same resource.
     pub conflict: Option<(&'static str, &'static str)>,
-    /// What its button says.
+    /// The label of the button.
     pub submit: &'static str,
-    /// Whether it is there to be looked at alone.
+    /// Whether the member may only look at the form.
     pub is_read_only: bool,
     pub words: &'static Words,
 }
 
-/// A field as it is shown.
+/// A field as the template shows it.
 #[derive(Template)]
 #[template(path = "console/control.html")]
 pub struct Control {
@@ -58,29 +59,30 @@ pub struct Control {
     pub input: Input,
     pub is_required: bool,
     pub is_disabled: bool,
-    /// By which a form says that the field is there.
+    /// Name of the hidden field that marks this field as part of the form.
     pub here: Option<String>,
-    /// The field and its values with which this one has an effect.
+    /// The field and the values with which this field has an effect, as `field=a,b`.
     pub when: Option<String>,
-    /// Leads to where more can be done with it.
+    /// Address and label of a link to a page about this field.
     pub link: Option<(String, &'static str)>,
-    /// By which what cannot be shown is cleared.
+    /// Label of the box that clears a value which cannot be shown.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
-    /// Where Markdown is rendered as it is typed, and how it looks.
+    /// Address that renders Markdown while it is typed, and the rendered HTML. Only for fields in
+    /// Markdown.
     pub rendered: Option<(String, String)>,
     pub words: &'static Words,
 }
 
-/// Both versions of a field that two have changed.
+/// The other member's version of a field that both have changed.
 pub struct Conflict {
-    /// What the other has made of it.
+    /// The other member's version, as a sentence.
     pub theirs: String,
-    /// Whether that is chosen.
+    /// Whether the member chose the other member's version.
     pub is_theirs: bool,
 }
 
-/// What a field is filled in with.
+/// The kind of control.
 pub enum Input {
     Line {
         mode: &'static str,
@@ -96,12 +98,12 @@ pub enum Input {
     Pick {
         options: Vec<Choice>,
     },
-    /// Several; the switch is there where there may be none at all.
+    /// Several choices. `set` is the switch of a field that may be null.
     Many {
         options: Vec<Choice>,
         set: Option<bool>,
     },
-    /// Known texts to tick, and lines for others.
+    /// Boxes for known texts, and a text area for others.
     Names {
         options: Vec<Choice>,
         lines: usize,
@@ -121,7 +123,7 @@ pub enum Input {
     },
 }
 
-/// One of several.
+/// An option of a list.
 pub struct Choice {
     pub value: String,
     pub label: String,
@@ -129,41 +131,55 @@ pub struct Choice {
 }
 
 impl Control {
-    /// The ids of what describes it.
+    /// The ids of the elements that describe the control, for `aria-describedby`.
     fn described(&self) -> Option<String> {
-        let parts = [(!self.help.is_empty(), "help"), (!self.errors.is_empty(), "error")];
-        let ids: Vec<String> = parts.iter().filter(|(is_there, _)| *is_there).map(|(_, part)| format!("{}-{part}", self.id)).collect();
+        let parts = [
+            (!self.help.is_empty(), "help"),
+            (!self.errors.is_empty(), "error"),
+        ];
+        let ids: Vec<String> = parts
+            .iter()
+            .filter(|(is_there, _)| *is_there)
+            .map(|(_, part)| format!("{}-{part}", self.id))
+            .collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 }
 
-/// What is needed to show fields.
+/// The data that is needed to show fields.
 pub struct Showing<'s> {
     pub visit: &'s Visit,
     pub fields: &'s Fields,
-    /// What operations list that fields name, by the operation.
+    /// The rows that fields can refer to, by the operation that lists them.
     pub listed: &'s HashMap<String, Vec<(String, String)>>,
-    /// What is wrong, by the names of fields.
+    /// Error messages, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
-    /// What others have made of fields, as it is shown.
+    /// The other member's versions, by the name of the field.
     pub theirs: &'s HashMap<String, String>,
-    /// The texts that fields link, by the name of the field.
+    /// The ids of linked texts, by the name of the field.
     pub texts: &'s HashMap<String, String>,
     /// The fields whose texts the member may not read.
     pub unseen: &'s HashSet<String>,
     pub is_read_only: bool,
-    /// Texts in Markdown.
+    /// The fields whose texts are Markdown.
     pub markdown: &'static [&'static str],
 }
 
 impl Showing<'_> {
-    /// A field of a name.
+    /// Makes the control of a field. `name` is its full name in the form, with the names of its
+    /// parents.
     pub fn control(&self, spec: &Spec, name: &str) -> Control {
         let (language, words) = (self.visit.language, self.visit.words);
         let value = || first(self.fields, name).unwrap_or_default().to_owned();
-        let lacks = spec.needs.filter(|permission| !self.visit.holds(*permission));
-        // Whoever cannot see a text does not write over it.
-        let lacks = lacks.or_else(|| self.unseen.contains(name).then_some(Permission::ViewProperties));
+        let lacks = spec
+            .needs
+            .filter(|permission| !self.visit.holds(*permission));
+        // A member who cannot read a text must not overwrite it.
+        let lacks = lacks.or_else(|| {
+            self.unseen
+                .contains(name)
+                .then_some(Permission::ViewProperties)
+        });
         let mut help = labels::help(language, spec);
         let mut add = |sentence: String| {
             if !help.is_empty() {
@@ -180,42 +196,76 @@ impl Showing<'_> {
         if !spec.is_readable {
             add(words.forms.write_only.into());
             match spec.kind {
-                // One of these to choose is to leave it as it is.
+                // One of the options of these controls leaves the value as it is.
                 Kind::Switch | Kind::Choice(_) | Kind::Reference(_) => {}
-                Kind::Names(_) | Kind::Object(_) | Kind::Choices(_) | Kind::References(_) => add(words.forms.kept_unchosen.into()),
+                Kind::Names(_) | Kind::Object(_) | Kind::Choices(_) | Kind::References(_) => {
+                    add(words.forms.kept_unchosen.into());
+                }
                 _ => add(words.forms.kept_empty.into()),
             }
             if spec.is_nullable {
-                add(fill_in(words.forms.to_clear, &[("clear", words.forms.clear)]));
+                add(fill_in(
+                    words.forms.to_clear,
+                    &[("clear", words.forms.clear)],
+                ));
             }
         }
         if let Some(permission) = lacks {
-            add(fill_in(words.forms.needs_permission, &[("permission", words.access.permission(permission.as_ref()))]));
+            add(fill_in(
+                words.forms.needs_permission,
+                &[("permission", words.access.permission(permission.as_ref()))],
+            ));
         }
         let has_box = matches!(spec.kind, Kind::Switch) && is_plain_switch(spec)
-            || matches!(spec.kind, Kind::Choices(_) | Kind::References(_) | Kind::Names(_));
-        let text = self.texts.get(name).and_then(|id| Some((way(self.visit, "/translations/{id}", id)?, words.forms.other_languages)));
+            || matches!(
+                spec.kind,
+                Kind::Choices(_) | Kind::References(_) | Kind::Names(_)
+            );
+        let text = self.texts.get(name).and_then(|id| {
+            Some((
+                way(self.visit, "/translations/{id}", id)?,
+                words.forms.other_languages,
+            ))
+        });
         Control {
             name: name.to_owned(),
             id: format!("f-{}", name.replace('.', "-")),
-            label: labels::label(language, &spec.name),
+            label: spec
+                .called
+                .clone()
+                .unwrap_or_else(|| labels::label(language, &spec.name)),
             help,
             errors: self.errors.get(name).cloned().unwrap_or_default(),
             input: self.input(spec, name, value),
             is_required: spec.is_required,
             is_disabled: self.is_read_only || lacks.is_some(),
             here: has_box.then(|| here(name)),
-            when: spec.when.as_ref().map(|(field, values)| format!("{field}={}", values.join(","))),
+            when: spec
+                .when
+                .as_ref()
+                .map(|(field, values)| format!("{field}={}", values.join(","))),
             link: text,
             clear: (!spec.is_readable && spec.is_nullable).then_some(words.forms.clear),
             conflict: self.theirs.get(name).map(|theirs| Conflict {
-                theirs: fill_in(words.forms.theirs, &[("value", if theirs.is_empty() { words.forms.empty } else { theirs })]),
+                theirs: fill_in(
+                    words.forms.theirs,
+                    &[(
+                        "value",
+                        if theirs.is_empty() {
+                            words.forms.empty
+                        } else {
+                            theirs
+                        },
+                    )],
+                ),
                 is_theirs: first(self.fields, &chosen(name)) == Some("theirs"),
             }),
-            rendered: self
-                .markdown
-                .contains(&name)
-                .then(|| (self.visit.address("/rendered"), markdown_to_html(&value()).unwrap_or_default())),
+            rendered: self.markdown.contains(&name).then(|| {
+                (
+                    self.visit.address("/rendered"),
+                    markdown::to_marked_html(&value()).unwrap_or_default(),
+                )
+            }),
             words,
         }
     }
@@ -223,59 +273,139 @@ impl Showing<'_> {
     fn input(&self, spec: &Spec, name: &str, value: impl Fn() -> String) -> Input {
         let (language, words) = (self.visit.language, self.visit.words);
         let below = |specs: &[Spec], name: &str| -> Vec<Control> {
-            specs.iter().map(|part| self.control(part, &format!("{name}.{}", part.name))).collect()
+            specs
+                .iter()
+                .map(|part| self.control(part, &format!("{name}.{}", part.name)))
+                .collect()
         };
         match &spec.kind {
-            Kind::Line(mode) => Input::Line { mode, value: value() },
-            Kind::Number => Input::Line { mode: "numeric", value: value() },
-            Kind::Area | Kind::Text(_) | Kind::Lines | Kind::Pairs => Input::Area { lines: LINES, value: value() },
-            Kind::Switch if is_plain_switch(spec) => Input::Tick { is_on: value() == "true" },
+            Kind::Line(mode) => Input::Line {
+                mode,
+                value: value(),
+            },
+            Kind::Number => Input::Line {
+                mode: "numeric",
+                value: value(),
+            },
+            Kind::Area | Kind::Text(_) | Kind::Lines | Kind::Pairs => Input::Area {
+                lines: LINES,
+                value: value(),
+            },
+            Kind::Switch if is_plain_switch(spec) => Input::Tick {
+                is_on: value() == "true",
+            },
             Kind::Switch => {
-                let blank = if spec.is_readable { words.forms.not_set } else { words.forms.keep };
-                let options = [("", blank), ("true", words.frame.yes), ("false", words.frame.no)];
+                let blank = if spec.is_readable {
+                    words.forms.not_set
+                } else {
+                    words.forms.keep
+                };
+                let options = [
+                    ("", blank),
+                    ("true", words.frame.yes),
+                    ("false", words.frame.no),
+                ];
                 let chosen = value();
-                let choice = |(value, label): (&str, &str)| Choice { is_chosen: chosen == value, value: value.into(), label: label.into() };
-                Input::Pick { options: options.map(choice).into() }
+                let choice = |(value, label): (&str, &str)| Choice {
+                    is_chosen: chosen == value,
+                    value: value.into(),
+                    label: label.into(),
+                };
+                Input::Pick {
+                    options: options.map(choice).into(),
+                }
             }
             Kind::Choice(values) => {
-                let named = values.iter().map(|value| (value.clone(), labels::choice(language, value)));
-                Input::Pick { options: self.options(spec, named.collect(), &[value()]) }
+                let called = |value: &String| {
+                    if spec.name == ABOUT {
+                        labels::asked(language, value)
+                    } else {
+                        labels::choice(language, value)
+                    }
+                };
+                let named = values.iter().map(|value| (value.clone(), called(value)));
+                Input::Pick {
+                    options: self.options(spec, named.collect(), &[value()]),
+                }
             }
             Kind::Reference(list) => match self.listed.get(list) {
-                Some(listed) => Input::Pick { options: self.options(spec, listed.clone(), &[value()]) },
-                None => Input::Line { mode: "text", value: value() },
+                Some(listed) => Input::Pick {
+                    options: self.options(spec, listed.clone(), &[value()]),
+                },
+                None => Input::Line {
+                    mode: "text",
+                    value: value(),
+                },
             },
-            Kind::Choices(values) => {
-                self.many(spec, name, values.iter().map(|value| (value.clone(), labels::choice(language, value))).collect())
-            }
-            Kind::References(list) => self.many(spec, name, self.listed.get(list).cloned().unwrap_or_default()),
+            Kind::Choices(values) => self.many(
+                spec,
+                name,
+                values
+                    .iter()
+                    .map(|value| (value.clone(), labels::choice(language, value)))
+                    .collect(),
+            ),
+            Kind::References(list) => self.many(
+                spec,
+                name,
+                self.listed.get(list).cloned().unwrap_or_default(),
+            ),
             Kind::Names(known) => {
-                let is_ticked = |known: &str| self.fields.iter().any(|(field, value)| field == name && value == known);
+                let is_ticked = |known: &str| {
+                    self.fields
+                        .iter()
+                        .any(|(field, value)| field == name && value == known)
+                };
                 let option = |known: &&str| Choice {
                     value: (*known).to_owned(),
                     label: labels::asked(language, known),
                     is_chosen: is_ticked(known),
                 };
-                let others = first(self.fields, &others_of(name)).unwrap_or_default().to_owned();
-                Input::Names { options: known.iter().map(option).collect(), lines: FEW_LINES, others }
+                let others = first(self.fields, &others_of(name))
+                    .unwrap_or_default()
+                    .to_owned();
+                Input::Names {
+                    options: known.iter().map(option).collect(),
+                    lines: FEW_LINES,
+                    others,
+                }
             }
             Kind::Colour => Input::Colour { value: value() },
             Kind::Date => Input::Date { value: value() },
-            Kind::Object(specs) => Input::Group { controls: below(specs, name) },
-            Kind::Objects(specs) => {
-                let count = rows(name, self.fields) + if self.is_read_only { 0 } else { BLANK_ROWS };
-                Input::Rows { rows: (0..count).map(|number| below(specs, &format!("{name}.{number}"))).collect() }
+            Kind::Object(specs) => Input::Group {
+                controls: below(specs, name),
+            },
+            Kind::Objects(specs) | Kind::Rules(specs) => {
+                let count =
+                    rows(name, self.fields) + if self.is_read_only { 0 } else { BLANK_ROWS };
+                Input::Rows {
+                    rows: (0..count)
+                        .map(|number| below(specs, &format!("{name}.{number}")))
+                        .collect(),
+                }
             }
-            Kind::Other => Input::Line { mode: "text", value: String::new() },
+            Kind::Other => Input::Line {
+                mode: "text",
+                value: String::new(),
+            },
         }
     }
 
-    /// What can be chosen: nothing as well, where that may be, and what is chosen although it is not listed.
-    fn options(&self, spec: &Spec, listed: Vec<(String, String)>, chosen: &[String]) -> Vec<Choice> {
+    /// Returns the options: an empty option where it is allowed, chosen values that are not listed,
+    /// and the list.
+    fn options(
+        &self,
+        spec: &Spec,
+        listed: Vec<(String, String)>,
+        chosen: &[String],
+    ) -> Vec<Choice> {
         let words = &self.visit.words.forms;
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
-        let others: Vec<_> =
-            chosen.iter().filter(|value| !value.is_empty() && !is_listed(value)).map(|value| (value.clone(), value.clone())).collect();
+        let others: Vec<_> = chosen
+            .iter()
+            .filter(|value| !value.is_empty() && !is_listed(value))
+            .map(|value| (value.clone(), value.clone()))
+            .collect();
         let blank = match (spec.is_readable, spec.is_nullable) {
             (false, _) => Some(words.keep),
             (true, true) => Some(words.not_set),
@@ -284,21 +414,43 @@ impl Showing<'_> {
         };
         let blank = blank.map(|label| (String::new(), label.to_owned()));
         let all = blank.into_iter().chain(others).chain(listed);
-        all.map(|(value, label)| Choice { is_chosen: chosen.contains(&value), value, label }).collect()
+        all.map(|(value, label)| Choice {
+            is_chosen: chosen.contains(&value),
+            value,
+            label,
+        })
+        .collect()
     }
 
     fn many(&self, spec: &Spec, name: &str, listed: Vec<(String, String)>) -> Input {
-        let chosen: Vec<String> = self.fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.clone()).collect();
+        let chosen: Vec<String> = self
+            .fields
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, value)| value.clone())
+            .collect();
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
-        let others: Vec<_> = chosen.iter().filter(|value| !is_listed(value)).map(|value| (value.clone(), value.clone())).collect();
+        let others: Vec<_> = chosen
+            .iter()
+            .filter(|value| !is_listed(value))
+            .map(|value| (value.clone(), value.clone()))
+            .collect();
         let all = others.into_iter().chain(listed);
-        let options = all.map(|(value, label)| Choice { is_chosen: chosen.contains(&value), value, label }).collect();
-        let set = spec.is_nullable.then(|| first(self.fields, &format!("{name}.set")) == Some("yes"));
+        let options = all
+            .map(|(value, label)| Choice {
+                is_chosen: chosen.contains(&value),
+                value,
+                label,
+            })
+            .collect();
+        let set = spec
+            .is_nullable
+            .then(|| first(self.fields, &format!("{name}.set")) == Some("yes"));
         Input::Many { options, set }
     }
 }
 
-/// The field by which it is said whose version of another is to stay.
+/// The name of the field that says which version of a field in conflict is kept.
 pub fn chosen(name: &str) -> String {
     format!("choose.{name}")
 }

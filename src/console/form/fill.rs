@@ -1,42 +1,54 @@
-//! From values to what a browser sends of the form that shows them, and back.
+//! Turns values into the fields that a browser sends of a form that shows them, and back.
 //!
-//! | field | names |
+//! | field | names that are sent |
 //! |---|---|
 //! | a text, a number, a choice | its own, once |
-//! | a switch | its own where it is on, and always `….here` |
-//! | several choices | its own for each, always `….here`, and `….set` (`yes`, `no`) where there may be none at all |
-//! | a list of texts of which some are known | its own for each of those, always `….here`, and `….others`, once, for the others |
+//! | a switch | its own if it is on, and always `….here` |
+//! | several choices | its own for each, always `….here`, and `….set` if it may be null |
+//! | a list of texts, some of them known | as below |
 //! | an object | those of its fields, below it: `a.b` |
-//! | a list of objects | those of each, by its number: `a.0.b` |
+//! | a list of objects, or of rules by a name | those of each, by its number: `a.0.b` |
 //!
-//! What is not readable is left alone where it is left empty, and cleared by `….clear`.
+//! The value of `….set` is `yes` or `no`. A list of texts sends its own name for each known text,
+//! always `….here`, and `….others` once for the other texts.
+//!
+//! A field that is not readable keeps its value if it is left empty. `….clear` clears it.
 
 use serde_json::{Map, Value, json};
 
-use super::spec::{Kind, Spec};
+use super::spec::{ABOUT, Kind, Spec};
 use crate::console::visit::{Fields, first};
 use crate::precheck::NO_MAXIMUM;
 
-/// Objects of a list that a form can have at the most.
+/// Maximum number of objects in a list that a form can have.
 const MOST_ROWS: usize = 200;
 
-/// The numbers that stand for none, by their fields: a form shows nothing there.
+/// Numbers that mean "no limit", by their field. A form shows an empty field for them.
 const NONE: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
 
 fn nothing_of(spec: &Spec) -> Option<u32> {
-    NONE.iter().find(|(name, _)| *name == spec.name).map(|(_, none)| *none)
+    NONE.iter()
+        .find(|(name, _)| *name == spec.name)
+        .map(|(_, none)| *none)
 }
 
-/// What a browser sends of a form that shows this value and that nobody touches.
+/// Adds the fields that a browser sends of an untouched form that shows this value.
 pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields) {
     let mut push = |name: String, value: String| fields.push((name, value));
     match &spec.kind {
-        // A line has no ends.
+        // A line of text has no line ends.
         Kind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
         Kind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
-        Kind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => push(name.into(), String::new()),
-        Kind::Number | Kind::Choice(_) | Kind::Colour | Kind::Date | Kind::Reference(_) => push(name.into(), text(value)),
-        Kind::Text(_) => push(name.into(), text(value.and_then(|value| value.get("text"))).replace("\r\n", "\n")),
+        Kind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => {
+            push(name.into(), String::new());
+        }
+        Kind::Number | Kind::Choice(_) | Kind::Colour | Kind::Date | Kind::Reference(_) => {
+            push(name.into(), text(value));
+        }
+        Kind::Text(_) => push(
+            name.into(),
+            text(value.and_then(|value| value.get("text"))).replace("\r\n", "\n"),
+        ),
         Kind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
         Kind::Switch => {
             push(here(name), "1".into());
@@ -47,18 +59,40 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
         Kind::Choices(_) | Kind::References(_) => {
             push(here(name), "1".into());
             if spec.is_nullable {
-                push(format!("{name}.set"), if value.is_none_or(Value::is_null) { "no" } else { "yes" }.into());
+                push(
+                    format!("{name}.set"),
+                    if value.is_none_or(Value::is_null) {
+                        "no"
+                    } else {
+                        "yes"
+                    }
+                    .into(),
+                );
             }
-            value.and_then(Value::as_array).into_iter().flatten().for_each(|item| push(name.into(), text(Some(item))));
+            value
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .for_each(|item| push(name.into(), text(Some(item))));
         }
         Kind::Lines => {
-            let lines: Vec<String> = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item))).collect();
+            let lines: Vec<String> = value
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .map(|item| text(Some(item)))
+                .collect();
             push(name.into(), lines.join("\n"));
         }
         Kind::Names(known) => {
             push(here(name), "1".into());
-            let items = value.and_then(Value::as_array).into_iter().flatten().map(|item| text(Some(item)));
-            let (ticked, others): (Vec<String>, Vec<String>) = items.partition(|item| known.contains(&item.as_str()));
+            let items = value
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .map(|item| text(Some(item)));
+            let (ticked, others): (Vec<String>, Vec<String>) =
+                items.partition(|item| known.contains(&item.as_str()));
             for item in ticked {
                 push(name.into(), item);
             }
@@ -66,17 +100,57 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
         }
         Kind::Pairs => {
             let pairs = value.and_then(Value::as_object).into_iter().flatten();
-            push(name.into(), pairs.map(|(name, value)| format!("{name} = {}", text(Some(value)))).collect::<Vec<_>>().join("\n"));
+            push(
+                name.into(),
+                pairs
+                    .map(|(name, value)| format!("{name} = {}", text(Some(value))))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
         }
         Kind::Object(specs) => {
             for part in specs {
-                fill(part, value.and_then(|value| value.get(&part.name)), &format!("{name}.{}", part.name), fields);
+                fill(
+                    part,
+                    value.and_then(|value| value.get(&part.name)),
+                    &format!("{name}.{}", part.name),
+                    fields,
+                );
             }
         }
         Kind::Objects(specs) => {
-            for (number, row) in value.and_then(Value::as_array).into_iter().flatten().enumerate() {
+            for (number, row) in value
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
                 for part in specs {
-                    fill(part, row.get(&part.name), &format!("{name}.{number}.{}", part.name), fields);
+                    fill(
+                        part,
+                        row.get(&part.name),
+                        &format!("{name}.{number}.{}", part.name),
+                        fields,
+                    );
+                }
+            }
+        }
+        Kind::Rules(specs) => {
+            let rules = value.and_then(Value::as_object).into_iter().flatten();
+            for (number, (about, rule)) in rules.enumerate() {
+                for part in specs {
+                    let about = json!(about);
+                    let value = if part.name == ABOUT {
+                        Some(&about)
+                    } else {
+                        rule.get(&part.name)
+                    };
+                    fill(
+                        part,
+                        value,
+                        &format!("{name}.{number}.{}", part.name),
+                        fields,
+                    );
                 }
             }
         }
@@ -84,26 +158,39 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
     }
 }
 
-/// The value that a form gives to a field; nothing where it says nothing of it.
+/// Reads the value of a field from a form. Returns `None` if the form does not set the field.
 pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
     if !spec.is_readable && first(fields, &format!("{name}.clear")).is_some() {
         return Some(Value::Null);
     }
     let sent = first(fields, name);
     match &spec.kind {
-        Kind::Line(_) | Kind::Area | Kind::Colour | Kind::Date => sent.and_then(|sent| said(spec, sent, |sent| json!(sent))),
-        Kind::Reference(_) | Kind::Choice(_) => {
-            // Nothing is chosen: where there has to be something, nothing is said.
-            sent.filter(|sent| !sent.is_empty() || spec.is_nullable).and_then(|sent| said(spec, sent, |sent| json!(sent)))
+        Kind::Line(_) | Kind::Area | Kind::Colour | Kind::Date => {
+            sent.and_then(|sent| said(spec, sent, |sent| json!(sent)))
         }
-        Kind::Number => sent.and_then(|sent| match nothing_of(spec).filter(|_| sent.trim().is_empty()) {
-            Some(none) => Some(json!(none)),
-            None => said(spec, sent.trim(), number),
-        }),
+        Kind::Reference(_) | Kind::Choice(_) => {
+            // No option is chosen. A field that cannot be null is then not sent.
+            sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
+                .and_then(|sent| said(spec, sent, |sent| json!(sent)))
+        }
+        Kind::Number => {
+            sent.and_then(
+                |sent| match nothing_of(spec).filter(|_| sent.trim().is_empty()) {
+                    Some(none) => Some(json!(none)),
+                    None => said(spec, sent.trim(), number),
+                },
+            )
+        }
         Kind::Text(_) => {
             let is_blank = |sent: &str| sent.trim().is_empty();
-            sent.map(|sent| if is_blank(sent) && spec.is_nullable { Value::Null } else { json!({ "text": sent }) })
-                .filter(|value| spec.is_readable || !value.is_null())
+            sent.map(|sent| {
+                if is_blank(sent) && spec.is_nullable {
+                    Value::Null
+                } else {
+                    json!({ "text": sent })
+                }
+            })
+            .filter(|value| spec.is_readable || !value.is_null())
         }
         Kind::Switch if !is_plain_switch(spec) => match sent? {
             "true" => Some(json!(true)),
@@ -113,68 +200,149 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
         },
         Kind::Switch => is_here(name, fields).then(|| json!(sent == Some("true"))),
         Kind::Choices(_) | Kind::References(_) => {
-            let all: Vec<&str> = fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect();
+            let all: Vec<&str> = fields
+                .iter()
+                .filter(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
+                .collect();
             let is_set = !spec.is_nullable || first(fields, &format!("{name}.set")) == Some("yes");
             let is_said = is_here(name, fields) && (spec.is_readable || !all.is_empty());
             is_said.then(|| if is_set { json!(all) } else { Value::Null })
         }
         Kind::Lines => sent.and_then(|sent| {
             let lines: Vec<&str> = lines(sent).collect();
-            if lines.is_empty() { nothing(spec, || json!([])) } else { Some(json!(lines)) }
+            if lines.is_empty() {
+                nothing(spec, || json!([]))
+            } else {
+                Some(json!(lines))
+            }
         }),
         Kind::Names(_) if !is_here(name, fields) => None,
         Kind::Names(known) => {
-            let typed: Vec<&str> = lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
-            let is_ticked = |item: &&str| fields.iter().any(|(field, value)| field == name && value == item);
-            let ticked = known.iter().copied().filter(|item| is_ticked(item) || typed.contains(item));
-            let all: Vec<&str> = ticked.chain(typed.iter().copied().filter(|line| !known.contains(line))).collect();
-            if all.is_empty() { nothing(spec, || json!([])) } else { Some(json!(all)) }
+            let typed: Vec<&str> =
+                lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
+            let is_ticked = |item: &&str| {
+                fields
+                    .iter()
+                    .any(|(field, value)| field == name && value == item)
+            };
+            let ticked = known
+                .iter()
+                .copied()
+                .filter(|item| is_ticked(item) || typed.contains(item));
+            let all: Vec<&str> = ticked
+                .chain(typed.iter().copied().filter(|line| !known.contains(line)))
+                .collect();
+            if all.is_empty() {
+                nothing(spec, || json!([]))
+            } else {
+                Some(json!(all))
+            }
         }
         Kind::Pairs => sent.and_then(|sent| {
             let pair = |line: &str| {
-                line.split_once('=').map_or((line.to_owned(), Value::Null), |(name, text)| (name.trim().into(), json!(text.trim())))
+                line.split_once('=')
+                    .map_or((line.to_owned(), Value::Null), |(name, text)| {
+                        (name.trim().into(), json!(text.trim()))
+                    })
             };
             let pairs: Map<String, Value> = lines(sent).map(pair).collect();
-            if pairs.is_empty() { nothing(spec, || json!({})) } else { Some(pairs.into()) }
+            if pairs.is_empty() {
+                nothing(spec, || json!({}))
+            } else {
+                Some(pairs.into())
+            }
         }),
         Kind::Object(specs) => {
             let parts = specs.iter().filter_map(|part| {
-                let value = read(part, &format!("{name}.{}", part.name), fields).filter(|value| !value.is_null() && value != "")?;
+                let value = read(part, &format!("{name}.{}", part.name), fields)
+                    .filter(|value| !value.is_null() && value != "")?;
                 Some((part.name.clone(), value))
             });
             let parts: Map<String, Value> = parts.collect();
-            if parts.is_empty() { nothing(spec, || json!({})) } else { Some(parts.into()) }
+            if parts.is_empty() {
+                nothing(spec, || json!({}))
+            } else {
+                Some(parts.into())
+            }
+        }
+        Kind::Rules(specs) => {
+            let rules = objects(specs, name, fields).into_iter().map(|mut rule| {
+                let about = rule.remove(ABOUT);
+                (text(about.as_ref()), Value::Object(rule))
+            });
+            let rules: Map<String, Value> = rules.collect();
+            if rules.is_empty() {
+                nothing(spec, || json!({}))
+            } else {
+                Some(rules.into())
+            }
         }
         Kind::Objects(specs) => {
-            let row = |number: usize| -> Map<String, Value> {
-                let part = |part: &Spec| Some((part.name.clone(), read(part, &format!("{name}.{number}.{}", part.name), fields)?));
-                specs.iter().filter_map(part).filter(|(_, value)| !value.is_null() && value != "").collect()
-            };
-            // Rows that nobody fills in are none.
-            let rows: Vec<Map<String, Value>> = (0..rows(name, fields)).map(row).filter(|row| !row.is_empty()).collect();
-            if rows.is_empty() { nothing(spec, || json!([])) } else { Some(json!(rows)) }
+            let rows = objects(specs, name, fields);
+            if rows.is_empty() {
+                nothing(spec, || json!([]))
+            } else {
+                Some(json!(rows))
+            }
         }
         Kind::Other => None,
     }
 }
 
-/// How many rows of a list of objects a form has.
-pub fn rows(name: &str, fields: &Fields) -> usize {
-    let number = |field: &str| field.strip_prefix(name)?.strip_prefix('.')?.split('.').next()?.parse::<usize>().ok();
-    fields.iter().filter_map(|(field, _)| number(field)).max().map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
+/// Returns whether a value shows that its row is not blank. A checkbox that is not ticked does not,
+/// because the browser sends its `….here` for blank rows as well.
+fn is_filled_in(spec: &Spec, value: &Value) -> bool {
+    !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
 
-/// Whether a switch is a box to tick: one that has but two states, and is shown as it stands.
+/// Reads the rows of a list of objects. Rows in which nothing is filled in are left out.
+fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<Map<String, Value>> {
+    let row = |number: usize| -> Option<Map<String, Value>> {
+        let parts = specs.iter().filter_map(|part| {
+            let value = read(part, &format!("{name}.{number}.{}", part.name), fields)?;
+            (!value.is_null() && value != "").then_some((part, value))
+        });
+        let parts: Vec<(&Spec, Value)> = parts.collect();
+        let is_row = parts.iter().any(|(part, value)| is_filled_in(part, value));
+        let named = parts
+            .into_iter()
+            .map(|(part, value)| (part.name.clone(), value));
+        is_row.then(|| named.collect())
+    };
+    (0..rows(name, fields)).filter_map(row).collect()
+}
+
+/// Returns the number of rows that a form has of a list of objects.
+pub fn rows(name: &str, fields: &Fields) -> usize {
+    let number = |field: &str| {
+        field
+            .strip_prefix(name)?
+            .strip_prefix('.')?
+            .split('.')
+            .next()?
+            .parse::<usize>()
+            .ok()
+    };
+    fields
+        .iter()
+        .filter_map(|(field, _)| number(field))
+        .max()
+        .map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
+}
+
+/// Returns whether a switch is shown as a checkbox: it is not nullable, and its value can be read.
 pub fn is_plain_switch(spec: &Spec) -> bool {
     spec.is_readable && !spec.is_nullable
 }
 
-/// By which a form says that it has a field of which an untouched one sends nothing.
+/// Returns the name of the hidden field that marks a field as part of the form. A browser sends
+/// nothing for a box that is not ticked.
 pub fn here(name: &str) -> String {
     format!("{name}.here")
 }
 
-/// The field of the texts of a list that are not among the known ones.
+/// Returns the name of the field that contains the texts which are not among the known ones.
 pub fn others_of(name: &str) -> String {
     format!("{name}.others")
 }
@@ -187,9 +355,14 @@ fn is_here(name: &str, fields: &Fields) -> bool {
     first(fields, &here(name)).is_some()
 }
 
-/// A text that was sent: nothing of it is null where that may be, and says nothing of what cannot be shown.
+/// Converts a text that was sent. An empty text is null if the field is nullable. It is not sent at
+/// all if the value of the field cannot be read.
 fn said(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
-    if sent.is_empty() { nothing(spec, || json!("")) } else { Some(value(sent)) }
+    if sent.is_empty() {
+        nothing(spec, || json!(""))
+    } else {
+        Some(value(sent))
+    }
 }
 
 fn nothing(spec: &Spec, empty: impl FnOnce() -> Value) -> Option<Value> {
@@ -200,9 +373,10 @@ fn nothing(spec: &Spec, empty: impl FnOnce() -> Value) -> Option<Value> {
     }
 }
 
-/// A number, or else what was typed: the interface says what is wrong with it.
+/// Returns a number, or the typed text if it is not a number. The interface then reports the error.
 fn number(sent: &str) -> Value {
-    sent.parse::<i64>().map_or_else(|_| json!(sent), |number| json!(number))
+    sent.parse::<i64>()
+        .map_or_else(|_| json!(sent), |number| json!(number))
 }
 
 fn text(value: Option<&Value>) -> String {
@@ -221,7 +395,18 @@ mod tests {
 
     fn spec(kind: Kind, is_nullable: bool, is_readable: bool) -> Spec {
         let (name, description) = ("field".to_owned(), String::new());
-        Spec { name, description, kind, is_nullable, is_required: false, is_readable, when: None, needs: None, linked_by: None }
+        Spec {
+            name,
+            called: None,
+            description,
+            kind,
+            is_nullable,
+            is_required: false,
+            is_readable,
+            when: None,
+            needs: None,
+            linked_by: None,
+        }
     }
 
     fn again(spec: &Spec, value: &Value) -> Option<Value> {
@@ -231,8 +416,16 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_touches_stays() {
+    fn untouched_fields_keep_their_values() {
         let windows = || Kind::Objects(vec![spec(Kind::Date, false, true)]);
+        let rules = || {
+            let (mut about, mut day) = (
+                spec(Kind::Line("text"), true, true),
+                spec(Kind::Date, true, true),
+            );
+            (about.name, day.name) = (ABOUT.into(), "field2".into());
+            Kind::Rules(vec![about, day])
+        };
         for (kind, is_nullable, value) in [
             (Kind::Line("text"), false, json!("a")),
             (Kind::Line("text"), true, json!(null)),
@@ -246,8 +439,16 @@ mod tests {
             (Kind::Choice(vec!["a".into()]), true, json!("a")),
             (Kind::Choice(vec!["a".into()]), true, json!(null)),
             (Kind::Choices(vec!["a".into(), "b".into()]), true, json!([])),
-            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!(null)),
-            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!(["b"])),
+            (
+                Kind::Choices(vec!["a".into(), "b".into()]),
+                true,
+                json!(null),
+            ),
+            (
+                Kind::Choices(vec!["a".into(), "b".into()]),
+                true,
+                json!(["b"]),
+            ),
             (Kind::Lines, false, json!(["a b", "c"])),
             (Kind::Lines, true, json!(null)),
             (Kind::Names(&["a", "b"]), true, json!(["a", "b", "c d"])),
@@ -256,42 +457,113 @@ mod tests {
             (Kind::Pairs, true, json!({ "a": "b = c" })),
             (windows(), false, json!([{ "field": "2026-01-01" }])),
             (windows(), false, json!([])),
+            (
+                rules(),
+                false,
+                json!({ "phone": { "field2": "2026-01-01" }, "email": {} }),
+            ),
         ] {
-            assert_eq!(again(&spec(kind.clone(), is_nullable, true), &value), Some(value), "{kind:?}");
+            assert_eq!(
+                again(&spec(kind.clone(), is_nullable, true), &value),
+                Some(value),
+                "{kind:?}"
+            );
         }
     }
 
     #[test]
-    fn what_cannot_be_shown_is_left_alone_or_cleared() {
+    fn values_that_a_field_cannot_show_are_kept_or_cleared() {
         let choice = Kind::Choice(vec!["a".into()]);
-        for kind in [Kind::Line("text"), Kind::Area, Kind::Number, Kind::Switch, choice, Kind::Lines, Kind::Names(&["a"]), Kind::Pairs] {
+        for kind in [
+            Kind::Line("text"),
+            Kind::Area,
+            Kind::Number,
+            Kind::Switch,
+            choice,
+            Kind::Lines,
+            Kind::Names(&["a"]),
+            Kind::Pairs,
+        ] {
             let spec = spec(kind, true, false);
             assert_eq!(again(&spec, &json!(null)), None, "{spec:?}");
-            assert_eq!(read(&spec, "field", &vec![("field.clear".into(), "1".into())]), Some(json!(null)));
+            assert_eq!(
+                read(&spec, "field", &vec![("field.clear".into(), "1".into())]),
+                Some(json!(null))
+            );
         }
         let switch = spec(Kind::Switch, false, false);
-        assert_eq!(read(&switch, "field", &vec![("field".into(), "false".into())]), Some(json!(false)));
+        assert_eq!(
+            read(&switch, "field", &vec![("field".into(), "false".into())]),
+            Some(json!(false))
+        );
     }
 
     #[test]
-    fn known_names_are_ticked_and_others_typed() {
+    fn a_row_with_only_an_unticked_box_is_blank() {
+        let (mut day, mut is_yearly) = (
+            spec(Kind::Date, false, true),
+            spec(Kind::Switch, false, true),
+        );
+        (day.name, is_yearly.name) = ("day".into(), "isYearly".into());
+        let windows = spec(Kind::Objects(vec![day, is_yearly]), false, true);
+        let sent = [
+            ("field.0.day", "2026-01-01"),
+            ("field.0.isYearly.here", "1"),
+            ("field.1.day", ""),
+            ("field.1.isYearly.here", "1"),
+            ("field.2.day", ""),
+            ("field.2.isYearly.here", "1"),
+            ("field.2.isYearly", "true"),
+        ];
+        let sent: Fields = sent
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        assert_eq!(
+            read(&windows, "field", &sent),
+            Some(json!([{ "day": "2026-01-01", "isYearly": false }, { "isYearly": true }]))
+        );
+    }
+
+    #[test]
+    fn known_names_are_checkboxes_and_other_names_are_typed() {
         let spec = spec(Kind::Names(&["a", "b", "c"]), true, false);
-        let sent = [("field.here", "1"), ("field", "c"), ("field", "a"), ("field.others", " d e \n\nb\n")];
-        let sent: Fields = sent.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        assert_eq!(read(&spec, "field", &sent), Some(json!(["a", "b", "c", "d e"])));
+        let sent = [
+            ("field.here", "1"),
+            ("field", "c"),
+            ("field", "a"),
+            ("field.others", " d e \n\nb\n"),
+        ];
+        let sent: Fields = sent
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        assert_eq!(
+            read(&spec, "field", &sent),
+            Some(json!(["a", "b", "c", "d e"]))
+        );
     }
 
     #[test]
-    fn what_is_no_number_is_sent_as_it_was_typed() {
+    fn an_invalid_number_is_sent_as_typed() {
         let spec = spec(Kind::Number, true, true);
-        for (typed, expected) in [(" 7 ", json!(7)), ("7.5", json!("7.5")), ("seven", json!("seven")), ("", json!(null))] {
-            assert_eq!(read(&spec, "field", &vec![("field".into(), typed.into())]), Some(expected));
+        for (typed, expected) in [
+            (" 7 ", json!(7)),
+            ("7.5", json!("7.5")),
+            ("seven", json!("seven")),
+            ("", json!(null)),
+        ] {
+            assert_eq!(
+                read(&spec, "field", &vec![("field".into(), typed.into())]),
+                Some(expected)
+            );
         }
     }
 
     #[test]
-    fn a_number_that_stands_for_none_is_not_shown() {
-        let spec = Spec { name: "maxLos".into(), ..spec(Kind::Number, false, true) };
+    fn a_number_that_means_no_limit_is_shown_empty() {
+        let spec = Spec {
+            name: "maxLos".into(),
+            ..spec(Kind::Number, false, true)
+        };
         let shown = |value: Value| {
             let mut fields = Fields::new();
             fill(&spec, Some(&value), "field", &mut fields);
@@ -304,23 +576,31 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_a_form_does_not_have_is_not_said() {
-        for kind in [Kind::Switch, Kind::Choices(vec!["a".into()]), Kind::Line("text"), Kind::Lines] {
-            assert_eq!(read(&spec(kind, false, true), "field", &Fields::new()), None);
+    fn a_field_missing_from_the_form_is_not_sent() {
+        for kind in [
+            Kind::Switch,
+            Kind::Choices(vec!["a".into()]),
+            Kind::Line("text"),
+            Kind::Lines,
+        ] {
+            assert_eq!(
+                read(&spec(kind, false, true), "field", &Fields::new()),
+                None
+            );
         }
     }
 
     proptest! {
-        /// Whatever is stored in a field, a form that shows it changes nothing.
+        /// An untouched form changes nothing, for any stored values.
         #[test]
-        fn a_form_alone_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
+        fn an_untouched_form_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
             prop_assert_eq!(again(&spec(Kind::Line("text"), false, true), &json!(text)), Some(json!(text)));
             prop_assert_eq!(again(&spec(Kind::Number, false, true), &json!(number)), Some(json!(number)));
             prop_assert_eq!(again(&spec(Kind::Lines, false, true), &json!(lines)), Some(json!(lines)));
         }
 
         #[test]
-        fn whatever_is_sent_is_read(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
+        fn reading_arbitrary_form_fields_never_panics(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
             let rows = Kind::Objects(vec![spec(Kind::Number, false, true)]);
             for kind in [Kind::Number, Kind::Switch, Kind::Lines, Kind::Names(&["a"]), Kind::Pairs, Kind::Choices(Vec::new()), rows] {
                 read(&spec(kind, true, true), "field", &fields);

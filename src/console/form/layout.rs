@@ -1,61 +1,105 @@
-//! What stands beside what in a form. A field that nobody has placed comes after all others, so that a new one is there at once.
+//! The order of the fields in a form. A field that the layout does not name comes last, so that a
+//! new field appears at once.
 
 use super::spec::{Kind, Spec};
 use crate::console::words::Words;
 
-/// How the form of a resource is laid out.
+/// The layout of the form of a resource.
 pub struct Layout {
-    /// What is asked for when a thing is made, besides what is required; the rest comes with its form.
+    /// Fields of the form that creates a resource. Required fields that are not listed here come
+    /// first. The form that changes a resource has all fields.
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
-    /// What is no part of the form, because another screen or another form is for it.
+    /// Fields that are left out, because another screen or form edits them.
     pub elsewhere: &'static [&'static str],
-    /// Texts in Markdown, which are shown as they will look.
+    /// Texts in Markdown, which are shown with a preview.
     pub markdown: &'static [&'static str],
-    /// Lists of texts, and the texts in each that have a meaning of their own.
+    /// Lists of texts and rules by a name, and the texts in each that have a known meaning.
     pub names: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// Fields that belong together.
+/// A group of fields with a title.
 pub struct Section {
     pub title: fn(&Words) -> &'static str,
     pub fields: &'static [&'static str],
 }
 
 impl Layout {
-    /// The fields of each section, in its order, and after them those that have no place.
-    pub fn arranged<'s>(&self, specs: &'s [Spec], words: &Words) -> Vec<(&'static str, Vec<&'s Spec>)> {
+    /// Returns the fields of each section, in its order. Fields without a section follow at the
+    /// end.
+    pub fn arranged<'s>(
+        &self,
+        specs: &'s [Spec],
+        words: &Words,
+    ) -> Vec<(&'static str, Vec<&'s Spec>)> {
         let find = |name: &&str| specs.iter().find(|spec| spec.name == **name);
-        let mut sections: Vec<(&'static str, Vec<&Spec>)> =
-            self.sections.iter().map(|section| ((section.title)(words), section.fields.iter().filter_map(find).collect())).collect();
-        let is_placed = |name: &str| self.elsewhere.contains(&name) || self.sections.iter().any(|section| section.fields.contains(&name));
-        sections.push((words.forms.more, specs.iter().filter(|spec| !is_placed(&spec.name)).collect()));
+        let mut sections: Vec<(&'static str, Vec<&Spec>)> = self
+            .sections
+            .iter()
+            .map(|section| {
+                (
+                    (section.title)(words),
+                    section.fields.iter().filter_map(find).collect(),
+                )
+            })
+            .collect();
+        let is_placed = |name: &str| {
+            self.elsewhere.contains(&name)
+                || self
+                    .sections
+                    .iter()
+                    .any(|section| section.fields.contains(&name))
+        };
+        sections.push((
+            words.forms.more,
+            specs.iter().filter(|spec| !is_placed(&spec.name)).collect(),
+        ));
         sections.retain(|(_, fields)| !fields.is_empty());
         sections
     }
 
-    /// The texts that have a meaning of their own in a list of texts.
+    /// Returns the texts of a list that have a known meaning.
     pub fn names_in(&self, field: &str) -> Option<&'static [&'static str]> {
-        self.names.iter().find(|(name, _)| *name == field).map(|(_, names)| *names)
+        self.names
+            .iter()
+            .find(|(name, _)| *name == field)
+            .map(|(_, names)| *names)
     }
 
-    /// What is asked for when a thing is made.
+    /// Returns the fields of the form that creates a resource.
     pub fn of_new<'s>(&self, specs: &'s [Spec]) -> Vec<&'s Spec> {
-        let asked = self.create.iter().filter_map(|name| specs.iter().find(|spec| spec.name == *name));
-        let others = specs.iter().filter(|spec| spec.is_required && !self.create.contains(&spec.name.as_str()));
+        let asked = self
+            .create
+            .iter()
+            .filter_map(|name| specs.iter().find(|spec| spec.name == *name));
+        let others = specs
+            .iter()
+            .filter(|spec| spec.is_required && !self.create.contains(&spec.name.as_str()));
         others.chain(asked).collect()
     }
 }
 
-/// Fields in lines, as these name them. What no line names has one of its own after them; what a field is made of follows the same order.
+/// Arranges fields in the given lines. Each field that no line names follows in a line of its own.
+/// The parts of an object follow the same order.
 pub fn in_lines(mut specs: Vec<Spec>, lines: &[&[&str]]) -> Vec<Vec<Spec>> {
-    let mut take = |name: &&str| specs.iter().position(|spec| spec.name == **name).map(|place| specs.remove(place));
-    let mut arranged: Vec<Vec<Spec>> = lines.iter().map(|line| line.iter().filter_map(&mut take).collect()).collect();
+    let mut take = |name: &&str| {
+        specs
+            .iter()
+            .position(|spec| spec.name == **name)
+            .map(|place| specs.remove(place))
+    };
+    let mut arranged: Vec<Vec<Spec>> = lines
+        .iter()
+        .map(|line| line.iter().filter_map(&mut take).collect())
+        .collect();
     arranged.extend(specs.into_iter().map(|spec| vec![spec]));
     arranged.retain(|line| !line.is_empty());
     for spec in arranged.iter_mut().flatten() {
-        if let Kind::Object(parts) | Kind::Objects(parts) = &mut spec.kind {
-            *parts = in_lines(std::mem::take(parts), lines).into_iter().flatten().collect();
+        if let Kind::Object(parts) | Kind::Objects(parts) | Kind::Rules(parts) = &mut spec.kind {
+            *parts = in_lines(std::mem::take(parts), lines)
+                .into_iter()
+                .flatten()
+                .collect();
         }
     }
     arranged
@@ -69,15 +113,28 @@ mod tests {
     use crate::console::form::of_object;
 
     #[test]
-    fn lines_are_in_their_order_and_what_none_names_comes_last() {
+    fn fields_follow_the_layout_and_unlisted_fields_come_last() {
         let number = json!({ "type": "integer" });
         let season = json!({ "type": "object", "properties": { "a": number, "z": number } });
         let seasons = json!({ "type": "array", "items": season });
         let schema = json!({ "properties": { "a": number, "b": seasons, "new": number, "y": number, "z": number } });
-        let lines = in_lines(of_object(&schema, None), &[&["z", "a"], &["nothing"], &["b"]]);
-        let names = |specs: &[Spec]| specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>();
-        assert_eq!(lines.iter().map(|line| names(line)).collect::<Vec<_>>(), [vec!["z", "a"], vec!["b"], vec!["new"], vec!["y"]]);
-        let Kind::Objects(parts) = &lines[1][0].kind else { panic!("{lines:?}") };
+        let lines = in_lines(
+            of_object(&schema, None),
+            &[&["z", "a"], &["nothing"], &["b"]],
+        );
+        let names = |specs: &[Spec]| {
+            specs
+                .iter()
+                .map(|spec| spec.name.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines.iter().map(|line| names(line)).collect::<Vec<_>>(),
+            [vec!["z", "a"], vec!["b"], vec!["new"], vec!["y"]]
+        );
+        let Kind::Objects(parts) = &lines[1][0].kind else {
+            panic!("{lines:?}")
+        };
         assert_eq!(names(parts), ["z", "a"]);
     }
 }

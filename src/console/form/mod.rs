@@ -1,7 +1,11 @@
-//! Forms, made from the schemas of operations: nothing is said of a field that the schema says.
+//! Forms, made from the schemas of operations. The code states nothing about a field that the
+//! schema states.
 //!
-//! [`spec`] reads a schema (with [`said`], what its descriptions say of conditions), [`fill`] turns values into what a browser sends and
-//! back, [`control`] is how a field is shown, [`layout`] what stands beside what, [`editing`] the way of a form: shown, sent, refused, saved.
+//! - [`spec`] reads a schema, and [`said`] the conditions in its descriptions.
+//! - [`fill`] turns values into the fields that a browser sends, and back.
+//! - [`control`] shows a field.
+//! - [`layout`] orders the fields.
+//! - [`editing`] handles a form from its first view until it is saved.
 
 mod control;
 mod editing;
@@ -11,7 +15,10 @@ mod said;
 mod spec;
 
 pub use control::{Control, FormView, Showing};
-pub use editing::{Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved, typed, untold_texts};
+pub use editing::{
+    FreeForm, Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved,
+    typed, untold_texts,
+};
 pub use fill::{fill, read};
 pub use layout::{Layout, Section, in_lines};
 pub use said::brief;

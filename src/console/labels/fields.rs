@@ -1,9 +1,10 @@
-//! Fields by their names.
+//! Labels and help texts by the name of the field.
 
 use super::Label;
 
-/// A line a field: its name; what it is called in English, Spanish and French; what it is for in Spanish and French, and before that in
-/// English where the schema says it in names of the interface.
+/// One line per field: its name; its label in English, Spanish and French; its help text in Spanish
+/// and French. An English help text comes before these if the description in the schema contains
+/// names of the interface.
 macro_rules! fields {
     ($($name:ident: $english:literal, $spanish:literal, $french:literal; $($about:literal),+;)*) => {
         &[$(Label { name: stringify!($name), called: [$english, $spanish, $french], about: &[$($about),+] },)*]
@@ -23,7 +24,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     supportNotes: "", "Notas de atención", "Notes d’assistance"; "Lo que leen los huéspedes sobre la ayuda, por ejemplo el horario.", "Ce que lisent les voyageurs sur l’assistance, par exemple les horaires.";
     communicationMethod: "Contact button opens", "El botón de contacto abre", "Le bouton de contact ouvre"; "Necesita el número correspondiente.", "Nécessite le numéro correspondant.";
     isPrecheckinEnabled: "Pre-check-in", "Registro previo", "Préenregistrement"; "Si se pide a los huéspedes que se registren antes de llegar.", "Si les voyageurs sont invités à s’enregistrer avant leur arrivée.";
-    isPrecheckOrderAutomatic: "Automatic order of steps", "Orden automático de los pasos", "Ordre automatique des étapes"; "Steps follow the fixed order of their types; otherwise the one that you give them.", "Los pasos siguen el orden fijo de sus tipos; si no, el que usted les dé.", "Les étapes suivent l’ordre fixe de leurs types ; sinon, celui que vous leur donnez.";
+    isPrecheckOrderAutomatic: "Automatic order of steps", "Orden automático de los pasos", "Ordre automatique des étapes"; "Steps follow the fixed order of their types. Otherwise, they follow the order that you set.", "Los pasos siguen el orden fijo de sus tipos; si no, el que usted les dé.", "Les étapes suivent l’ordre fixe de leurs types ; sinon, celui que vous leur donnez.";
     isManualReviewEnabled: "Review by the team", "Revisión por el equipo", "Vérification par l’équipe"; "Lo enviado espera a que el equipo lo apruebe; si no, se aprueba al momento.", "Ce qui est envoyé attend l’approbation de l’équipe ; sinon, c’est approuvé aussitôt.";
     isTicketingEnabled: "Issue reports", "Avisos de incidencias", "Signalements"; "Si los huéspedes pueden avisar de incidencias.", "Si les voyageurs peuvent signaler des problèmes.";
     isChatEnabled: "Messages to the host", "Mensajes al anfitrión", "Messages à l’hôte"; "Si los huéspedes pueden escribirle.", "Si les voyageurs peuvent vous écrire.";
@@ -51,9 +52,12 @@ pub(super) static FIELDS: &[Label] = fields! {
     facebookUrl: "Facebook", "Facebook", "Facebook"; "", "";
     linkedinUrl: "LinkedIn", "LinkedIn", "LinkedIn"; "", "";
     instagramUrl: "Instagram", "Instagram", "Instagram"; "", "";
-    customUrlId: "Domain", "Dominio", "Domaine"; "Not set: the usual one.", "Sin definir: el de siempre.", "Non défini : celui par défaut.";
+    customUrlId: "Domain", "Dominio", "Domaine"; "Not set: the default domain.", "Sin definir: el de siempre.", "Non défini : celui par défaut.";
     calloutMessage: "Callout", "Mensaje destacado", "Message mis en avant"; "En inglés; se traduce después.", "En anglais ; traduit ensuite.";
     calloutMessageId: "Callout", "Mensaje destacado", "Message mis en avant"; "Lo que los huéspedes leen primero.", "Ce que les voyageurs lisent en premier.";
+    // Commands to devices.
+    celsius: "Temperature", "Temperatura", "Température"; "In degrees Celsius.", "En grados Celsius.", "En degrés Celsius.";
+    mode: "Mode", "Modo", "Mode"; "", "";
     // Steps.
     stepType: "Type", "Tipo", "Type"; "Qué pide el paso a los huéspedes. No se puede cambiar cuando alguien ya ha respondido.", "Ce que l’étape demande. Ne peut plus changer dès qu’un voyageur a répondu.";
     isActive: "Active", "Activo", "Actif"; "Si se muestra donde está asignado.", "S’il est affiché là où il est affecté.";
@@ -64,27 +68,27 @@ pub(super) static FIELDS: &[Label] = fields! {
     sortOrder: "Position", "Posición", "Position"; "Vacío: al final.", "Vide : à la fin.";
     feeProductIds: "Fees", "Tasas", "Frais"; "Lo que se paga en este paso.", "Ce qui est payé à cette étape.";
     feesPaymentAccountId: "Payment account for the fees", "Cuenta de pago de las tasas", "Compte de paiement des frais"; "Sin definir: la cuenta predeterminada.", "Non défini : le compte par défaut.";
-    minLos: "Shortest stay", "Estancia mínima", "Séjour le plus court"; "In nights; 0: none.", "En noches; 0: ninguna.", "En nuits ; 0 : aucun.";
-    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "In nights; empty: none.", "En noches; vacío: ninguna.", "En nuits ; vide : aucun.";
-    leadTimeMinDays: "Booked at least so many days ahead", "Reservado al menos con tantos días", "Réservé au moins tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
-    leadTimeMaxDays: "Booked at most so many days ahead", "Reservado como máximo con tantos días", "Réservé au plus tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
+    minLos: "Shortest stay", "Estancia mínima", "Séjour le plus court"; "In nights; 0: no minimum.", "En noches; 0: ninguna.", "En nuits ; 0 : aucun.";
+    maxLos: "Longest stay", "Estancia máxima", "Séjour le plus long"; "In nights; empty: no maximum.", "En noches; vacío: ninguna.", "En nuits ; vide : aucun.";
+    leadTimeMinDays: "Booked at least this many days ahead", "Reservado al menos con tantos días", "Réservé au moins tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
+    leadTimeMaxDays: "Booked at most this many days ahead", "Reservado como máximo con tantos días", "Réservé au plus tant de jours avant"; "Días entre la reserva y la llegada.", "Jours entre la réservation et l’arrivée.";
     inclusionType: "Booking channels", "Canales de reserva", "Canaux de réservation"; "Whether booking channels decide who gets the step.", "Si los canales deciden quién recibe el paso.", "Si les canaux décident qui reçoit l’étape.";
     excludedSources: "All channels but these", "Todos los canales menos estos", "Tous les canaux sauf ceux-ci"; "For example, direct.", "Por ejemplo, direct.", "Par exemple, direct.";
     includedSourcesReturning: "Only these channels", "Solo estos canales", "Seulement ces canaux"; "For example, direct.", "Por ejemplo, direct.", "Par exemple, direct.";
     isReturningGuestExcluded: "Not for returning guests", "No para huéspedes que vuelven", "Pas pour les voyageurs déjà venus"; "Quien ya se alojó no recibe el paso.", "Qui est déjà venu ne reçoit pas l’étape.";
     isAlwaysShown: "For every guest", "Para todos los huéspedes", "Pour tous les voyageurs"; "Sin tener en cuenta las demás reglas; tiene que estar asignado.", "Sans tenir compte des autres règles ; elle doit être affectée.";
-    damageWaiverDepositAmountCents: "Deposit with the waiver, in cents", "Fianza con la exención, en céntimos", "Caution avec l’exonération, en centimes"; "", "";
+    damageWaiverDepositAmountCents: "Deposit beside waivers, in cents", "Fianza junto a las exenciones, en céntimos", "Caution à côté des exonérations, en centimes"; "", "";
     isDamageWaiverEnabled: "Damage waiver offered", "Ofrecer exención de daños", "Proposer une exonération"; "Los huéspedes pueden elegirla en lugar de la fianza.", "Les voyageurs peuvent la choisir à la place de la caution.";
-    damageWaiverCapCents: "Waiver covers at most, in cents", "La exención cubre como máximo, en céntimos", "L’exonération couvre au plus, en centimes"; "", "";
+    damageWaiverCapCents: "Waiver costs at most, in cents", "La exención cuesta como máximo, en céntimos", "L’exonération coûte au plus, en centimes"; "", "";
     damageWaiverMinLos: "Shortest stay for the waiver", "Estancia mínima para la exención", "Séjour le plus court pour l’exonération"; "En noches.", "En nuits.";
-    damageWaiverPricingBasis: "Waiver is priced", "Precio de la exención", "Prix de l’exonération"; "", "";
-    isDamageWaiverWaivable: "Waiver can be let off", "Se puede dispensar la exención", "L’exonération peut être offerte"; "", "";
+    damageWaiverPricingBasis: "Waiver price is", "Precio de la exención", "Prix de l’exonération"; "", "";
+    isDamageWaiverWaivable: "Guests may choose neither", "Se puede elegir ninguna de las dos", "Les voyageurs peuvent n’en choisir aucune"; "", "";
     damageWaiverPaymentAccountId: "Payment account for the waiver", "Cuenta de pago de la exención", "Compte de paiement de l’exonération"; "Sin definir: la cuenta predeterminada.", "Non défini : le compte par défaut.";
     damageDepositSubtitleMlTextId: "Text below the heading of the deposit", "Texto bajo el título de la fianza", "Texte sous le titre de la caution"; "", "";
     securityDepositAmountCents: "Security deposit, in cents", "Fianza, en céntimos", "Caution, en centimes"; "", "";
     isSecurityDepositEnabled: "Security deposit taken", "Se cobra una fianza", "Une caution est prise"; "", "";
-    securityDepositDaysBeforeCheckin: "Taken so many days before check-in", "Se cobra tantos días antes de la llegada", "Prise tant de jours avant l’arrivée"; "", "";
-    securityDepositReleaseDaysAfterCheckout: "Released so many days after check-out", "Se devuelve tantos días después de la salida", "Rendue tant de jours après le départ"; "", "";
+    securityDepositDaysBeforeCheckin: "Taken this many days before check-in", "Se cobra tantos días antes de la llegada", "Prise tant de jours avant l’arrivée"; "", "";
+    securityDepositReleaseDaysAfterCheckout: "Released this many days after check-out", "Se devuelve tantos días después de la salida", "Rendue tant de jours après le départ"; "", "";
     securityDepositPaymentAccountId: "Payment account for the deposit", "Cuenta de pago de la fianza", "Compte de paiement de la caution"; "Sin definir: la cuenta predeterminada.", "Non défini : le compte par défaut.";
     securityDepositSubtitleMlTextId: "Text below the security deposit", "Texto bajo la fianza", "Texte sous la caution"; "", "";
     agreementType: "How it is signed", "Cómo se firma", "Comment il est signé"; "", "";
@@ -96,27 +100,33 @@ pub(super) static FIELDS: &[Label] = fields! {
     esignBTemplateId: "Template at the second provider", "Plantilla del segundo proveedor", "Modèle chez le second prestataire"; "", "";
     esignBHeadingMlTextId: "Heading of the signature", "Encabezado de la firma", "Titre de la signature"; "", "";
     esignBSubtitleMlTextId: "Text below the heading", "Texto bajo el encabezado", "Texte sous le titre"; "", "";
-    isMandatorySigning: "Has to be signed", "Firma obligatoria", "Signature obligatoire"; "", "";
-    esignPrefillValues: "Filled in beforehand", "Rellenado de antemano", "Prérempli"; "Textos de los campos del documento, por su nombre.", "Textes des champs du document, par leur nom.";
-    identityFlagPolicy: "What follows from each check", "Qué sigue a cada comprobación", "Ce qui suit chaque contrôle"; "", "";
+    isMandatorySigning: "Must be signed", "Firma obligatoria", "Signature obligatoire"; "", "";
+    esignPrefillValues: "Prefilled values", "Rellenado de antemano", "Prérempli"; "Textos de los campos del documento, por su nombre.", "Textes des champs du document, par leur nom.";
+    identityFlagPolicy: "What happens if a check fails", "Qué sigue a cada comprobación", "Ce qui suit chaque contrôle"; "", "";
     document_expired: "Document has expired", "Documento caducado", "Document expiré"; "", "";
     document_not_official: "Not an official document", "Documento no oficial", "Document non officiel"; "", "";
     document_unreadable: "Document cannot be read", "Documento ilegible", "Document illisible"; "", "";
     face_mismatch: "Face does not match", "La cara no coincide", "Le visage ne correspond pas"; "", "";
-    guest_is_local: "Guest lives there", "El huésped vive allí", "Le voyageur habite sur place"; "", "";
+    guest_is_local: "Guest lives where the flat is", "El huésped vive allí", "Le voyageur habite sur place"; "", "";
     guest_underage: "Guest is too young", "Huésped menor de edad", "Voyageur trop jeune"; "The guest is younger than the minimum age.", "El huésped no llega a la edad mínima.", "Le voyageur n’a pas l’âge minimal.";
     name_mismatch: "Name does not match", "El nombre no coincide", "Le nom ne correspond pas"; "", "";
     name_unavailable: "No name to compare", "No hay nombre que comparar", "Pas de nom à comparer"; "", "";
     name_unconfirmed: "Name not confirmed", "Nombre sin confirmar", "Nom non confirmé"; "", "";
     no_face_on_document: "No photo on the document", "Documento sin foto", "Document sans photo"; "", "";
-    retake_limit: "No more tries", "Sin más intentos", "Plus d’essais"; "", "";
+    retake_limit: "No attempts left", "Sin más intentos", "Plus d’essais"; "", "";
     selfie_spoof: "Picture is not live", "La foto no es en vivo", "La photo n’est pas prise sur le vif"; "", "";
     verification_unavailable: "Could not be verified", "No se pudo verificar", "Vérification impossible"; "", "";
     minimumGuestAge: "Minimum age", "Edad mínima", "Âge minimal"; "In years.", "En años.", "En années.";
     backgroundCheckAccountId: "Background-check account", "Cuenta de verificación", "Compte de vérification"; "Un paso activo la necesita.", "Une étape active en a besoin.";
-    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "With none in particular, the usual is asked.", "Si no se pide nada en concreto, se pregunta lo habitual.", "Sans rien de particulier, on demande l’habituel.";
-    requiredDocumentTypes: "Documents to upload", "Documentos que subir", "Documents à envoyer"; "With none in particular, guests choose what to upload.", "Si no se pide ninguno en concreto, el huésped elige qué subir.", "Sans rien de particulier, le voyageur choisit quoi envoyer.";
-    authorityProvider: "Provider that reports", "Proveedor que comunica", "Prestataire qui déclare"; "", "";
+    guestFieldRules: "Which guests to ask", "A qué huéspedes preguntarlo", "À quels voyageurs le demander"; "A line for each detail that not every guest has to give, for example documents from 14 years on, or the second last name for Spanish documents.", "Una línea por cada dato que no todos tienen que dar; por ejemplo, documentos desde los 14 años o el segundo apellido con documentos españoles.", "Une ligne par donnée que tous n’ont pas à donner ; par exemple, les documents à partir de 14 ans, ou le second nom pour les documents espagnols.";
+    field: "Detail", "Dato", "Donnée"; "It must be among those asked above.", "Tiene que estar entre los que se piden arriba.", "Elle doit être parmi celles demandées ci-dessus.";
+    minimumAge: "From this age on", "A partir de esta edad", "À partir de cet âge"; "In years, on the day of arrival.", "En años, el día de la llegada.", "En années, le jour de l’arrivée.";
+    maximumAge: "Up to this age", "Hasta esta edad", "Jusqu’à cet âge"; "In years, on the day of arrival.", "En años, el día de la llegada.", "En années, le jour de l’arrivée.";
+    nationalities: "Only these nationalities", "Solo estas nacionalidades", "Seulement ces nationalités"; "Country codes of two letters, such as ES.", "Códigos de país de dos letras, como ES.", "Codes de pays à deux lettres, comme ES.";
+    only: "Only for", "Solo para", "Seulement pour"; "", "";
+    requiredGuestFields: "What to ask of each guest", "Qué pedir a cada huésped", "Que demander à chaque voyageur"; "If nothing is ticked, guests are asked the usual details.", "Si no se pide nada en concreto, se pregunta lo habitual.", "Sans rien de particulier, on demande l’habituel.";
+    requiredDocumentTypes: "Documents to upload", "Documentos que subir", "Documents à envoyer"; "If nothing is ticked, guests choose what to upload.", "Si no se pide ninguno en concreto, el huésped elige qué subir.", "Sans rien de particulier, le voyageur choisit quoi envoyer.";
+    authorityProvider: "Reporting provider", "Proveedor que comunica", "Prestataire qui déclare"; "", "";
     isAuthorityProviderPropertyInfoEmailEnabled: "Provider mails the lead guest", "El proveedor escribe al huésped", "Le prestataire écrit au voyageur"; "Solo un proveedor lo hace.", "Un seul prestataire le fait.";
     // Manuals.
     title: "Title", "Título", "Titre"; "En inglés; se traduce después.", "En anglais ; traduit ensuite.";
@@ -130,37 +140,39 @@ pub(super) static FIELDS: &[Label] = fields! {
     internalDescription: "Note for the team", "Nota para el equipo", "Note pour l’équipe"; "Los huéspedes nunca la ven.", "Les voyageurs ne la voient jamais.";
     imageId: "Image record", "Registro de imagen", "Fiche d’image"; "", "";
     imageUrl: "Image address", "Dirección de la imagen", "Adresse de l’image"; "Quita el icono.", "Retire l’icône.";
-    iconName: "Icon", "Icono", "Icône"; "By its English name; takes the image away.", "Por su nombre en inglés; quita la imagen.", "Par son nom anglais ; retire l’image.";
+    iconName: "Icon", "Icono", "Icône"; "By its English name. Setting it removes the image.", "Por su nombre en inglés; quita la imagen.", "Par son nom anglais ; retire l’image.";
     visibilityRules: "Rules", "Reglas", "Règles"; "", "";
     propertyId: "Flat", "Alojamiento", "Logement"; "", "";
     startDateRelativeType: "Start: counted from", "Inicio: contado desde", "Début : compté depuis"; "Not set: shown from the beginning.", "Sin definir: se muestra desde el principio.", "Non défini : affiché dès le début.";
-    daysBefore: "Start: how many", "Inicio: cuántos", "Début : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
+    daysBefore: "Start: how many", "Inicio: cuántos", "Début : combien"; "Empty: exactly that moment.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
     daysBeforeTimeUnit: "Start: unit", "Inicio: unidad", "Début : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
     endDateRelativeType: "End: counted from", "Final: contado desde", "Fin : comptée depuis"; "Not set: shown until the end.", "Sin definir: se muestra hasta el final.", "Non défini : affiché jusqu’à la fin.";
-    daysAfter: "End: how many", "Final: cuántos", "Fin : combien"; "Empty: that moment itself.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
+    daysAfter: "End: how many", "Final: cuántos", "Fin : combien"; "Empty: exactly that moment.", "Vacío: ese mismo momento.", "Vide : ce moment même.";
     daysAfterTimeUnit: "End: unit", "Final: unidad", "Fin : unité"; "Not set: days.", "Sin definir: días.", "Non défini : jours.";
-    seasonalWindows: "Seasons", "Temporadas", "Saisons"; "A night of the stay lies in one of them.", "Alguna noche de la estancia cae en una de ellas.", "Une nuit du séjour tombe dans l’une d’elles.";
+    seasonalWindows: "Seasons", "Temporadas", "Saisons"; "At least one night of the stay must be in one of them.", "Alguna noche de la estancia cae en una de ellas.", "Une nuit du séjour tombe dans l’une d’elles.";
     startDate: "From", "Desde", "Du"; "The first night, included.", "La primera noche, incluida.", "La première nuit, comprise.";
     endDate: "Until", "Hasta", "Au"; "The last night, included.", "La última noche, incluida.", "La dernière nuit, comprise.";
-    lengthOfStayFromDays: "At least so many nights", "Al menos tantas noches", "Au moins tant de nuits"; "Empty: no bound.", "Vacío: sin límite.", "Vide : sans limite.";
-    lengthOfStayToDays: "At most so many nights", "Como máximo tantas noches", "Au plus tant de nuits"; "Empty: no bound.", "Vacío: sin límite.", "Vide : sans limite.";
+    isYearly: "Every year", "Cada año", "Chaque année"; "Month and day count, and the season may run over the end of the year.", "Cuentan el mes y el día, y la temporada puede pasar de fin de año.", "Le mois et le jour comptent, et la saison peut passer la fin de l’année.";
+    lengthOfStayFromDays: "At least this many nights", "Al menos tantas noches", "Au moins tant de nuits"; "Empty: no limit.", "Vacío: sin límite.", "Vide : sans limite.";
+    lengthOfStayToDays: "At most this many nights", "Como máximo tantas noches", "Au plus tant de nuits"; "Empty: no limit.", "Vacío: sin límite.", "Vide : sans limite.";
     sourceRuleType: "Which channels", "Qué canales", "Quels canaux"; "Which of the two lists below counts.", "Cuál de las dos listas de abajo cuenta.", "Laquelle des deux listes ci-dessous compte.";
     includedBookingSources: "Only these", "Solo estos", "Seulement ceux-ci"; "Counts for “Only the selected ones”. For example, direct.", "Cuenta con «Solo los elegidos». Por ejemplo, direct.", "Compte avec « Seulement ceux choisis ». Par exemple, direct.";
     excludedBookingSources: "All but these", "Todos menos estos", "Tous sauf ceux-ci"; "Counts for “All but the selected ones”. For example, direct.", "Cuenta con «Todos menos los elegidos». Por ejemplo, direct.", "Compte avec « Tous sauf ceux choisis ». Par exemple, direct.";
-    // Texts of questions.
+    // Questions of a step.
     textMlTextId: "Question", "Pregunta", "Question"; "", "";
     nameMlTextId: "Option", "Opción", "Option"; "", "";
     answer: "Answer", "Respuesta", "Réponse"; "", "";
-    isRequired: "Has to be answered", "Respuesta obligatoria", "Réponse obligatoire"; "", "";
-    // What guests give.
+    isRequired: "Must be answered", "Respuesta obligatoria", "Réponse obligatoire"; "", "";
+    // Answers of guests.
     isAccepted: "Accepted", "Aceptado", "Accepté"; "", "";
+    isFlagged: "Flags the submission", "Marca el envío", "Signale l’envoi"; "Whether choosing it flags what the guest hands in for the team.", "Si al elegirla lo enviado se marca para el equipo.", "Si la choisir signale l’envoi à l’équipe.";
     isConfirmed: "Confirmed by the guest", "Confirmado por el huésped", "Confirmé par le voyageur"; "", "";
     signedName: "Signed by", "Firmado por", "Signé par"; "", "";
     signature: "Signed by", "Firmado por", "Signé par"; "", "";
     choice: "Choice", "Elección", "Choix"; "", "";
     damageWaiverId: "Damage waiver", "Exención de daños", "Exonération"; "", "";
     guests: "Guests", "Huéspedes", "Voyageurs"; "", "";
-    // What else is sent, and what the audit log tells.
+    // Other inputs, and fields of the audit log.
     questions: "Questions", "Preguntas", "Questions"; "", "";
     propertyIds: "Flats", "Alojamientos", "Logements"; "", "";
     propertyGroupIds: "Groups", "Grupos", "Groupes"; "", "";
@@ -171,36 +183,40 @@ pub(super) static FIELDS: &[Label] = fields! {
     memberId: "Member", "Miembro", "Membre"; "", "";
     apiKeyId: "API key", "Clave de API", "Clé d’API"; "", "";
     deliveryId: "Delivery", "Entrega", "Livraison"; "", "";
-    entityId: "Thing", "Elemento", "Élément"; "", "";
-    entityType: "Sort of thing", "Tipo de elemento", "Type d’élément"; "", "";
+    entityId: "Object", "Elemento", "Élément"; "", "";
+    entityType: "Kind of object", "Tipo de elemento", "Type d’élément"; "", "";
     oauthAppId: "App", "Aplicación", "Application"; "", "";
     scopeId: "Assigned to", "Asignado a", "Affecté à"; "", "";
-    scopeType: "Sort of assignment", "Tipo de asignación", "Type d’affectation"; "", "";
+    scopeType: "Kind of assignment", "Tipo de asignación", "Type d’affectation"; "", "";
     stepIds: "Steps", "Pasos", "Étapes"; "", "";
     orderedIds: "Order", "Orden", "Ordre"; "", "";
     ids: "Subscriptions", "Suscripciones", "Abonnements"; "", "";
     status: "", "Estado", "État"; "", "";
     message: "", "Mensaje", "Message"; "", "";
-    by: "Way in", "Forma de entrar", "Moyen d’entrer"; "", "";
+    by: "Way of signing in", "Forma de entrar", "Moyen d’entrer"; "", "";
     text: "", "Texto", "Texte"; "", "";
     language: "", "Idioma", "Langue"; "", "";
     languages: "", "Idiomas", "Langues"; "", "";
-    sourceTable: "Sort of text", "Tipo de texto", "Type de texte"; "", "";
+    sourceTable: "Kind of text", "Tipo de texto", "Type de texte"; "", "";
     country: "", "País", "Pays"; "", "";
-    email: "Mail address", "Correo", "E-mail"; "", "";
+    email: "Email address", "Correo", "E-mail"; "", "";
     permissions: "", "Permisos", "Autorisations"; "", "";
-    isTwoFactorRequired: "Two factors required", "Dos factores obligatorios", "Deux facteurs obligatoires"; "", "";
-    isTwoFactorEnrolled: "Two factors", "Dos factores", "Deux facteurs"; "", "";
+    isTwoFactorRequired: "Two-factor authentication required", "Dos factores obligatorios", "Deux facteurs obligatoires"; "", "";
+    isTwoFactorEnrolled: "Two-factor authentication", "Dos factores", "Deux facteurs"; "", "";
     at: "Moment", "Momento", "Moment"; "", "";
     since: "", "Desde", "Depuis"; "", "";
     expiresAt: "Expires", "Caduca", "Expire"; "", "";
-    graceSeconds: "The old one goes on, in seconds", "El anterior sigue, en segundos", "L’ancien reste valable, en secondes"; "", "";
+    graceSeconds: "The old one stays valid, in seconds", "El anterior sigue, en segundos", "L’ancien reste valable, en secondes"; "", "";
+    toSubscriptionId: "To another subscription", "A otra suscripción", "Vers un autre abonnement"; "", "";
     redelivered: "Sent again", "Enviados de nuevo", "Renvoyés"; "", "";
-    includeInactive: "With what is not active", "Con lo que no está activo", "Avec ce qui n’est pas actif"; "", "";
+    includeInactive: "Include inactive steps and manuals", "Con lo que no está activo", "Avec ce qui n’est pas actif"; "", "";
     returnTo: "Leads to", "Lleva a", "Mène à"; "", "";
+    channel: "Channel", "Canal", "Canal"; "Where it was booked, such as direct.", "Donde se reservó, como direct.", "Où le séjour a été réservé, comme direct.";
+    ambiguous: "Unclear entries", "Entradas dudosas", "Entrées incertaines"; "What becomes of an event that may be a booking or a closure.", "Qué pasa con una entrada que puede ser una reserva o un cierre.", "Ce que devient une entrée qui peut être une réservation ou une fermeture.";
+    cancelUpcoming: "Cancel upcoming bookings", "Cancelar las reservas próximas", "Annuler les réservations à venir"; "", "";
     url: "Address", "Dirección", "Adresse"; "", "";
     token: "", "Token", "Jeton"; "", "";
-    tokenType: "Sort of token", "Tipo de token", "Type de jeton"; "", "";
+    tokenType: "Kind of token", "Tipo de token", "Type de jeton"; "", "";
     signingSecret: "", "Secreto de firma", "Secret de signature"; "", "";
     event: "", "Evento", "Événement"; "", "";
     targetUrl: "Address", "Dirección", "Adresse"; "", "";
@@ -210,4 +226,48 @@ pub(super) static FIELDS: &[Label] = fields! {
     portal: "", "Portal", "Portail"; "", "";
     branding: "", "Marca", "Identité visuelle"; "", "";
     verificationStatuses: "Any of these", "Cualquiera de estos", "L’un de ceux-ci"; "", "";
+    // Records and members.
+    timezone: "Time zone", "Zona horaria", "Fuseau horaire"; "Such as Europe/Madrid. Dates and times of its stays are read in it.", "Como Europe/Madrid. En ella se leen sus fechas y horas.", "Comme Europe/Madrid. Ses dates et heures y sont lues.";
+    propertyGroupId: "Group", "Grupo", "Groupe"; "El grupo al que pertenece.", "Le groupe dont il fait partie.";
+    address: "Address", "Dirección", "Adresse"; "La ven los huéspedes.", "Les voyageurs la voient.";
+    checkInTime: "Check-in from", "Entrada desde", "Arrivée à partir de"; "Como 15:00.", "Comme 15:00.";
+    checkOutTime: "Check-out until", "Salida hasta", "Départ jusqu’à"; "Como 11:00.", "Comme 11:00.";
+    latitude: "Latitude", "Latitud", "Latitude"; "En grados.", "En degrés.";
+    longitude: "Longitude", "Longitud", "Longitude"; "En grados.", "En degrés.";
+    photoUrl: "Photo address", "Dirección de la foto", "Adresse de la photo"; "Una dirección https.", "Une adresse https.";
+    wifiName: "Wi-Fi name", "Nombre de la wifi", "Nom du Wi-Fi"; "", "";
+    wifiPassword: "Wi-Fi password", "Contraseña de la wifi", "Mot de passe du Wi-Fi"; "", "";
+    bookedAt: "Booked at", "Reservada", "Réservé le"; "Cuándo se reservó.", "Quand il a été réservé.";
+    checkIn: "Check-in", "Entrada", "Arrivée"; "El primer día de la estancia.", "Le premier jour du séjour.";
+    checkOut: "Check-out", "Salida", "Départ"; "El día en que se van.", "Le jour du départ.";
+    guest: "Guest", "Huésped", "Voyageur"; "El huésped que reservó.", "Le voyageur qui a réservé.";
+    firstName: "First name", "Nombre", "Prénom"; "", "";
+    lastName: "Last name", "Apellidos", "Nom de famille"; "", "";
+    phone: "Phone", "Teléfono", "Téléphone"; "", "";
+    isReturningGuest: "Has stayed before", "Ya estuvo antes", "Est déjà venu"; "Algunos pasos se los ahorra.", "Certaines étapes lui sont épargnées.";
+    adults: "Adults", "Adultos", "Adultes"; "", "";
+    children: "Children", "Niños", "Enfants"; "", "";
+    verificationStatus: "Identity", "Identidad", "Identité"; "Hasta dónde se ha verificado.", "Jusqu’où elle a été vérifiée.";
+    currency: "Currency", "Moneda", "Devise"; "Such as EUR. Not set: that of the organization.", "Como EUR. Sin definir: la de la organización.", "Comme EUR. Non défini : celle de l’organisation.";
+    host: "Host name", "Nombre del dominio", "Nom d’hôte"; "Como stay.example.com.", "Comme stay.example.com.";
+    isGuestPortal: "For guests", "Para huéspedes", "Pour les voyageurs"; "Si sirve las páginas de los huéspedes.", "S’il sert les pages des voyageurs.";
+    amountCents: "Amount in cents", "Importe en céntimos", "Montant en centimes"; "", "";
+    priceCents: "Price in cents", "Precio en céntimos", "Prix en centimes"; "", "";
+    value: "Value", "Valor", "Valeur"; "Para los alojamientos sin valor propio.", "Pour les logements sans valeur propre.";
+    code: "Code", "Código", "Code"; "", "";
+    position: "Position", "Posición", "Position"; "Empieza en 0.", "Commence à 0.";
+    kind: "Kind", "Tipo", "Type"; "", "";
+    csv: "CSV file", "Archivo CSV", "Fichier CSV"; "", "";
+    columns: "Columns", "Columnas", "Colonnes"; "", "";
+    dateFormat: "Form of the dates", "Forma de las fechas", "Forme des dates"; "", "";
+    dryRun: "Only look", "Solo mirar", "Seulement regarder"; "", "";
+    records: "Records", "Registros", "Éléments"; "", "";
+    isDeleted: "Removed", "Eliminado", "Supprimé"; "", "";
+    version: "Version of the record", "Versión del registro", "Version de l’élément"; "", "";
+    applied: "Applied", "Aplicados", "Appliqués"; "", "";
+    events: "Events", "Eventos", "Événements"; "", "";
+    added: "New", "Nuevos", "Nouveaux"; "", "";
+    changed: "Changed", "Cambiados", "Modifiés"; "", "";
+    signInUrl: "Sign-in link", "Enlace para entrar", "Lien de connexion"; "", "";
+    customFields: "Custom fields", "Campos propios", "Champs personnalisés"; "", "";
 };

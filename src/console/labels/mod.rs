@@ -1,7 +1,8 @@
-//! What fields are called and what they are for.
+//! Labels and help texts of fields.
 //!
-//! In English the name of a field and the schema's description say it, so a field that is new is there at once; [`fields`] has a better
-//! name for some. Spanish and French are in the tables alone, and a test names what is missing there.
+//! In English they come from the name of the field and the description in the schema, so a new
+//! field has them at once. For some fields, [`fields`] contains a better name. Spanish and French
+//! texts exist only in the tables; a test names the missing ones.
 
 mod fields;
 mod values;
@@ -9,8 +10,10 @@ mod values;
 use super::form::{Spec, brief};
 use crate::words::in_language;
 
-/// A field: what it is called in English (nothing where its name says it), Spanish and French, and what it is for in the latter two; in
-/// all three where the schema's description is for whoever asks the interface.
+/// The texts of a field. `called` contains its label in English, Spanish and French; an empty
+/// English label means that it is derived from the name. `about` contains its help text in Spanish
+/// and French. An English help text comes first if the description in the schema is written for
+/// callers of the interface.
 pub(super) struct Label {
     pub name: &'static str,
     pub called: [&'static str; 3],
@@ -18,43 +21,67 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// What it is for, where that is said here.
+    /// Returns the help text in a language. Returns `None` if it comes from the schema.
     fn about(&self, language: &str) -> Option<&'static str> {
-        (place(language) + self.about.len()).checked_sub(self.called.len()).and_then(|place| self.about.get(place)).copied()
+        (place(language) + self.about.len())
+            .checked_sub(self.called.len())
+            .and_then(|place| self.about.get(place))
+            .copied()
     }
 }
 
-/// What a field is called.
+/// Returns the label of a field.
 pub fn label(language: &str, name: &str) -> String {
-    let known = find(name).map(|label| label.called[place(language)]).filter(|text| !text.is_empty());
+    let known = find(name)
+        .map(|label| label.called[place(language)])
+        .filter(|text| !text.is_empty());
     known.map_or_else(|| plain(name), str::to_owned)
 }
 
-/// What a field is for.
+/// Returns the help text of a field.
 pub fn help(language: &str, spec: &Spec) -> String {
     hint(language, &spec.name, &spec.description)
 }
 
 fn hint(language: &str, name: &str, description: &str) -> String {
-    find(name).and_then(|label| label.about(language)).map_or_else(|| brief(description), str::to_owned)
+    find(name)
+        .and_then(|label| label.about(language))
+        .map_or_else(|| brief(description), str::to_owned)
 }
 
-/// What a name is called that a step asks guests for: as their own page calls it.
+/// Returns the label of a guest field or a document type that a step asks for. It is the label on
+/// the guest's page.
 pub fn asked(language: &str, name: &str) -> String {
     let words = in_language(language).0;
-    let document = || words.document_types().into_iter().find(|(known, _)| *known == name).map(|(_, called)| called);
-    words.guest_field(name).or_else(document).unwrap_or(name).to_owned()
+    let document = || {
+        words
+            .document_types()
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, called)| called)
+    };
+    words
+        .guest_field(name)
+        .or_else(document)
+        .unwrap_or(name)
+        .to_owned()
 }
 
-/// What a value to choose is called.
+/// Returns the label of a value to choose.
 pub fn choice(language: &str, value: &str) -> String {
-    let known = values::VALUES.iter().find(|(known, _)| *known == value).map(|(_, called)| called[place(language)]);
+    let known = values::VALUES
+        .iter()
+        .find(|(known, _)| *known == value)
+        .map(|(_, called)| called[place(language)]);
     known.map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
 }
 
-/// What a rule of a category says, where it is not the schema that says it.
+/// Returns the description of a category of rules. Returns `None` if it comes from the schema.
 pub fn rule(language: &str, category: &str) -> Option<&'static str> {
-    let known = values::RULES.iter().find(|(known, _)| *known == category).map(|(_, about)| about);
+    let known = values::RULES
+        .iter()
+        .find(|(known, _)| *known == category)
+        .map(|(_, about)| about);
     match language {
         "es" => known.map(|about| about[0]),
         "fr" => known.map(|about| about[1]),
@@ -62,7 +89,7 @@ pub fn rule(language: &str, category: &str) -> Option<&'static str> {
     }
 }
 
-/// A field of a name; one that links a text is called what the text is.
+/// Finds the texts of a field. A field that links a text has the label of that text.
 fn find(name: &str) -> Option<&'static Label> {
     let of = |name: &str| fields::FIELDS.iter().find(|label| label.name == name);
     of(name).or_else(|| of(name.strip_suffix("Id")?))
@@ -76,22 +103,34 @@ fn place(language: &str) -> usize {
     }
 }
 
-/// The name of a field in words: `isChatEnabled` is Chat enabled.
+/// Derives a label from the name of a field: `isChatEnabled` becomes "Chat enabled".
 fn plain(name: &str) -> String {
-    let name = name.strip_suffix("MlTextId").or_else(|| name.strip_suffix("Id")).unwrap_or(name);
+    let name = name
+        .strip_suffix("MlTextId")
+        .or_else(|| name.strip_suffix("Id"))
+        .unwrap_or(name);
     let mut words = String::new();
     for letter in name.chars() {
         if letter.is_ascii_uppercase() && !words.is_empty() {
             words.push(' ');
         }
-        words.push(if letter == '_' { ' ' } else { letter.to_ascii_lowercase() });
+        words.push(if letter == '_' {
+            ' '
+        } else {
+            letter.to_ascii_lowercase()
+        });
     }
     capitalized(words.strip_prefix("is ").unwrap_or(&words))
 }
 
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 #[cfg(test)]
@@ -104,7 +143,7 @@ mod tests {
     use super::*;
     use crate::app::app;
 
-    /// What forms are made of.
+    /// The operations whose inputs are forms.
     const FORMS: [&str; 9] = [
         "createPortal",
         "updatePortal",
@@ -116,8 +155,8 @@ mod tests {
         "updatePortalManual",
         "createPortalManualCategory",
     ];
-    /// What is said by other means than a form.
-    const UNSHOWN: [&str; 12] = [
+    /// Fields that no generated form shows.
+    const UNSHOWN: [&str; 13] = [
         "id",
         "data",
         "expectedUpdatedAt",
@@ -126,13 +165,14 @@ mod tests {
         "conditions",
         "kind",
         "textMlTextId",
+        "texts",
         "nameMlTextId",
         "optionId",
         "questionIndex",
         "optionIndex",
     ];
 
-    /// The names of fields in a schema, and the values there are to choose from.
+    /// Collects the names of fields in a schema, and the values to choose from.
     fn collect(schema: &Value, names: &mut BTreeSet<String>, values: &mut BTreeSet<String>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {
@@ -142,10 +182,21 @@ mod tests {
                 }
             }
         }
-        values.extend(schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+        values.extend(
+            schema["enum"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned),
+        );
         collect_each(&schema["items"], names, values);
         for shapes in ["anyOf", "oneOf"] {
-            schema[shapes].as_array().into_iter().flatten().for_each(|shape| collect(shape, names, values));
+            schema[shapes]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|shape| collect(shape, names, values));
         }
     }
 
@@ -156,41 +207,81 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_values_are_called_something_in_spanish_and_french() {
+    fn form_fields_and_values_have_spanish_and_french_labels() {
         let (mut names, mut values) = (BTreeSet::new(), BTreeSet::new());
         for form in FORMS {
-            let schema = app().operation(form).unwrap().input_schema(&mut inline_generator());
+            let schema = app()
+                .operation(form)
+                .unwrap()
+                .input_schema(&mut inline_generator());
             collect(&schema, &mut names, &mut values);
         }
         let lacks_name = |name: &&String| !UNSHOWN.contains(&name.as_str()) && find(name).is_none();
         let names: Vec<_> = names.iter().filter(lacks_name).collect();
-        let values: Vec<_> = values.iter().filter(|value| !super::values::VALUES.iter().any(|(known, _)| known == value)).collect();
-        assert!(names.is_empty() && values.is_empty(), "fields without a name: {names:?}; values: {values:?}");
+        let values: Vec<_> = values
+            .iter()
+            .filter(|value| {
+                !super::values::VALUES
+                    .iter()
+                    .any(|(known, _)| known == value)
+            })
+            .collect();
+        assert!(
+            names.is_empty() && values.is_empty(),
+            "fields without a name: {names:?}; values: {values:?}"
+        );
     }
 
-    /// Of what is refused and of what the audit log tells, the field is named.
+    /// Refusals and the audit log name the fields.
     #[test]
-    fn every_field_that_is_sent_is_called_something_in_spanish_and_french() {
-        /// What no change is of, and no refusal.
+    fn every_sent_field_has_a_spanish_and_french_label() {
+        /// Fields that neither a refusal nor the audit log names.
         const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
-        let public = app().operations.iter().filter(|operation| operation.surface == Surface::Public && operation.effect == Effect::Write);
+        let public = app().operations.iter().filter(|operation| {
+            operation.surface == Surface::Public && operation.effect == Effect::Write
+        });
         let mut names = BTreeSet::new();
         for operation in public {
-            collect(&operation.input_schema(&mut inline_generator()), &mut names, &mut BTreeSet::new());
+            collect(
+                &operation.input_schema(&mut inline_generator()),
+                &mut names,
+                &mut BTreeSet::new(),
+            );
         }
-        // What things have that are changed by other means, and what is told of what was done.
-        let told =
-            ["status", "by", "languages", "country", "email", "isTwoFactorEnrolled", "redelivered", "returnTo", "tokenType", "token"];
-        let lacking: Vec<&str> = names.iter().map(String::as_str).chain(told).filter(|name| !BESIDE.contains(name)).collect();
-        let lacking: Vec<&str> = lacking.into_iter().filter(|name| !UNSHOWN.contains(name) && find(name).is_none()).collect();
+        // Fields that are not inputs but occur in the audit log.
+        let told = [
+            "status",
+            "by",
+            "languages",
+            "country",
+            "email",
+            "isTwoFactorEnrolled",
+            "redelivered",
+            "returnTo",
+            "tokenType",
+            "token",
+        ];
+        let lacking: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .chain(told)
+            .filter(|name| !BESIDE.contains(name))
+            .collect();
+        let lacking: Vec<&str> = lacking
+            .into_iter()
+            .filter(|name| !UNSHOWN.contains(name) && find(name).is_none())
+            .collect();
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
-    /// What a schema says of its fields, by their names.
+    /// Collects the fields of a schema with their descriptions.
     fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {
-                found.insert((name.clone(), field["description"].as_str().unwrap_or_default().to_owned()));
+                found.insert((
+                    name.clone(),
+                    field["description"].as_str().unwrap_or_default().to_owned(),
+                ));
                 described(field, found);
             }
         }
@@ -198,40 +289,69 @@ mod tests {
             described(&schema["items"], found);
         }
         for shapes in ["anyOf", "oneOf"] {
-            schema[shapes].as_array().into_iter().flatten().for_each(|shape| described(shape, found));
+            schema[shapes]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|shape| described(shape, found));
         }
     }
 
-    /// Whoever fills in a form knows nothing of the interface's names.
+    /// Members who fill in a form do not know the names of the interface.
     #[test]
-    fn no_hint_has_a_name_of_the_interface() {
-        /// What no form asks for, and what is a name to everybody.
+    fn help_texts_contain_no_identifiers_of_the_api() {
+        /// `BESIDE` are fields that no form contains, `NAMES` are brand names.
         const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {
             let letters: Vec<char> = word.chars().collect();
-            !NAMES.contains(&word) && (word.contains('_') || letters.windows(2).any(|two| two[0].is_lowercase() && two[1].is_uppercase()))
+            !NAMES.contains(&word)
+                && (word.contains('_')
+                    || letters
+                        .windows(2)
+                        .any(|two| two[0].is_lowercase() && two[1].is_uppercase()))
         };
         let mut found = BTreeSet::new();
         for form in FORMS {
-            described(&app().operation(form).unwrap().input_schema(&mut inline_generator()), &mut found);
+            described(
+                &app()
+                    .operation(form)
+                    .unwrap()
+                    .input_schema(&mut inline_generator()),
+                &mut found,
+            );
         }
         assert!(found.len() > 100);
-        for (name, description) in found.iter().filter(|(name, _)| !UNSHOWN.contains(&name.as_str()) && !BESIDE.contains(&name.as_str())) {
+        for (name, description) in found.iter().filter(|(name, _)| {
+            !UNSHOWN.contains(&name.as_str()) && !BESIDE.contains(&name.as_str())
+        }) {
             for language in ["en", "es", "fr"] {
                 let hint = hint(language, name, description);
                 let words = hint.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-                assert_eq!(words.filter(|word| is_name(word)).collect::<Vec<_>>(), [""; 0], "{name}: {hint}");
+                assert_eq!(
+                    words.filter(|word| is_name(word)).collect::<Vec<_>>(),
+                    [""; 0],
+                    "{name}: {hint}"
+                );
             }
         }
     }
 
-    /// Fields of a form that stand beside each other are told apart.
+    /// Fields of the same rule need different labels.
     #[test]
-    fn a_rule_of_a_manual_has_labels_that_differ() {
-        let schema = app().operation("updatePortalManual").unwrap().input_schema(&mut inline_generator());
-        let rules = schema.pointer("/properties/data/properties/visibilityRules/items").unwrap();
-        for shape in rules["oneOf"].as_array().or(rules["anyOf"].as_array()).unwrap() {
+    fn the_fields_of_a_manual_rule_have_distinct_labels() {
+        let schema = app()
+            .operation("updatePortalManual")
+            .unwrap()
+            .input_schema(&mut inline_generator());
+        let rules = schema
+            .pointer("/properties/data/properties/visibilityRules/items")
+            .unwrap();
+        for shape in rules["oneOf"]
+            .as_array()
+            .or(rules["anyOf"].as_array())
+            .unwrap()
+        {
             let names = || shape["properties"].as_object().unwrap().keys();
             for language in ["en", "es", "fr"] {
                 let labels: BTreeSet<String> = names().map(|name| label(language, name)).collect();
@@ -241,26 +361,47 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_said() {
+    fn labels_are_complete_and_unique() {
         for label in fields::FIELDS {
             let [_, spanish, french] = label.called;
-            assert!(!spanish.is_empty() && !french.is_empty(), "{} is not called anything", label.name);
+            assert!(
+                !spanish.is_empty() && !french.is_empty(),
+                "{} is not called anything",
+                label.name
+            );
             assert!(matches!(label.about.len(), 2 | 3), "{}", label.name);
-            assert!(label.about.iter().all(|text| text.is_empty() || text.ends_with('.')), "{}", label.name);
+            assert!(
+                label
+                    .about
+                    .iter()
+                    .all(|text| text.is_empty() || text.ends_with('.')),
+                "{}",
+                label.name
+            );
         }
         let names: BTreeSet<_> = fields::FIELDS.iter().map(|label| label.name).collect();
         assert_eq!(names.len(), fields::FIELDS.len());
     }
 
     #[test]
-    fn what_guests_are_asked_for_is_called_as_on_their_page() {
-        for (language, birth, passport) in [("en", "Date of birth", "Passport"), ("es", "Fecha de nacimiento", "Pasaporte")] {
-            assert_eq!([asked(language, "birthDate"), asked(language, "passport"), asked(language, "Car")], [birth, passport, "Car"]);
+    fn guest_fields_have_the_labels_of_the_guest_page() {
+        for (language, birth, passport) in [
+            ("en", "Date of birth", "Passport"),
+            ("es", "Fecha de nacimiento", "Pasaporte"),
+        ] {
+            assert_eq!(
+                [
+                    asked(language, "birthDate"),
+                    asked(language, "passport"),
+                    asked(language, "Car")
+                ],
+                [birth, passport, "Car"]
+            );
         }
     }
 
     #[test]
-    fn a_name_says_what_it_is() {
+    fn field_names_become_readable_labels() {
         for (name, expected) in [
             ("isChatEnabled", "Chat enabled"),
             ("supportPhone", "Support phone"),

@@ -1,4 +1,4 @@
-//! Values to choose from, in English, Spanish and French.
+//! Labels of values to choose from, in English, Spanish and French.
 
 #[rustfmt::skip]
 pub(super) static VALUES: &[(&str, [&str; 3])] = &[
@@ -10,6 +10,10 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("find_parking", ["Find parking", "Buscar aparcamiento", "Trouver un parking"]),
     ("find_parking_justpark", ["Find parking with JustPark", "Buscar aparcamiento con JustPark", "Trouver un parking avec JustPark"]),
     ("rent_baby_gear", ["Rent baby gear", "Alquilar artículos de bebé", "Louer du matériel pour bébé"]),
+    // Stays.
+    ("confirmed", ["Confirmed", "Confirmada", "Confirmé"]),
+    ("tentative", ["Tentative", "Provisional", "Provisoire"]),
+    ("cancelled", ["Cancelled", "Cancelada", "Annulé"]),
     // Types of steps.
     ("your_details", ["Guest details", "Datos del huésped", "Coordonnées du voyageur"]),
     ("identity_check", ["Identity check", "Verificación de identidad", "Vérification d’identité"]),
@@ -24,6 +28,8 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("screen_and_protect", ["Screen and protect", "Filtro y protección", "Contrôle et protection"]),
     ("main", ["General", "General", "Général"]),
     // Steps.
+    ("lead", ["The guest who booked", "Quien reservó", "La personne qui a réservé"]),
+    ("others", ["Everybody else", "Los demás", "Les autres"]),
     ("per_night", ["Per night", "Por noche", "Par nuit"]),
     ("per_stay", ["Per stay", "Por estancia", "Par séjour"]),
     ("template", ["Template", "Plantilla", "Modèle"]),
@@ -31,6 +37,8 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("esign_b", ["E-signature, second provider", "Firma electrónica, segundo proveedor", "Signature électronique, second prestataire"]),
     ("all_except_selected", ["All but the selected ones", "Todos menos los elegidos", "Tous sauf ceux choisis"]),
     ("only_selected", ["Only the selected ones", "Solo los elegidos", "Seulement ceux choisis"]),
+    ("hold", ["Hold", "Retener", "Retenir"]),
+    ("import", ["Import", "Importar", "Importer"]),
     ("ignore", ["Ignore", "Ignorar", "Ignorer"]),
     ("review", ["Send to the team", "Pasar al equipo", "Transmettre à l’équipe"]),
     ("fail", ["Let the guest try again once", "Permitir un nuevo intento", "Permettre un nouvel essai"]),
@@ -56,8 +64,9 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("check_out_time", ["At check-out", "A la salida", "Au départ"]),
     ("day", ["Days", "Días", "Jours"]),
     ("hour", ["Hours", "Horas", "Heures"]),
-    // What guests choose.
+    // Choices of guests.
     ("deposit", ["Deposit", "Fianza", "Caution"]),
+    ("none", ["Neither", "Ninguna", "Aucune"]),
     ("waiver", ["Damage waiver", "Exención de daños", "Exonération"]),
     ("unverified", ["Not verified", "Sin verificar", "Non vérifiée"]),
     ("pending", ["Pending", "Pendiente", "En attente"]),
@@ -65,7 +74,7 @@ pub(super) static VALUES: &[(&str, [&str; 3])] = &[
     ("failed", ["Failed", "Fallida", "Échouée"]),
 ];
 
-/// What rules say, in Spanish and French; in English it is the schema that says it.
+/// Descriptions of visibility rules, in Spanish and French. The English ones come from the schema.
 #[rustfmt::skip]
 pub(super) static RULES: &[(&str, [&str; 2])] = &[
     ("relative_date", ["Se muestra desde un momento de la estancia hasta otro; el lado que falta queda abierto.", "Affiché d’un moment du séjour à un autre ; un côté laissé vide reste ouvert."]),

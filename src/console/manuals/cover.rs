@@ -1,4 +1,5 @@
-//! The cover of a manual: an icon, and where the service asks a library of photos, a photo; both found by a search.
+//! The cover of a manual: an icon or, if the service is connected to a library of photos, a photo.
+//! Both are found by a search.
 
 use askama::Template;
 use axum::response::Response;
@@ -16,44 +17,54 @@ use crate::manuals::StockPhotos;
 use crate::page::icon;
 use crate::words::fill;
 
-/// Icons that are shown at once: alone, and beside photos.
+/// Maximum number of icons on a page: `MOST_ICONS` without photos, `FEWER_ICONS` beside photos.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
-/// Photos that are shown at once, and pages of them.
+/// Maximum number of photos on a page, and of pages.
 const MOST_PHOTOS: usize = 12;
 const MOST_PAGES: u64 = 100;
-/// Bytes of an address that is given on: the library could send any.
+/// Maximum length of an address in bytes. The library could send an address of any length.
 const LONGEST: usize = 1_000;
 
-/// The cover of a manual, as it is.
+/// The present cover of a manual.
 pub struct Cover {
-    /// The drawing of its icon, which may be none.
+    /// The SVG of its icon. Empty if it has no icon.
     pub icon: String,
     pub photo: Option<String>,
-    /// Where another is looked for.
+    /// Address of the page where another cover is chosen.
     pub way: String,
-    /// What leads there.
+    /// Label of the link to that page.
     pub choose: &'static str,
 }
 
 impl Cover {
     pub fn of(visit: &Visit, stored: &Stored) -> Self {
-        let text = |field: &str| stored.value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text = |field: &str| {
+            stored
+                .value
+                .get(field)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
         Self {
             icon: text("iconName").map(icon).unwrap_or_default(),
             photo: text("imageUrl").map(str::to_owned),
             way: visit.address(&format!("/manuals/{}/icon", stored.id)),
-            choose: if has_photos(visit) { visit.words.manuals.choose_cover } else { visit.words.manuals.icon },
+            choose: if has_photos(visit) {
+                visit.words.manuals.choose_cover
+            } else {
+                visit.words.manuals.icon
+            },
         }
     }
 }
 
-/// Whether there is a library of photos.
+/// Returns whether the service is connected to a library of photos.
 fn has_photos(visit: &Visit) -> bool {
     visit.service.kit.part::<StockPhotos>().is_some()
 }
 
-/// What a search for icons found.
+/// The result of a search for icons.
 #[derive(Debug, Deserialize)]
 struct Icons {
     items: Vec<Icon>,
@@ -65,7 +76,7 @@ struct Icon {
     name: String,
 }
 
-/// What a search for photos found.
+/// The result of a search for photos.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Photos {
@@ -84,18 +95,18 @@ struct Photo {
     photographer_url: String,
 }
 
-/// A photo as it is shown.
+/// A photo, as the page shows it.
 struct Shown {
     url: String,
     thumbnail: String,
-    /// What is on it.
+    /// The description of the picture.
     about: String,
-    /// Whose it is, and where more of theirs is.
+    /// `by` names the photographer, `photographer` is the address of their page.
     by: String,
     photographer: Option<String>,
 }
 
-/// The photos of a search.
+/// The photos that a search found.
 #[derive(Default)]
 struct Found {
     photos: Vec<Shown>,
@@ -110,46 +121,80 @@ struct Page<'v> {
     frame: Frame<'v>,
     action: String,
     query: String,
-    /// What is looked for.
+    /// Label of the search field.
     find: &'static str,
-    /// Each with its drawing.
+    /// The SVG and the name of each icon.
     icons: Vec<(String, String)>,
     total: usize,
-    /// None where there is no library, or nothing is looked for.
+    /// `None` if there is no library, or if nothing was searched.
     found: Option<Found>,
-    /// Whether there is a photo that can be taken away.
+    /// Whether the manual has a photo, which can be removed.
     has_photo: bool,
     problem: Option<String>,
     may_change: bool,
 }
 
-/// An address that a page may lead to.
+/// Returns an address only if a page may link to it: it must be a web address and not too long.
 fn safe(url: String) -> Option<String> {
-    let is_web = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme));
+    let is_web = ["https://", "http://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme));
     Some(url).filter(|url| is_web && url.len() <= LONGEST)
 }
 
 async fn photos(visit: &Visit, query: &str) -> Found {
     let words = &visit.words.manuals;
-    let number = visit.asks("page").and_then(|page| page.parse::<u64>().ok()).unwrap_or(1).clamp(1, MOST_PAGES);
+    let number = visit
+        .asks("page")
+        .and_then(|page| page.parse::<u64>().ok())
+        .unwrap_or(1)
+        .clamp(1, MOST_PAGES);
     let arguments = json!({ "query": query, "perPage": MOST_PHOTOS, "page": number });
     let Ok(photos) = visit.get::<Photos>("searchStockPhotos", arguments).await else {
-        return Found { problem: Some(words.photos_failed), ..Found::default() };
+        return Found {
+            problem: Some(words.photos_failed),
+            ..Found::default()
+        };
     };
     let is_more = number < photos.total_pages.min(MOST_PAGES);
     let shown = |photo: Photo| {
         Some(Shown {
             url: safe(photo.image_url)?,
             thumbnail: safe(photo.thumbnail_url)?,
-            about: photo.description.unwrap_or_default().chars().take(200).collect(),
-            by: fill(words.photo_by, &[("name", &photo.photographer_name.chars().take(100).collect::<String>())]),
+            about: photo
+                .description
+                .unwrap_or_default()
+                .chars()
+                .take(200)
+                .collect(),
+            by: fill(
+                words.photo_by,
+                &[(
+                    "name",
+                    &photo
+                        .photographer_name
+                        .chars()
+                        .take(100)
+                        .collect::<String>(),
+                )],
+            ),
             photographer: safe(photo.photographer_url),
         })
     };
-    let more = || visit.address_with(&visit.path, &[("query", query), ("page", &(number + 1).to_string())]);
+    let more = || {
+        visit.address_with(
+            &visit.path,
+            &[("query", query), ("page", &(number + 1).to_string())],
+        )
+    };
     Found {
         count: fill(words.photos_found, &[("count", &photos.total.to_string())]),
-        photos: photos.items.into_iter().take(MOST_PHOTOS).filter_map(shown).collect(),
+        photos: photos
+            .items
+            .into_iter()
+            .take(MOST_PHOTOS)
+            .filter_map(shown)
+            .collect(),
         more: is_more.then(more),
         problem: None,
     }
@@ -165,36 +210,66 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         arguments["query"] = query.as_str().into();
     }
     let icons: Icons = visit.get("searchCoverIcons", arguments).await?;
-    let found = if has_photos && !query.is_empty() { Some(photos(visit, &query).await) } else { None };
-    let nickname = stored.value.get("nickname").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let found = if has_photos && !query.is_empty() {
+        Some(photos(visit, &query).await)
+    } else {
+        None
+    };
+    let nickname = stored
+        .value
+        .get("nickname")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     let cover = Cover::of(visit, &stored);
     let frame = Frame::new(visit, cover.choose).below(visit, words.manuals, "/manuals");
     let page = Page {
         frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
         action: visit.address(&visit.path),
         query,
-        find: if has_photos { words.find_cover } else { words.find_icon },
-        icons: icons.items.into_iter().map(|found| (icon(&found.name), found.name)).collect(),
+        find: if has_photos {
+            words.find_cover
+        } else {
+            words.find_icon
+        },
+        icons: icons
+            .items
+            .into_iter()
+            .map(|found| (icon(&found.name), found.name))
+            .collect(),
         total: icons.total,
         found,
         has_photo: cover.photo.is_some(),
-        problem: refused.as_ref().map(|refusal| refusal.sentences(visit).join(" ")),
+        problem: refused
+            .as_ref()
+            .map(|refusal| refusal.sentences(visit).join(" ")),
         may_change: visit.may(MANUAL.update),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 pub fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(page(visit, None))
 }
 
-/// Takes an icon, or a photo.
+/// Sets an icon or a photo as the cover.
 pub fn choose(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
-        let field = if visit.sent("imageUrl").is_some() { "imageUrl" } else { "iconName" };
+        let field = if visit.sent("imageUrl").is_some() {
+            "imageUrl"
+        } else {
+            "iconName"
+        };
         let value = visit.sent(field).filter(|value| !value.is_empty());
-        match visit.get::<Value>(MANUAL.update, json!({ "id": id, "data": { field: value } })).await {
+        match visit
+            .get::<Value>(MANUAL.update, json!({ "id": id, "data": { field: value } }))
+            .await
+        {
             Ok(_) => Ok(reply::done(visit, &format!("/manuals/{id}"), Done::Saved)),
             Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),
@@ -207,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_leads_to_the_web_alone() {
+    fn only_http_links_are_shown_for_photos() {
         for (url, is_safe) in [
             ("https://i.example/a", true),
             ("http://i.example/a", true),

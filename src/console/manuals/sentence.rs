@@ -1,32 +1,71 @@
-//! When guests see a manual, as sentences: one a rule.
+//! Sentences that tell when guests see a manual, one for each rule.
 
 use serde_json::Value;
 
 use crate::console::visit::Visit;
 use crate::console::{labels, when};
+use crate::manuals::{Rule, seasons_are_over};
 use crate::words::fill;
 
-/// When guests see a manual with these rules.
+/// Returns when guests see a manual with these rules.
 pub fn said(rules: &[Value], visit: &Visit) -> String {
     if rules.is_empty() {
         return visit.words.manuals.always.to_owned();
     }
-    rules.iter().map(|rule| of_rule(rule, visit)).collect::<Vec<_>>().join(" ")
+    rules
+        .iter()
+        .map(|rule| of_rule(rule, visit))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns whether the seasons of a manual with these rules are over in every time zone.
+pub fn is_over(rules: &[Value], visit: &Visit) -> bool {
+    let today = when::day_at(visit.service.clock.now(), -12);
+    let rules = rules
+        .iter()
+        .filter_map(|rule| serde_json::from_value(rule.clone()).ok());
+    seasons_are_over(&rules.collect::<Vec<Rule>>(), today)
 }
 
 fn of_rule(rule: &Value, visit: &Visit) -> String {
     let words = &visit.words.manuals;
     let listed = |field: &str| -> String {
-        let items = rule[field].as_array().into_iter().flatten().filter_map(Value::as_str);
-        items.map(|item| labels::choice(visit.language, item)).collect::<Vec<_>>().join(", ")
+        let items = rule[field]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        items
+            .map(|item| labels::choice(visit.language, item))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let plain = |field: &str| rule[field].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let plain = |field: &str| {
+        rule[field]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match rule["ruleCategory"].as_str().unwrap_or_default() {
         "relative_date" => {
-            let from = moment(rule, ["startDateRelativeType", "daysBefore", "daysBeforeTimeUnit"], visit);
-            let until = moment(rule, ["endDateRelativeType", "daysAfter", "daysAfterTimeUnit"], visit);
+            let from = moment(
+                rule,
+                ["startDateRelativeType", "daysBefore", "daysBeforeTimeUnit"],
+                visit,
+            );
+            let until = moment(
+                rule,
+                ["endDateRelativeType", "daysAfter", "daysAfterTimeUnit"],
+                visit,
+            );
             match (from, until) {
-                (Some(from), Some(until)) => fill(words.from_until, &[("from", &from), ("until", &until)]),
+                (Some(from), Some(until)) => {
+                    fill(words.from_until, &[("from", &from), ("until", &until)])
+                }
                 (Some(from), None) => fill(words.from, &[("from", &from)]),
                 (None, Some(until)) => fill(words.until, &[("until", &until)]),
                 (None, None) => String::new(),
@@ -34,44 +73,77 @@ fn of_rule(rule: &Value, visit: &Visit) -> String {
         }
         "seasonal" => {
             let window = |window: &Value| {
-                let day = |field: &str| {
-                    let day = window[field].as_str().unwrap_or_default();
-                    when::day(visit, day)
-                };
-                format!("{} – {}", day("startDate"), day("endDate"))
+                let day = |field: &str| window[field].as_str().unwrap_or_default();
+                let (first, last) = (day("startDate"), day("endDate"));
+                if window["isYearly"] == true {
+                    let days = when::days_of_any_year(visit, first, last);
+                    return fill(words.yearly, &[("window", &days)]);
+                }
+                format!("{} – {}", when::day(visit, first), when::day(visit, last))
             };
-            let windows: Vec<String> = rule["seasonalWindows"].as_array().into_iter().flatten().map(window).collect();
+            let windows: Vec<String> = rule["seasonalWindows"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(window)
+                .collect();
             fill(words.seasons, &[("windows", &windows.join(", "))])
         }
         "length_of_stay" => {
             let nights = |number: i64| visit.words.stays.nights(number);
-            match (rule["lengthOfStayFromDays"].as_i64(), rule["lengthOfStayToDays"].as_i64()) {
-                (Some(from), Some(to)) => fill(words.nights_between, &[("from", &from.to_string()), ("to", &nights(to))]),
+            match (
+                rule["lengthOfStayFromDays"].as_i64(),
+                rule["lengthOfStayToDays"].as_i64(),
+            ) {
+                (Some(from), Some(to)) => fill(
+                    words.nights_between,
+                    &[("from", &from.to_string()), ("to", &nights(to))],
+                ),
                 (Some(from), None) => fill(words.nights_from, &[("from", &nights(from))]),
                 (None, Some(to)) => fill(words.nights_to, &[("to", &nights(to))]),
                 (None, None) => String::new(),
             }
         }
-        "booking_source" if rule["sourceRuleType"] == "only_selected" => {
-            fill(words.only_by, &[("channels", &plain("includedBookingSources"))])
-        }
-        "booking_source" => fill(words.not_by, &[("channels", &plain("excludedBookingSources"))]),
-        "verification_status" => fill(words.verified, &[("statuses", &listed("verificationStatuses"))]),
+        "booking_source" if rule["sourceRuleType"] == "only_selected" => fill(
+            words.only_by,
+            &[("channels", &plain("includedBookingSources"))],
+        ),
+        "booking_source" => fill(
+            words.not_by,
+            &[("channels", &plain("excludedBookingSources"))],
+        ),
+        "verification_status" => fill(
+            words.verified,
+            &[("statuses", &listed("verificationStatuses"))],
+        ),
         other => other.to_owned(),
     }
 }
 
-/// A moment of the stay: its anchor, how far away and in which unit; nothing where that side is open.
+/// Describes one end of a period: its anchor in the stay, and the distance from the anchor with its
+/// unit. Returns `None` if this end is open.
 fn moment(rule: &Value, [anchor, number, unit]: [&str; 3], visit: &Visit) -> Option<String> {
     let words = &visit.words.manuals;
     let anchor = rule[anchor].as_str()?;
-    let event = if anchor.contains("check_in") { words.check_in } else { words.check_out };
+    let event = if anchor.contains("check_in") {
+        words.check_in
+    } else {
+        words.check_out
+    };
     let count = rule[number].as_i64().unwrap_or(0);
     if anchor.ends_with("_time") || count == 0 {
         return Some(event.to_owned());
     }
     let counted = &visit.words.stays;
-    let time = if rule[unit] == "hour" { counted.hours(count) } else { counted.days(count) };
-    let way = if anchor.starts_with("before") { words.before } else { words.after };
+    let time = if rule[unit] == "hour" {
+        counted.hours(count)
+    } else {
+        counted.days(count)
+    };
+    let way = if anchor.starts_with("before") {
+        words.before
+    } else {
+        words.after
+    };
     Some(fill(way, &[("time", &time), ("event", event)]))
 }

@@ -1,4 +1,5 @@
-//! Stays: found by guest, flat, day and status; one of them, its page as the guest sees it, and why.
+//! The stays: a list that is filtered by guest, flat, day and status, and the pages of a single
+//! stay.
 
 mod one;
 mod why;
@@ -12,12 +13,13 @@ use uuid::Uuid;
 use super::flats::{self, Wanted};
 use super::frame::Frame;
 use super::paging::{Paging, ROWS};
+use super::records;
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
 use super::when;
 
-/// The screen.
+/// The screen of the stays.
 pub static SCREEN: Screen = Screen {
     path: "/stays",
     icon: "bed-double",
@@ -26,19 +28,32 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getStaysScreen", "/stays", list),
-        Page::get("getStayScreen", "/stays/{id}", one::show).needing(&["getReservation", "getPrecheckinSubmission", "explainGuestView"]),
-        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview).needing(&["getReservation", "createPortalPreview"]),
-        Page::get("getWhyScreen", "/stays/{id}/why", why::show).needing(&["getReservation", "explainGuestView"]),
+        Page::get("getStayScreen", "/stays/{id}", one::show).needing(&[
+            "getReservation",
+            "getPrecheckinSubmission",
+            "explainGuestView",
+        ]),
+        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview)
+            .needing(&["getReservation", "createPortalPreview"]),
+        Page::get("getWhyScreen", "/stays/{id}/why", why::show)
+            .needing(&["getReservation", "explainGuestView"]),
     ],
 };
 
 pub const LIST: &str = "listReservations";
 
-/// What stays are found by, as the form sends it.
-const FILTERS: [&str; 6] = ["query", "flat", "propertyId", "from-day", "to-day", "status"];
+/// The filters of the list, as the form names them.
+const FILTERS: [&str; 6] = [
+    "query",
+    "flat",
+    "propertyId",
+    "from-day",
+    "to-day",
+    "status",
+];
 const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
 
-/// A stay, as it is answered.
+/// A stay, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stay {
@@ -65,11 +80,18 @@ struct Guest {
 }
 
 impl Stay {
-    /// What its guest is called.
+    /// Returns the name of the guest.
     pub fn called(&self, visit: &Visit) -> String {
-        let names = [&self.guest.first_name, &self.guest.last_name].into_iter().flatten().map(|name| name.trim());
+        let names = [&self.guest.first_name, &self.guest.last_name]
+            .into_iter()
+            .flatten()
+            .map(|name| name.trim());
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-        if names.is_empty() { visit.words.submissions.unknown_guest.to_owned() } else { names.join(" ") }
+        if names.is_empty() {
+            visit.words.submissions.unknown_guest.to_owned()
+        } else {
+            names.join(" ")
+        }
     }
 }
 
@@ -91,36 +113,54 @@ struct List<'v> {
     to: String,
     statuses: Vec<(&'static str, &'static str, bool)>,
     flat: Wanted,
-    /// Whether nothing was asked for, and what is near is shown.
+    /// Whether no filter was given, so that the next days are shown.
     is_near: bool,
     problem: Option<String>,
     rows: Vec<Row>,
     paging: Paging,
+    /// Address of the page that adds a stay.
+    new: Option<String>,
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = visit.words;
-        let is_near = !visit.query.iter().any(|(name, _)| FILTERS.contains(&name.as_str()));
+        let is_near = !visit
+            .query
+            .iter()
+            .any(|(name, _)| FILTERS.contains(&name.as_str()));
         let asked = |name: &str| visit.asks(name).unwrap_or_default().trim().to_owned();
         let (from, to) = if is_near {
             let today = when::today(visit);
-            (today.to_string(), today.saturating_add(6.days()).to_string())
+            (
+                today.to_string(),
+                today.saturating_add(6.days()).to_string(),
+            )
         } else {
             (asked("from-day"), asked("to-day"))
         };
         let (query, status) = (asked("query"), asked("status"));
         let flat = Wanted::of(visit, SCREEN.path).await?;
-        let said = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+        let said = |text: &str| {
+            if text.is_empty() {
+                Value::Null
+            } else {
+                json!(text)
+            }
+        };
         let arguments = json!({
             "limit": ROWS, "offset": Paging::offset(visit), "query": said(&query), "propertyId": flat.id,
             "checkInFrom": said(&from), "checkInTo": said(&to), "status": said(&status),
         });
-        let answer = if flat.is_open() { None } else { Some(visit.ask::<Vec<Stay>>(LIST, arguments).await) };
+        let answer = if flat.is_open() {
+            None
+        } else {
+            Some(visit.ask::<Vec<Stay>>(LIST, arguments).await)
+        };
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
             Some(Ok(answer)) => (answer.data, answer.total.unwrap_or_default(), None),
-            // What was typed stays to be mended.
+            // The typed filters stay, so that the member can correct them.
             Some(Err(refusal)) if refusal.status == 400 => (Vec::new(), 0, Some(refusal)),
             Some(Err(refusal)) => return Err(refusal),
         };
@@ -132,7 +172,10 @@ fn list(visit: &Visit) -> Answering<'_> {
             guest: stay.called(visit),
             flat: match stay.property_id {
                 None => words.submissions.no_flat.to_owned(),
-                Some(id) => flats.get(&id).map(|flat| flat.name.clone()).unwrap_or_default(),
+                Some(id) => flats
+                    .get(&id)
+                    .map(|flat| flat.name.clone())
+                    .unwrap_or_default(),
             },
             dates: when::days(visit, &stay.check_in, &stay.check_out),
             status: words.stays.standing(&stay.status),
@@ -143,7 +186,11 @@ fn list(visit: &Visit) -> Answering<'_> {
             path: visit.address(SCREEN.path),
             rows: found.iter().map(row).collect(),
             paging: Paging::of(visit, SCREEN.path, total),
-            statuses: STATUSES.into_iter().map(|known| (known, words.stays.standing(known).0, known == status)).collect(),
+            new: records::new_stay(visit),
+            statuses: STATUSES
+                .into_iter()
+                .map(|known| (known, words.stays.standing(known).0, known == status))
+                .collect(),
             query,
             from,
             to,

@@ -1,4 +1,4 @@
-//! One stay: what is known of it, how far its guest is, and the page that the guest sees.
+//! The page of one stay: its data, the progress of the guest, and a preview of the guest's page.
 
 use askama::Template;
 use futures_util::future::try_join3;
@@ -7,9 +7,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::super::audit::Changed;
+use super::super::charges::StayCharges;
 use super::super::flats;
 use super::super::frame::Frame;
 use super::super::preview::{self, Preview};
+use super::super::records;
 use super::super::refusal::Refusal;
 use super::super::reply;
 use super::super::screens::Answering;
@@ -25,11 +27,11 @@ struct Link {
     url: String,
 }
 
-/// Messages that are shown: as many as a stay has.
+/// Maximum number of messages that are shown. No stay has more.
 const MESSAGES: usize = 200;
 const READ_MESSAGES: &str = "listReservationMessages";
 
-/// What the guest wrote, as it is answered.
+/// A message of the guest, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Message {
@@ -37,7 +39,7 @@ struct Message {
     created_at: String,
 }
 
-/// A line of what is known.
+/// A label and a value.
 struct Fact {
     label: &'static str,
     value: String,
@@ -51,62 +53,114 @@ struct Shown<'v> {
     facts: Vec<Fact>,
     precheckin: (&'static str, &'static str),
     so_far: String,
+    /// A sentence on the steps that are open to the guest again.
+    opened: Option<String>,
     submission: String,
     portal: why::Portal,
     steps_shown: String,
     manuals_shown: String,
     why: String,
     preview: Option<Preview>,
-    /// Whose page it is.
+    /// The portal that the preview shows.
     portal_id: String,
     at_hint: String,
     link: Option<String>,
+    /// Address of the page that changes the stay.
+    edit: Option<String>,
+    charges: Option<StayCharges>,
     changed: Option<Changed>,
-    /// What the guest wrote and when, the newest first.
+    /// The messages of the guest and their times, newest first.
     messages: Vec<(String, When)>,
 }
 
-/// What the guest wrote, the newest first.
+/// Reads the messages of the guest, newest first.
 async fn messages(visit: &Visit, id: Uuid) -> Result<Vec<(String, When)>, Refusal> {
-    let written: Vec<Message> = visit.get(READ_MESSAGES, json!({ "id": id, "limit": MESSAGES })).await?;
-    Ok(written.into_iter().rev().map(|message| (message.text, when::moment(visit, &message.created_at))).collect())
+    let written: Vec<Message> = visit
+        .get(READ_MESSAGES, json!({ "id": id, "limit": MESSAGES }))
+        .await?;
+    Ok(written
+        .into_iter()
+        .rev()
+        .map(|message| (message.text, when::moment(visit, &message.created_at)))
+        .collect())
 }
 
 fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
     let words = &visit.words.stays;
     let people = stay.adults.map(|adults| {
-        let (adults, children) = (adults.to_string(), stay.children.unwrap_or_default().to_string());
-        fill(words.adults_and_children, &[("adults", &adults), ("children", &children)])
+        let (adults, children) = (
+            adults.to_string(),
+            stay.children.unwrap_or_default().to_string(),
+        );
+        fill(
+            words.adults_and_children,
+            &[("adults", &adults), ("children", &children)],
+        )
     });
-    let language = stay.guest.language.as_deref().map(|tag| own_name(tag).to_owned());
+    let language = stay
+        .guest
+        .language
+        .as_deref()
+        .map(|tag| own_name(tag).to_owned());
     let all = [
-        (words.flat, Some(flat.unwrap_or(visit.words.submissions.no_flat).to_owned())),
-        (words.dates, Some(when::days(visit, &stay.check_in, &stay.check_out))),
+        (
+            words.flat,
+            Some(flat.unwrap_or(visit.words.submissions.no_flat).to_owned()),
+        ),
+        (
+            words.dates,
+            Some(when::days(visit, &stay.check_in, &stay.check_out)),
+        ),
         (words.people, people),
         (words.email, stay.guest.email.clone()),
         (words.phone, stay.guest.phone.clone()),
         (words.guest_language, language),
         (words.channel, Some(stay.channel.clone())),
-        (words.booked, Some(when::moment(visit, &stay.booked_at).text)),
+        (
+            words.booked,
+            Some(when::moment(visit, &stay.booked_at).text),
+        ),
     ];
-    all.into_iter().filter_map(|(label, value)| Some(Fact { label, value: value? })).collect()
+    all.into_iter()
+        .filter_map(|(label, value)| {
+            Some(Fact {
+                label,
+                value: value?,
+            })
+        })
+        .collect()
 }
 
 pub(super) fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
-        // Side by side: each takes its time where there is much.
+        // Concurrently, because each of these can be slow for a large organization.
         let stay = Box::pin(visit.get::<Stay>("getReservation", json!({ "id": id })));
-        let (stay, submission, explanation) =
-            try_join3(stay, Box::pin(Submission::read(visit, id)), Box::pin(Explanation::read(visit, id, None))).await?;
+        let (stay, submission, explanation) = try_join3(
+            stay,
+            Box::pin(Submission::read(visit, id)),
+            Box::pin(Explanation::read(visit, id, None)),
+        )
+        .await?;
         let (done, all) = submission.progress();
         let (done, all) = (done.to_string(), all.to_string());
         let zone = flats::zone(visit, stay.property_id).await;
-        let link: Option<Link> = if visit.may("getGuestLink") { visit.get("getGuestLink", json!({ "id": id })).await.ok() } else { None };
+        let link: Option<Link> = if visit.may("getGuestLink") {
+            visit.get("getGuestLink", json!({ "id": id })).await.ok()
+        } else {
+            None
+        };
         let counted = |text: &str, items: &[why::Item]| {
-            let shown = items.iter().filter(|item| item.is_shown).count().to_string();
-            fill(text, &[("shown", &shown), ("all", &items.len().to_string())])
+            let shown = items
+                .iter()
+                .filter(|item| item.is_shown)
+                .count()
+                .to_string();
+            fill(
+                text,
+                &[("shown", &shown), ("all", &items.len().to_string())],
+            )
         };
         let portal_id = explanation.portal_id();
         let page = Shown {
@@ -114,6 +168,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             standing: words.standing(&stay.status),
             facts: facts(visit, &stay, submission.property_name.as_deref()),
             precheckin: visit.words.submissions.status(&submission.status),
+            opened: submission.opened(visit),
             so_far: fill(words.so_far, &[("done", &done), ("all", &all)]),
             submission: visit.address(&format!("/submissions/{id}")),
             steps_shown: counted(words.steps_shown, &explanation.steps),
@@ -122,8 +177,13 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             why: visit.address(&format!("/stays/{id}/why")),
             preview: portal_id.and_then(|_| Preview::of(visit, &format!("/stays/{id}/preview"))),
             portal_id: portal_id.map(|id| id.to_string()).unwrap_or_default(),
-            at_hint: fill(words.at_hint, &[("zone", zone.iana_name().unwrap_or("UTC"))]),
+            at_hint: fill(
+                words.at_hint,
+                &[("zone", zone.iana_name().unwrap_or("UTC"))],
+            ),
             link: link.map(|link| link.url),
+            edit: records::edit_stay(visit, id),
+            charges: StayCharges::of(visit, id).await,
             changed: Changed::of(visit, id).await,
             messages: messages(visit, id).await?,
         };
@@ -131,7 +191,7 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-/// On to the page of this stay, as its guest sees it.
+/// Opens a preview of the page that the guest of this stay sees.
 pub(super) fn preview(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
@@ -140,7 +200,7 @@ pub(super) fn preview(visit: &Visit) -> Answering<'_> {
             Some(at) => {
                 let submission = Submission::read(visit, id).await?;
                 let zone = flats::zone(visit, submission.property_id).await;
-                // What is no moment is refused as such.
+                // Invalid input is sent as typed, and the operation refuses it.
                 Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))
             }
         };

@@ -1,4 +1,5 @@
-//! Steps before arrival: in guest order, moved, made by type, changed, asked for whom.
+//! The steps before arrival: the list in guest order, moving a step, and the forms that create and
+//! change one.
 
 mod moving;
 mod questions;
@@ -17,10 +18,14 @@ use self::sentence::{Counts, Rules};
 use super::asking;
 use super::assign::{Entity, Use};
 use super::audit::Changed;
-use super::form::{FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form, saved, untold_texts};
+use super::form::{
+    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
+    saved, untold_texts,
+};
 use super::frame::{Done, Frame};
 use super::labels;
 use super::paging::Paging;
+use super::placeholders::Placeholders;
 use super::portals;
 use super::refusal::Refusal;
 use super::reply;
@@ -29,7 +34,7 @@ use super::texts::{Spoken, shown_by, texts};
 use super::visit::Visit;
 use crate::precheck::{StepType, is_together};
 
-/// The screen.
+/// The screen of the steps.
 pub static SCREEN: Screen = Screen {
     path: "/steps",
     icon: "list-checks",
@@ -38,15 +43,48 @@ pub static SCREEN: Screen = Screen {
     needs: Some("listPrecheckSteps"),
     pages: &[
         Page::get("getStepsScreen", "/steps", list),
-        Page::post("moveStepOnScreen", "/steps", move_one).needing(&["listPortals", "listPrecheckSteps", "updatePrecheckStep"]),
+        Page::post("moveStepOnScreen", "/steps", move_one).needing(&[
+            "listPortals",
+            "listPrecheckSteps",
+            "updatePrecheckStep",
+        ]),
         Page::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
         Page::post("createStepOnScreen", "/steps/new", create).needing(&["createPrecheckStep"]),
         Page::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
-        Page::post("updateStepOnScreen", "/steps/{id}", save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
-        Page::get("getQuestionsScreen", "/steps/{id}/questions", questions::show).needing(&["getPrecheckStep"]),
-        Page::post("updateQuestionsOnScreen", "/steps/{id}/questions", questions::save).needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        Page::post("updateStepOnScreen", "/steps/{id}", save)
+            .needing(&["getPrecheckStep", "updatePrecheckStep"]),
+        Page::get(
+            "getQuestionsScreen",
+            "/steps/{id}/questions",
+            questions::show,
+        )
+        .needing(&["getPrecheckStep"]),
+        Page::post(
+            "updateQuestionsOnScreen",
+            "/steps/{id}/questions",
+            questions::save,
+        )
+        .needing(&["getPrecheckStep", "updatePrecheckStep"]),
     ],
 };
+
+/// The details of a guest that have labels on the guest's page.
+const GUEST_FIELDS: &[&str] = &[
+    "firstName",
+    "lastName",
+    "secondLastName",
+    "email",
+    "phone",
+    "birthDate",
+    "gender",
+    "nationality",
+    "documentType",
+    "documentNumber",
+    "address",
+    "city",
+    "postalCode",
+    "country",
+];
 
 static STEP: Resource = Resource {
     create: "createPrecheckStep",
@@ -58,12 +96,19 @@ static STEP: Resource = Resource {
         sections: &[
             Section {
                 title: |words| words.forms.basics,
-                fields: &["nickname", "stepType", "isActive", "displayTitle", "guestDescriptionMlTextId"],
+                fields: &[
+                    "nickname",
+                    "stepType",
+                    "isActive",
+                    "displayTitle",
+                    "guestDescriptionMlTextId",
+                ],
             },
             Section {
                 title: |words| words.steps.what,
                 fields: &[
                     "requiredGuestFields",
+                    "guestFieldRules",
                     "requiredDocumentTypes",
                     "identityFlagPolicy",
                     "minimumGuestAge",
@@ -118,38 +163,30 @@ static STEP: Resource = Resource {
         elsewhere: &["questions", "displayTitleMlTextId", "displayTitleLanguage"],
         markdown: &[],
         names: &[
+            ("requiredGuestFields", GUEST_FIELDS),
+            ("guestFieldRules", GUEST_FIELDS),
             (
-                "requiredGuestFields",
+                "requiredDocumentTypes",
                 &[
-                    "firstName",
-                    "lastName",
-                    "email",
-                    "phone",
-                    "birthDate",
-                    "gender",
-                    "nationality",
-                    "documentType",
-                    "documentNumber",
-                    "address",
-                    "city",
-                    "postalCode",
-                    "country",
+                    "passport",
+                    "identity_card",
+                    "driving_licence",
+                    "residence_permit",
                 ],
             ),
-            ("requiredDocumentTypes", &["passport", "identity_card", "driving_licence", "residence_permit"]),
         ],
     },
 };
 
-/// Steps that are changed for one move at the most.
+/// Maximum number of steps that one move may change.
 const MOST_MOVED: usize = 200;
 
-/// A step of the list, as far as its place among them all goes.
+/// A step of the list, of which only the place is parsed.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 struct Placed {
     place: Place,
-    /// All that is told of it.
+    /// The whole step, not yet parsed.
     row: Box<RawValue>,
 }
 
@@ -165,11 +202,14 @@ impl TryFrom<Box<RawValue>> for Placed {
     type Error = serde_json::Error;
 
     fn try_from(row: Box<RawValue>) -> Result<Self, serde_json::Error> {
-        Ok(Self { place: serde_json::from_str(row.get())?, row })
+        Ok(Self {
+            place: serde_json::from_str(row.get())?,
+            row,
+        })
     }
 }
 
-/// A step as the list shows it.
+/// A step, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -184,7 +224,7 @@ struct Row {
     rules: Rules,
 }
 
-/// A step as it is shown in the list.
+/// A step, as the page of the list shows it.
 struct Line {
     number: usize,
     id: Uuid,
@@ -198,7 +238,7 @@ struct Line {
     assigned: String,
 }
 
-/// A choice of a portal.
+/// An option in the choice of a portal.
 struct Choice {
     id: String,
     name: String,
@@ -211,10 +251,10 @@ struct List<'v> {
     frame: Frame<'v>,
     portals: Vec<Choice>,
     path: String,
-    /// Where moves are sent.
+    /// The address that moves are sent to.
     action: String,
     order: &'static str,
-    /// Steps that can change places, and whether they are more than one.
+    /// Groups of steps that can change places with each other.
     groups: Vec<Vec<Line>>,
     paging: Paging,
     new: Option<String>,
@@ -222,7 +262,8 @@ struct List<'v> {
     problem: Option<String>,
 }
 
-/// The steps in guest order, of a portal where one is chosen, and whether that order goes by their types first.
+/// The steps in guest order. If a portal is chosen, they are the steps of that portal.
+/// `is_automatic` is true if the order follows the step types first.
 struct Ordered {
     rows: Vec<Placed>,
     portals: Vec<portals::Row>,
@@ -233,30 +274,45 @@ struct Ordered {
 impl Ordered {
     async fn read(visit: &Visit) -> Result<Self, Refusal> {
         let portals: Vec<portals::Row> = visit.get("listPortals", json!({})).await?;
-        let chosen = visit.asks("portal").and_then(|id| id.parse::<Uuid>().ok()).filter(|id| portals.iter().any(|portal| portal.id == *id));
+        let chosen = visit
+            .asks("portal")
+            .and_then(|id| id.parse::<Uuid>().ok())
+            .filter(|id| portals.iter().any(|portal| portal.id == *id));
         let arguments = chosen.map_or_else(|| json!({}), |id| json!({ "portalSettingsIds": [id] }));
         let rows = visit.get("listPrecheckSteps", arguments).await?;
-        let deciding = chosen.or_else(|| portals.iter().find(|portal| portal.is_default).map(|portal| portal.id));
+        let deciding = chosen.or_else(|| {
+            portals
+                .iter()
+                .find(|portal| portal.is_default)
+                .map(|portal| portal.id)
+        });
         let is_automatic = match deciding {
-            // Of a portal out of reach nothing is known but the order that it leads to.
+            // If the member cannot access the portal, the automatic order is assumed.
             Some(id) => {
                 let portal = visit.get::<Value>("getPortal", json!({ "id": id })).await;
                 portal.map_or(true, |portal| portal["isPrecheckOrderAutomatic"] != false)
             }
             None => true,
         };
-        Ok(Self { rows, portals, chosen, is_automatic })
+        Ok(Self {
+            rows,
+            portals,
+            chosen,
+            is_automatic,
+        })
     }
 
-    /// Whether two steps that follow each other can change places.
+    /// Returns whether two consecutive steps can change places.
     fn is_movable(&self, one: &Place, other: &Place) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
 
-    /// The steps among which one can be moved.
+    /// Returns the steps that a step can be moved among.
     fn around(&self, id: Uuid) -> Vec<&Place> {
         let places = self.rows.iter().map(|row| &row.place);
-        let Some(own) = places.clone().find(|place| place.id == id) else { return Vec::new() };
+        let Some(own) = places.clone().find(|place| place.id == id) else {
+            return Vec::new();
+        };
         places.filter(|place| self.is_movable(own, place)).collect()
     }
 }
@@ -270,15 +326,31 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     let mut ordered = Ordered::read(visit).await?;
     let paging = Paging::of(visit, "/steps", ordered.rows.len());
     let placed = paging.cut(std::mem::take(&mut ordered.rows));
-    let rows = placed.iter().map(|placed| serde_json::from_str(placed.row.get())).collect::<Result<Vec<Row>, _>>();
-    let rows = rows.map_err(|error| asking::not_understood(visit.id, "listPrecheckSteps", &error))?;
-    let titles = texts(visit, rows.iter().filter_map(|row| row.display_title_ml_text_id));
-    let (titles, reached) = tokio::join!(titles, reached(visit, rows.iter().map(|row| row.id).collect()));
+    let rows = placed
+        .iter()
+        .map(|placed| serde_json::from_str(placed.row.get()))
+        .collect::<Result<Vec<Row>, _>>();
+    let rows =
+        rows.map_err(|error| asking::not_understood(visit.id, "listPrecheckSteps", &error))?;
+    let titles = texts(
+        visit,
+        rows.iter().filter_map(|row| row.display_title_ml_text_id),
+    );
+    let (titles, reached) = tokio::join!(
+        titles,
+        reached(visit, rows.iter().map(|row| row.id).collect())
+    );
     let mut groups: Vec<Vec<Line>> = Vec::new();
     let mut before: Option<&Place> = None;
     for (number, (Placed { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
         let is_beside = before.is_some_and(|before| ordered.is_movable(before, place));
-        let line = line(visit, row, paging.first + number, &titles, reached.get(&row.id).copied());
+        let line = line(
+            visit,
+            row,
+            paging.first + number,
+            &titles,
+            reached.get(&row.id).copied(),
+        );
         match groups.last_mut().filter(|_| is_beside) {
             Some(group) => group.push(line),
             None => groups.push(vec![line]),
@@ -292,23 +364,35 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     });
     let chosen = ordered.chosen.map(|id| id.to_string());
     let from = Paging::offset(visit).to_string();
-    let query: Vec<(&str, &str)> = chosen.iter().map(|id| ("portal", id.as_str())).chain([("from", from.as_str())]).collect();
+    let query: Vec<(&str, &str)> = chosen
+        .iter()
+        .map(|id| ("portal", id.as_str()))
+        .chain([("from", from.as_str())])
+        .collect();
     let page = List {
         frame: Frame::new(visit, words.steps.steps),
         portals: portals.collect(),
         path: visit.address("/steps"),
         action: visit.address_with("/steps", &query),
-        order: if ordered.is_automatic { words.steps.automatic } else { words.steps.by_position },
+        order: if ordered.is_automatic {
+            words.steps.automatic
+        } else {
+            words.steps.by_position
+        },
         groups,
         paging,
         new: visit.may(STEP.create).then(|| visit.address("/steps/new")),
         may_move: visit.may(STEP.update),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
-    Ok(reply::of(visit, problem.map_or(200, |(status, _)| status), &page))
+    Ok(reply::of(
+        visit,
+        problem.map_or(200, |(status, _)| status),
+        &page,
+    ))
 }
 
-/// How many flats a step reaches, as it is answered.
+/// The number of flats that a step reaches, as `countReachedProperties` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reached {
@@ -316,23 +400,41 @@ struct Reached {
     property_count: usize,
 }
 
-/// How many flats steps reach; nothing where that is not to be had.
+/// Returns the number of flats that each step reaches. The result is empty if the counts cannot be
+/// read.
 async fn reached(visit: &Visit, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();
     }
-    let reached = visit.get::<Vec<Reached>>("countReachedProperties", json!({ "entityType": "precheck_step", "entityIds": ids })).await;
-    reached.unwrap_or_default().into_iter().map(|reached| (reached.entity_id, reached.property_count)).collect()
+    let reached = visit
+        .get::<Vec<Reached>>(
+            "countReachedProperties",
+            json!({ "entityType": "precheck_step", "entityIds": ids }),
+        )
+        .await;
+    reached
+        .unwrap_or_default()
+        .into_iter()
+        .map(|reached| (reached.entity_id, reached.property_count))
+        .collect()
 }
 
-fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>, flats: Option<usize>) -> Line {
+fn line(
+    visit: &Visit,
+    row: &Row,
+    number: usize,
+    titles: &HashMap<Uuid, String>,
+    flats: Option<usize>,
+) -> Line {
     let words = visit.words;
     Line {
         number,
         id: row.id,
         way: visit.address(&format!("/steps/{}", row.id)),
         nickname: row.nickname.clone(),
-        title: row.display_title_ml_text_id.and_then(|id| titles.get(&id).cloned()),
+        title: row
+            .display_title_ml_text_id
+            .and_then(|id| titles.get(&id).cloned()),
         kind: labels::choice(visit.language, row.step_type.as_ref()),
         is_active: row.is_active,
         issue: row.configuration_issue.as_deref().map(|issue| match issue {
@@ -344,26 +446,47 @@ fn line(visit: &Visit, row: &Row, number: usize, titles: &HashMap<Uuid, String>,
     }
 }
 
-/// Moves a step: by a button, or to where it was dragged.
+/// Moves a step by one place (buttons), or to the place where it was dragged.
 fn move_one(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
         let (up, down) = (id("up"), id("down"));
-        let Some(moved) = up.or(down).or_else(|| id("moved")) else { return page(visit, None).await };
+        let Some(moved) = up.or(down).or_else(|| id("moved")) else {
+            return page(visit, None).await;
+        };
         let ordered = Ordered::read(visit).await?;
         let around = ordered.around(moved);
         let before: Vec<Uuid> = around.iter().map(|row| row.id).collect();
-        let order = match visit.sent("order").filter(|_| up.is_none() && down.is_none()) {
-            Some(part) => moving::dragged(&before, &part.split(',').filter_map(|id| id.parse().ok()).collect::<Vec<_>>(), moved),
+        let order = match visit
+            .sent("order")
+            .filter(|_| up.is_none() && down.is_none())
+        {
+            Some(part) => moving::dragged(
+                &before,
+                &part
+                    .split(',')
+                    .filter_map(|id| id.parse().ok())
+                    .collect::<Vec<_>>(),
+                moved,
+            ),
             None => moving::stepped(before.clone(), moved, up.is_some()),
         };
-        let query = ["portal", "from"].iter().filter_map(|name| Some((*name, visit.asks(name)?)));
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+        let query = ["portal", "from"]
+            .iter()
+            .filter_map(|name| Some((*name, visit.asks(name)?)));
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(query)
+            .finish();
         let back = format!("/steps?{query}#s-{moved}");
         if order == before {
             return Ok(reply::done(visit, &back, Done::Unchanged));
         }
-        let position = |id: &Uuid| around.iter().find(|row| row.id == *id).and_then(|row| row.sort_order);
+        let position = |id: &Uuid| {
+            around
+                .iter()
+                .find(|row| row.id == *id)
+                .and_then(|row| row.sort_order)
+        };
         let wanted: Vec<(Uuid, Option<u32>)> = order.iter().map(|id| (*id, position(id))).collect();
         let changes = moving::changes(&wanted, moved);
         if changes.len() > MOST_MOVED {
@@ -372,7 +495,11 @@ fn move_one(visit: &Visit) -> Answering<'_> {
         for (id, position) in changes {
             let arguments = json!({ "id": id, "data": { "sortOrder": position } });
             if let Err(refusal) = visit.change(STEP.update, arguments).await {
-                return page(visit, Some((refusal.status, refusal.sentences(visit).join(" ")))).await;
+                return page(
+                    visit,
+                    Some((refusal.status, refusal.sentences(visit).join(" "))),
+                )
+                .await;
             }
         }
         Ok(reply::done(visit, &back, Done::Moved))
@@ -385,37 +512,83 @@ struct Shown<'v> {
     frame: Frame<'v>,
     form: FormView,
     used: Option<Use>,
-    /// Who gets it.
+    /// A sentence that tells which guests get the step.
     who: Option<String>,
-    /// Where its questions are, and how many there are.
+    /// The address of the questions, and their number.
     questions: Option<(String, usize)>,
     changed: Option<Changed>,
-    /// What guests read of it, in all languages.
+    /// The texts that guests read, in all languages.
     spoken: Vec<Spoken>,
+    placeholders: Placeholders,
 }
 
 async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
     let status = form.status;
-    let text = |stored: &Stored, field: &str| stored.value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let title = stored.map_or_else(|| visit.words.steps.new.to_owned(), |stored| text(stored, "nickname"));
+    let text = |stored: &Stored, field: &str| {
+        stored
+            .value
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let title = stored.map_or_else(
+        || visit.words.steps.new.to_owned(),
+        |stored| text(stored, "nickname"),
+    );
     let frame = Frame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
-    let (mut used, mut who, mut questions, mut changed, mut spoken) = (None, None, None, None, Vec::new());
+    let (mut used, mut who, mut questions, mut changed, mut spoken) =
+        (None, None, None, None, Vec::new());
     if let Some(stored) = stored {
         changed = Changed::of(visit, stored.id).await;
         used = Use::of(visit, Entity::Step, stored.id).await;
-        let flats = reached(visit, vec![stored.id]).await.get(&stored.id).copied();
+        let flats = reached(visit, vec![stored.id])
+            .await
+            .get(&stored.id)
+            .copied();
         who = Rules::deserialize(Value::Object(stored.value.clone()))
             .ok()
             .map(|rules| rules.said_of(visit.words, flats, stored.value["isActive"] == true));
-        let title = stored.value.get("displayTitleMlTextId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let title = stored
+            .value
+            .get("displayTitleMlTextId")
+            .and_then(Value::as_str)
+            .and_then(|id| id.parse().ok());
         let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
-        spoken = Spoken::all(visit, &title.into_iter().chain(form.texts.iter().cloned()).collect::<Vec<_>>()).await;
+        spoken = Spoken::all(
+            visit,
+            &title
+                .into_iter()
+                .chain(form.texts.iter().cloned())
+                .collect::<Vec<_>>(),
+        )
+        .await;
         if text(stored, "stepType") == "additional_questions" {
-            let count = stored.value.get("questions").and_then(Value::as_array).map_or(0, Vec::len);
-            questions = Some((visit.address(&format!("/steps/{}/questions", stored.id)), count));
+            let count = stored
+                .value
+                .get("questions")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            questions = Some((
+                visit.address(&format!("/steps/{}/questions", stored.id)),
+                count,
+            ));
         }
     }
-    reply::of(visit, status, &Shown { frame, form, used, who, questions, changed, spoken })
+    reply::of(
+        visit,
+        status,
+        &Shown {
+            frame,
+            form,
+            used,
+            who,
+            questions,
+            changed,
+            spoken,
+            placeholders: Placeholders::of(visit).await,
+        },
+    )
 }
 
 fn new(visit: &Visit) -> Answering<'_> {
@@ -428,7 +601,11 @@ fn new(visit: &Visit) -> Answering<'_> {
 fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         match created(visit, &STEP, visit.address("/steps/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(visit, &format!("/steps/{}", made["id"].as_str().unwrap_or_default()), Done::Created)),
+            Outcome::Done(made) => Ok(reply::done(
+                visit,
+                &format!("/steps/{}", made["id"].as_str().unwrap_or_default()),
+                Done::Created,
+            )),
             Outcome::Again(form) => Ok(form_page(visit, None, *form).await),
         }
     })
@@ -437,10 +614,14 @@ fn create(visit: &Visit) -> Answering<'_> {
 fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         let mut stored = Stored::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
-        // Which texts it links the read tells of some alone.
+        // The read operation answers only some of the texts that a step links.
         let shown = shown_by(visit, "precheck_step_detail", id).await?;
-        let untold = untold_texts(visit, &STEP)?.into_iter().map(|field| (field, Value::Null));
-        stored.value.extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
+        let untold = untold_texts(visit, &STEP)?
+            .into_iter()
+            .map(|field| (field, Value::Null));
+        stored
+            .value
+            .extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));
         Ok(stored)
     })
 }
@@ -457,7 +638,15 @@ fn save(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let before = stored(visit, visit.named("id")?).await?;
         match saved(visit, &STEP, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(visit, &visit.path, if is_changed { Done::Saved } else { Done::Unchanged })),
+            Outcome::Done(is_changed) => Ok(reply::done(
+                visit,
+                &visit.path,
+                if is_changed {
+                    Done::Saved
+                } else {
+                    Done::Unchanged
+                },
+            )),
             Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
         }
     })
@@ -468,10 +657,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_ticked_is_called_something() {
+    fn every_checkbox_of_a_step_has_a_label() {
         for (_, names) in STEP.layout.names {
             for language in ["en", "es", "fr"] {
-                assert!(names.iter().all(|name| labels::asked(language, name) != *name), "{names:?}");
+                assert!(
+                    names
+                        .iter()
+                        .all(|name| labels::asked(language, name) != *name),
+                    "{names:?}"
+                );
             }
         }
     }

@@ -1,12 +1,14 @@
-//! Which positions change when a step is moved: as few as need to, because each is a change of a step.
+//! Determines which positions change when a step is moved. The set is kept small, because each
+//! change is an update of a step.
 
 use uuid::Uuid;
 
-/// How far apart positions are that are given anew, so that a later move changes one alone.
+/// Distance between newly assigned positions, so that a later move needs to change only one step.
 const APART: u32 = 10;
 
-/// Steps in the order that is wanted, with the positions they have. Gives those that have to get another so that the order follows from
-/// the positions: the one that was moved where there is room for it, else all that are not in order.
+/// Returns the steps that need a new position, with that position. `wanted` contains the steps in
+/// the wanted order, with their present positions. If there is room, only the moved step gets a new
+/// position. Otherwise all steps that are out of order do.
 pub fn changes(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
     if is_ordered(wanted) {
         return Vec::new();
@@ -18,8 +20,10 @@ pub fn changes(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> 
     let mut next = 0;
     for (id, position) in wanted {
         match position {
-            // What stands high enough stays, as long as nothing below it needs the room.
-            Some(position) if *position >= next && *position - next < APART * 100 => next = position + 1,
+            // A position that is high enough stays, unless the gap before it is too large.
+            Some(position) if *position >= next && *position - next < APART * 100 => {
+                next = position + 1;
+            }
             _ => {
                 let given = next.next_multiple_of(APART);
                 changes.push((*id, given));
@@ -30,24 +34,38 @@ pub fn changes(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> 
     changes
 }
 
-/// A position for the one that was moved, where those around it leave room and all others are in order.
+/// Returns a position for the moved step between its neighbours. Returns `None` if there is no
+/// room, or if the other steps are not in order.
 fn between(wanted: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
     let place = wanted.iter().position(|(id, _)| *id == moved)?;
-    let others: Vec<_> = wanted.iter().filter(|(id, _)| *id != moved).copied().collect();
+    let others: Vec<_> = wanted
+        .iter()
+        .filter(|(id, _)| *id != moved)
+        .copied()
+        .collect();
     if !is_ordered(&others) {
         return None;
     }
-    let before = if place == 0 { None } else { Some(wanted[place - 1].1?) };
+    let before = if place == 0 {
+        None
+    } else {
+        Some(wanted[place - 1].1?)
+    };
     let behind = wanted.get(place + 1).map(|(_, position)| *position);
     match (before, behind) {
-        (None, Some(Some(behind))) => Some(behind.checked_sub(1)? / 2).filter(|given| *given < behind),
-        (Some(before), Some(Some(behind))) => Some(before + (behind - before) / 2).filter(|given| *given > before),
+        (None, Some(Some(behind))) => {
+            Some(behind.checked_sub(1)? / 2).filter(|given| *given < behind)
+        }
+        (Some(before), Some(Some(behind))) => {
+            Some(before + (behind - before) / 2).filter(|given| *given > before)
+        }
         (Some(before), Some(None) | None) => before.checked_add(APART),
         (None, Some(None) | None) => Some(0),
     }
 }
 
-/// Whether an order follows from positions alone: each is above the one before, and nothing stands without one but, alone, at the end.
+/// Returns whether the positions alone give this order. They must increase, and only the last step
+/// may have no position.
 fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     steps.windows(2).all(|pair| match (pair[0].1, pair[1].1) {
         (Some(one), Some(other)) => one < other,
@@ -56,10 +74,14 @@ fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     })
 }
 
-/// The order with one moved up or down by a place.
+/// Returns the order after a step is moved up or down by one place.
 pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     if let Some(place) = order.iter().position(|id| *id == moved) {
-        let other = if is_up { place.checked_sub(1) } else { Some(place + 1).filter(|next| *next < order.len()) };
+        let other = if is_up {
+            place.checked_sub(1)
+        } else {
+            Some(place + 1).filter(|next| *next < order.len())
+        };
         if let Some(other) = other {
             order.swap(place, other);
         }
@@ -67,14 +89,24 @@ pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     order
 }
 
-/// The order with one moved to where a part of it, which was dragged about, has it: behind the one before it there, else before the one
-/// behind it.
+/// Returns the order after a step was dragged. `part` is the shown part of the list after the drag.
+/// The step is put after its predecessor in `part`, or else before its successor.
 pub fn dragged(order: &[Uuid], part: &[Uuid], moved: Uuid) -> Vec<Uuid> {
-    let Some(place) = part.iter().position(|id| *id == moved).filter(|_| order.contains(&moved)) else { return order.to_vec() };
+    let Some(place) = part
+        .iter()
+        .position(|id| *id == moved)
+        .filter(|_| order.contains(&moved))
+    else {
+        return order.to_vec();
+    };
     let mut others: Vec<Uuid> = order.iter().copied().filter(|id| *id != moved).collect();
-    let find = |wanted: Option<&Uuid>| wanted.and_then(|wanted| others.iter().position(|id| id == wanted));
-    let behind = find(place.checked_sub(1).and_then(|before| part.get(before))).map(|before| before + 1);
-    let at = behind.or_else(|| find(part.get(place + 1))).unwrap_or(others.len());
+    let find =
+        |wanted: Option<&Uuid>| wanted.and_then(|wanted| others.iter().position(|id| id == wanted));
+    let behind =
+        find(place.checked_sub(1).and_then(|before| part.get(before))).map(|before| before + 1);
+    let at = behind
+        .or_else(|| find(part.get(place + 1)))
+        .unwrap_or(others.len());
     others.insert(at, moved);
     others
 }
@@ -90,37 +122,65 @@ mod tests {
     }
 
     fn steps(positions: &[Option<u32>]) -> Vec<(Uuid, Option<u32>)> {
-        positions.iter().enumerate().map(|(number, position)| (id(number), *position)).collect()
+        positions
+            .iter()
+            .enumerate()
+            .map(|(number, position)| (id(number), *position))
+            .collect()
     }
 
     #[test]
-    fn one_is_moved_where_there_is_room() {
-        assert_eq!(changes(&steps(&[Some(10), Some(40), Some(20)]), id(1)), [(id(1), 15)]);
-        assert_eq!(changes(&steps(&[Some(20), Some(10), Some(30)]), id(0)), [(id(0), 4)]);
-        assert_eq!(changes(&steps(&[Some(1), Some(2), Some(0)]), id(2)), [(id(2), 12)]);
+    fn a_move_between_free_positions_changes_a_single_step() {
+        assert_eq!(
+            changes(&steps(&[Some(10), Some(40), Some(20)]), id(1)),
+            [(id(1), 15)]
+        );
+        assert_eq!(
+            changes(&steps(&[Some(20), Some(10), Some(30)]), id(0)),
+            [(id(0), 4)]
+        );
+        assert_eq!(
+            changes(&steps(&[Some(1), Some(2), Some(0)]), id(2)),
+            [(id(2), 12)]
+        );
         assert!(changes(&steps(&[Some(1), Some(2), None]), id(1)).is_empty());
     }
 
     #[test]
-    fn all_are_put_in_order_where_there_is_none() {
-        assert_eq!(changes(&steps(&[None, None, None]), id(1)), [(id(0), 0), (id(1), 10), (id(2), 20)]);
-        assert_eq!(changes(&steps(&[Some(1), Some(0)]), id(0)), [(id(0), 0), (id(1), 10)].into_iter().skip(1).collect::<Vec<_>>());
+    fn a_move_without_free_positions_renumbers_the_steps() {
+        assert_eq!(
+            changes(&steps(&[None, None, None]), id(1)),
+            [(id(0), 0), (id(1), 10), (id(2), 20)]
+        );
+        assert_eq!(
+            changes(&steps(&[Some(1), Some(0)]), id(0)),
+            [(id(0), 0), (id(1), 10)]
+                .into_iter()
+                .skip(1)
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
-    fn one_goes_where_it_is_put() {
+    fn a_step_is_moved_to_the_requested_place() {
         let order: Vec<Uuid> = (0..5).map(id).collect();
         assert_eq!(stepped(order.clone(), id(2), true), [0, 2, 1, 3, 4].map(id));
         assert_eq!(stepped(order.clone(), id(4), false), order);
-        assert_eq!(dragged(&order, &[1, 3, 2].map(id), id(3)), [0, 1, 3, 2, 4].map(id));
-        assert_eq!(dragged(&order, &[3, 1, 2].map(id), id(3)), [0, 3, 1, 2, 4].map(id));
+        assert_eq!(
+            dragged(&order, &[1, 3, 2].map(id), id(3)),
+            [0, 1, 3, 2, 4].map(id)
+        );
+        assert_eq!(
+            dragged(&order, &[3, 1, 2].map(id), id(3)),
+            [0, 3, 1, 2, 4].map(id)
+        );
         assert_eq!(dragged(&order, &[9].map(id), id(9)), order);
     }
 
     proptest! {
-        /// Whatever the positions were, the order that is wanted follows from those there are afterwards.
+        /// The new positions give the wanted order, for any earlier positions.
         #[test]
-        fn the_order_is_as_wanted(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
+        fn new_positions_give_the_wanted_order(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
             let mut wanted = steps(&positions);
             for (id, position) in changes(&steps(&positions), id(moved % positions.len())) {
                 wanted.iter_mut().find(|(known, _)| *known == id).unwrap().1 = Some(position);

@@ -1,4 +1,4 @@
-//! Who gets a step, as a sentence.
+//! A sentence that tells which guests get a step.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::console::words::Words;
 use crate::precheck::NO_MAXIMUM;
 use crate::words::fill;
 
-/// The rules of a step, as they are answered.
+/// The rules of a step, as the interface returns them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rules {
@@ -21,7 +21,7 @@ pub struct Rules {
     pub is_always_shown: bool,
 }
 
-/// What a step is assigned to, in numbers.
+/// The number of assignments of a step, by kind of target.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {
@@ -32,10 +32,15 @@ pub struct Counts {
 }
 
 impl Rules {
-    /// Which guests get the step, of how many flats, as far as that is known; of one that is switched off, who would.
+    /// Returns which guests get the step, and in how many flats if the number is known. For an
+    /// inactive step, the sentence tells who would get it.
     pub fn said_of(&self, words: &Words, flats: Option<usize>, is_active: bool) -> String {
         let who = self.who(words, flats);
-        if is_active { who } else { fill(words.steps.off, &[("who", &who)]) }
+        if is_active {
+            who
+        } else {
+            fill(words.steps.off, &[("who", &who)])
+        }
     }
 
     fn who(&self, words: &Words, flats: Option<usize>) -> String {
@@ -44,43 +49,80 @@ impl Rules {
         let flats = match flats {
             None => None,
             Some(0) if parts.is_empty() || self.is_always_shown => return words.nobody.to_owned(),
-            Some(0) => return format!("{} {}", words.nobody, fill(words.those, &[("parts", &parts.join("; "))])),
+            Some(0) => {
+                return format!(
+                    "{} {}",
+                    words.nobody,
+                    fill(words.those, &[("parts", &parts.join("; "))])
+                );
+            }
             Some(1) => Some(words.one_flat.to_owned()),
             Some(count) => Some(fill(words.flats, &[("count", &count.to_string())])),
         };
-        let of = |known: &str, of_flats: &str| flats.as_ref().map_or_else(|| known.to_owned(), |flats| fill(of_flats, &[("flats", flats)]));
+        let of = |known: &str, of_flats: &str| {
+            flats.as_ref().map_or_else(
+                || known.to_owned(),
+                |flats| fill(of_flats, &[("flats", flats)]),
+            )
+        };
         if self.is_always_shown {
             return of(words.always, words.always_of);
         }
         if parts.is_empty() {
             return of(words.everyone, words.everyone_of);
         }
-        fill(&of(words.those, words.those_of), &[("parts", &parts.join("; "))])
+        fill(
+            &of(words.those, words.those_of),
+            &[("parts", &parts.join("; "))],
+        )
     }
 
-    /// Which stays it is for.
+    /// Describes the stays that the step is for, one part per rule.
     fn parts(&self, words: &Words) -> Vec<String> {
         let (words, counted) = (&words.steps, &words.stays);
         let number = |number: u32| number.to_string();
         let mut parts = Vec::new();
         match (self.min_los, self.max_los) {
             (0, NO_MAXIMUM) => {}
-            (from, NO_MAXIMUM) => parts.push(fill(words.nights_from, &[("from", &counted.nights(from))])),
+            (from, NO_MAXIMUM) => {
+                parts.push(fill(words.nights_from, &[("from", &counted.nights(from))]));
+            }
             (0, to) => parts.push(fill(words.nights_to, &[("to", &counted.nights(to))])),
-            (from, to) => parts.push(fill(words.nights_between, &[("from", &number(from)), ("to", &counted.nights(to))])),
+            (from, to) => parts.push(fill(
+                words.nights_between,
+                &[("from", &number(from)), ("to", &counted.nights(to))],
+            )),
         }
         match (self.lead_time_min_days, self.lead_time_max_days) {
             (None, None) => {}
-            (Some(from), None) => parts.push(fill(words.ahead_from, &[("from", &counted.days(from))])),
+            (Some(from), None) => {
+                parts.push(fill(words.ahead_from, &[("from", &counted.days(from))]));
+            }
             (None, Some(to)) => parts.push(fill(words.ahead_to, &[("to", &counted.days(to))])),
-            (Some(from), Some(to)) => parts.push(fill(words.ahead_between, &[("from", &number(from)), ("to", &counted.days(to))])),
+            (Some(from), Some(to)) => parts.push(fill(
+                words.ahead_between,
+                &[("from", &number(from)), ("to", &counted.days(to))],
+            )),
         }
-        let channels = |names: &Option<Vec<String>>| names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let channels = |names: &Option<Vec<String>>| {
+            names
+                .iter()
+                .flatten()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match self.inclusion_type.as_deref() {
             Some("all_except_selected") if !channels(&self.excluded_sources).is_empty() => {
-                parts.push(fill(words.not_by, &[("channels", &channels(&self.excluded_sources))]));
+                parts.push(fill(
+                    words.not_by,
+                    &[("channels", &channels(&self.excluded_sources))],
+                ));
             }
-            Some("only_selected") => parts.push(fill(words.only_by, &[("channels", &channels(&self.included_sources_returning))])),
+            Some("only_selected") => parts.push(fill(
+                words.only_by,
+                &[("channels", &channels(&self.included_sources_returning))],
+            )),
             _ => {}
         }
         if self.is_returning_guest_excluded {
@@ -91,7 +133,7 @@ impl Rules {
 }
 
 impl Counts {
-    /// What the step is assigned to.
+    /// Describes the assignments of the step.
     pub fn said(&self, words: &Words) -> String {
         let parts = [
             (self.property_count, words.assign.properties),
@@ -102,9 +144,17 @@ impl Counts {
         let parts: Vec<String> = parts
             .iter()
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| words.frame.labelled(&what.to_lowercase(), &count.to_string()))
+            .map(|(count, what)| {
+                words
+                    .frame
+                    .labelled(&what.to_lowercase(), &count.to_string())
+            })
             .collect();
-        if parts.is_empty() { words.steps.unassigned.to_owned() } else { fill(words.steps.assigned, &[("what", &parts.join(", "))]) }
+        if parts.is_empty() {
+            words.steps.unassigned.to_owned()
+        } else {
+            fill(words.steps.assigned, &[("what", &parts.join(", "))])
+        }
     }
 }
 
@@ -114,13 +164,20 @@ mod tests {
     use crate::console::words::of;
 
     #[test]
-    fn rules_are_a_sentence() {
-        let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
+    fn the_rules_of_a_step_are_written_as_sentences() {
+        let rules = Rules {
+            max_los: NO_MAXIMUM,
+            ..Rules::default()
+        };
         let said = |rules: &Rules| rules.said_of(of("en"), None, true);
-        assert_eq!(said(&rules), "Every guest of where it is assigned gets it.");
+        assert_eq!(said(&rules), "Every guest of the assigned flats gets it.");
         assert_eq!(
-            said(&Rules { is_always_shown: true, min_los: 3, ..rules.clone() }),
-            "Every guest of where it is assigned gets it, whatever the stay."
+            said(&Rules {
+                is_always_shown: true,
+                min_los: 3,
+                ..rules.clone()
+            }),
+            "Every guest of the assigned flats gets it, whatever the stay."
         );
         let rules = Rules {
             min_los: 2,
@@ -135,22 +192,54 @@ mod tests {
             "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
         );
         assert_eq!(
-            Rules { is_returning_guest_excluded: false, lead_time_max_days: None, ..rules.clone() }.said_of(of("en"), Some(214), true),
+            Rules {
+                is_returning_guest_excluded: false,
+                lead_time_max_days: None,
+                ..rules.clone()
+            }
+            .said_of(of("en"), Some(214), true),
             "Guests of 214 flats, for stays of 2 nights or more; not through direct, airbnb."
         );
-        let rules = Rules { max_los: NO_MAXIMUM, ..Rules::default() };
-        assert_eq!(rules.said_of(of("en"), Some(0), true), "It reaches no flat yet: nobody gets it.");
+        let rules = Rules {
+            max_los: NO_MAXIMUM,
+            ..Rules::default()
+        };
         assert_eq!(
-            Rules { min_los: 2, ..rules.clone() }.said_of(of("en"), Some(0), true),
-            "It reaches no flat yet: nobody gets it. For stays of 2 nights or more."
+            rules.said_of(of("en"), Some(0), true),
+            "It is assigned to no flat yet, so nobody gets it."
         );
-        assert_eq!(rules.said_of(of("fr"), Some(1), true), "Tout voyageur de 1 logement la reçoit.");
+        assert_eq!(
+            Rules {
+                min_los: 2,
+                ..rules.clone()
+            }
+            .said_of(of("en"), Some(0), true),
+            "It is assigned to no flat yet, so nobody gets it. For stays of 2 nights or more."
+        );
+        assert_eq!(
+            rules.said_of(of("fr"), Some(1), true),
+            "Tout voyageur de 1 logement la reçoit."
+        );
         assert_eq!(
             rules.said_of(of("en"), Some(686), false),
-            "It is switched off: nobody gets it meanwhile. Once it is on: Every guest of 686 flats gets it."
+            "It is switched off, so nobody gets it. When it is on: Every guest of 686 flats gets it."
         );
-        let short = Rules { min_los: 1, lead_time_min_days: Some(1), ..rules };
-        assert_eq!(short.said_of(of("en"), None, true), "For stays of 1 night or more; booked at least 1 day ahead.");
-        assert_eq!(Counts { tag_count: 2, ..Counts::default() }.said(of("fr")), "Affectée à : étiquettes : 2.");
+        let short = Rules {
+            min_los: 1,
+            lead_time_min_days: Some(1),
+            ..rules
+        };
+        assert_eq!(
+            short.said_of(of("en"), None, true),
+            "For stays of 1 night or more; booked at least 1 day ahead."
+        );
+        assert_eq!(
+            Counts {
+                tag_count: 2,
+                ..Counts::default()
+            }
+            .said(of("fr")),
+            "Affectée à : étiquettes : 2."
+        );
     }
 }

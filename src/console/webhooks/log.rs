@@ -1,4 +1,4 @@
-//! One subscription: what was sent for it, every attempt, and sending again.
+//! The page of one subscription: its deliveries with their attempts, and the buttons to redeliver.
 
 use askama::Template;
 use axum::response::Response;
@@ -18,10 +18,10 @@ use super::make::CREATE;
 use super::{SCREEN, Subscription};
 use crate::words::fill;
 
-/// Attempts of a delivery that are told one by one: the last of them.
+/// Maximum number of attempts that are shown of a delivery. They are the latest ones.
 const TRIES: usize = 8;
 
-/// A delivery, as it is answered.
+/// A delivery, as `listWebhookDeliveries` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Delivery {
@@ -48,10 +48,10 @@ struct Row {
     made: When,
     status: (&'static str, &'static str),
     attempts: String,
-    /// When, and what came of it.
+    /// Time and result of each attempt.
     tries: Vec<(When, String)>,
     next: Option<When>,
-    /// Where it is sent again, once it is over.
+    /// Address that redelivers it. `None` while it is pending or the subscription is disabled.
     again: Option<String>,
 }
 
@@ -61,10 +61,9 @@ struct Shown<'v> {
     frame: Frame<'v>,
     one: Subscription,
     standing: (&'static str, &'static str),
-    owner: String,
-    /// Why it is switched off and since when, and where one like it is made.
+    /// Why and since when the subscription is disabled, and a link to create a similar one.
     off: Option<Off>,
-    /// What it is limited to.
+    /// The flats that it is limited to. `None` if it covers all flats.
     flats: Option<String>,
     last: Option<When>,
     made: When,
@@ -72,7 +71,7 @@ struct Shown<'v> {
     key: String,
     rows: Vec<Row>,
     paging: Paging,
-    /// From when on what has failed is sent again, as it was typed.
+    /// The typed moment since which failed deliveries are redelivered.
     since: String,
     said: Vec<String>,
     is_kept: bool,
@@ -88,11 +87,20 @@ impl Off {
     fn of(visit: &Visit, one: &Subscription) -> Option<Self> {
         let words = &visit.words.webhooks;
         let at = when::moment(visit, one.disabled_at.as_deref()?).text;
-        let like_it = [("event", one.event.as_str()), ("targetUrl", one.target_url.as_str())];
+        let like_it = [
+            ("event", one.event.as_str()),
+            ("targetUrl", one.target_url.as_str()),
+        ];
         Some(Self {
-            reason: one.disabled_reason.as_deref().map(|reason| words.disabled_for(reason)).unwrap_or_default(),
+            reason: one
+                .disabled_reason
+                .as_deref()
+                .map(|reason| words.disabled_for(reason))
+                .unwrap_or_default(),
             about: fill(words.off, &[("at", &at)]),
-            way: visit.may_send(CREATE, &json!({ "event": one.event })).then(|| visit.address_with("/webhooks/new", &like_it)),
+            way: visit
+                .may_send(CREATE, &json!({ "event": one.event }))
+                .then(|| visit.address_with("/webhooks/new", &like_it)),
         })
     }
 }
@@ -104,15 +112,29 @@ fn row(visit: &Visit, path: &str, is_off: bool, delivery: Delivery) -> Row {
             (Some(status), _) => fill(words.answered, &[("status", &status.to_string())]),
             (None, error) => error.clone().unwrap_or_default(),
         };
-        (when::moment(visit, &attempt.attempted_at), format!("{outcome} · {} ms", attempt.duration_ms))
+        (
+            when::moment(visit, &attempt.attempted_at),
+            format!("{outcome} · {} ms", attempt.duration_ms),
+        )
     };
     Row {
         made: when::moment(visit, &delivery.created_at),
         status: words.delivery(&delivery.status),
-        attempts: fill(words.attempts, &[("count", &delivery.attempts.len().to_string())]),
-        tries: delivery.attempts.iter().rev().take(TRIES).rev().map(attempt).collect(),
+        attempts: fill(
+            words.attempts,
+            &[("count", &delivery.attempts.len().to_string())],
+        ),
+        tries: delivery
+            .attempts
+            .iter()
+            .rev()
+            .take(TRIES)
+            .rev()
+            .map(attempt)
+            .collect(),
         next: when::maybe(visit, delivery.next_attempt_at.as_deref()),
-        again: (delivery.status != "pending" && !is_off).then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
+        again: (delivery.status != "pending" && !is_off)
+            .then(|| visit.address(&format!("{path}/deliveries/{}", delivery.id))),
         event: delivery.event,
         id: delivery.id,
     }
@@ -123,48 +145,80 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     let one = Subscription::named(visit).await?;
     let path = one.path();
     let arguments = json!({ "id": one.id, "limit": ROWS, "offset": Paging::offset(visit) });
-    let answer = visit.ask::<Vec<Delivery>>("listWebhookDeliveries", arguments).await?;
+    let answer = visit
+        .ask::<Vec<Delivery>>("listWebhookDeliveries", arguments)
+        .await?;
     let page = Shown {
         frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
         standing: one.standing(visit),
-        owner: one.owner(visit),
         off: Off::of(visit, &one),
         flats: one.flats(visit).await?,
         last: when::maybe(visit, one.last_delivered_at.as_deref()),
         made: when::moment(visit, &one.created_at),
         key: visit.new_key(),
         paging: Paging::of(visit, &path, answer.total.unwrap_or(answer.data.len())),
-        rows: answer.data.into_iter().map(|delivery| row(visit, &path, one.disabled_at.is_some(), delivery)).collect(),
+        rows: answer
+            .data
+            .into_iter()
+            .map(|delivery| row(visit, &path, one.disabled_at.is_some(), delivery))
+            .collect(),
         path: visit.address(&path),
-        since: visit.sent("since").map_or_else(|| when::to_type(yesterday(visit), &TimeZone::UTC), str::to_owned),
-        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        since: visit.sent("since").map_or_else(
+            || when::to_type(yesterday(visit), &TimeZone::UTC),
+            str::to_owned,
+        ),
+        said: refused
+            .as_ref()
+            .map(|refusal| refusal.sentences(visit))
+            .unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
         one,
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 pub(super) fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(page(visit, None))
 }
 
-/// Does something about a subscription, and goes back to it.
-async fn act(visit: &Visit, operation: &str, arguments: Value, done: fn(&Value) -> Done) -> Result<Response, Refusal> {
+/// Runs an operation on the subscription and shows its page again.
+async fn act(
+    visit: &Visit,
+    operation: &str,
+    arguments: Value,
+    done: fn(&Value) -> Done,
+) -> Result<Response, Refusal> {
     let path = format!("/webhooks/{}", visit.named("id")?);
     if visit.may_write() {
-        return match visit.create::<Value>(operation, arguments, &visit.key(operation)).await {
+        return match visit
+            .create::<Value>(operation, arguments, &visit.key(operation))
+            .await
+        {
             Ok(answer) => Ok(reply::done(visit, &path, done(&answer))),
-            // What cannot be done, such as of one that has been switched off meanwhile, is said beside it.
+            // The page shows a refusal that the member can act on, for example if the subscription
+            // was disabled in the meantime.
             Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         };
     }
-    // What was pressed while the session ended is pressed again.
+    // The session ended before the button was pressed, so the member must press the button again.
     Ok(reply::to(visit, &path))
 }
 
 pub(super) fn ping(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { act(visit, "pingWebhookSubscription", json!({ "id": visit.named("id")? }), |_| Done::Sent).await })
+    Box::pin(async move {
+        act(
+            visit,
+            "pingWebhookSubscription",
+            json!({ "id": visit.named("id")? }),
+            |_| Done::Sent,
+        )
+        .await
+    })
 }
 
 pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
@@ -174,10 +228,11 @@ pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
     })
 }
 
-/// Since when deliveries are sent again where nobody says another moment.
+/// Returns the default moment since which failed deliveries are redelivered.
 fn yesterday(visit: &Visit) -> Timestamp {
     let now = visit.service.clock.now();
-    now.checked_sub(SignedDuration::from_hours(24)).unwrap_or(now)
+    now.checked_sub(SignedDuration::from_hours(24))
+        .unwrap_or(now)
 }
 
 pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
@@ -187,8 +242,20 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return page(visit, None).await;
         }
-        let done = |answer: &Value| if answer["redelivered"] == 0 { Done::SentNone } else { Done::Sent };
-        act(visit, "redeliverFailedWebhooks", json!({ "id": visit.named("id")?, "since": since }), done).await
+        let done = |answer: &Value| {
+            if answer["redelivered"] == 0 {
+                Done::SentNone
+            } else {
+                Done::Sent
+            }
+        };
+        act(
+            visit,
+            "redeliverFailedWebhooks",
+            json!({ "id": visit.named("id")?, "since": since }),
+            done,
+        )
+        .await
     })
 }
 
@@ -196,7 +263,6 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
 #[template(path = "console/webhook-delete.html")]
 struct Ask<'v> {
     frame: Frame<'v>,
-    owner: String,
     one: Subscription,
     action: String,
     back: String,
@@ -211,7 +277,6 @@ pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
             frame: frame.below(visit, one.target_url.clone(), &one.path()),
             action: visit.address(&format!("{}/delete", one.path())),
             back: visit.address(&one.path()),
-            owner: one.owner(visit),
             one,
         };
         Ok(reply::of(visit, 200, &page))
@@ -224,7 +289,9 @@ pub(super) fn delete(visit: &Visit) -> Answering<'_> {
             return ask_to_delete(visit).await;
         }
         let one = Subscription::named(visit).await?;
-        visit.get::<Value>("deleteWebhookSubscription", json!({ "id": one.id })).await?;
+        visit
+            .get::<Value>("deleteWebhookSubscription", json!({ "id": one.id }))
+            .await?;
         Ok(reply::done(visit, SCREEN.path, Done::Removed))
     })
 }

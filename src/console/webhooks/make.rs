@@ -1,4 +1,5 @@
-//! A new subscription. What is made of it is shown at once, with its secret, which nobody shows again.
+//! The form for a new subscription. The answer shows the signing secret, which is never shown
+//! again.
 
 use askama::Template;
 use axum::response::Response;
@@ -18,7 +19,7 @@ use crate::words::fill;
 pub(super) const CREATE: &str = "createWebhookSubscription";
 pub(super) const EVENTS: &str = "listWebhookEventTypes";
 
-/// What is made, with its secret.
+/// A new subscription with its secret.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Made {
@@ -33,26 +34,37 @@ struct New<'v> {
     frame: Frame<'v>,
     action: String,
     key: String,
-    /// Events, and whether each is chosen.
+    /// The events, and whether each is chosen.
     events: Vec<(Event, bool)>,
     url: String,
-    /// Whether an event is left out that is for apps alone.
+    /// Whether an event is left out because only apps can subscribe to it.
     is_for_apps: bool,
-    /// The names of the flats that it is to be limited to, as they are typed, for whoever may look for flats; and what to type there.
+    /// The typed names of the flats to limit the subscription to, and a hint. `None` if the member
+    /// may not search flats.
     flats: Option<(String, String)>,
     said: Vec<String>,
     is_kept: bool,
 }
 
-/// Flats that can be named; each is looked for.
+/// Maximum number of flats that can be named. Each name needs a search.
 const MOST: usize = 20;
 
-/// The flats that are named, a line each; or what is wrong with one.
+/// Returns the ids of the named flats, one name per line. The inner error is a message about the
+/// first name that is not unique.
 async fn flats_named(visit: &Visit) -> Result<Result<Vec<Uuid>, String>, Refusal> {
     let words = &visit.words.webhooks;
-    let names: Vec<&str> = visit.sent("flats").unwrap_or_default().lines().map(str::trim).filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = visit
+        .sent("flats")
+        .unwrap_or_default()
+        .lines()
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
     if names.len() > MOST {
-        return Ok(Err(fill(words.too_many_flats, &[("count", &MOST.to_string())])));
+        return Ok(Err(fill(
+            words.too_many_flats,
+            &[("count", &MOST.to_string())],
+        )));
     }
     let mut ids = Vec::new();
     for name in names {
@@ -70,17 +82,32 @@ async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response,
     let has_it = |events: &[Event]| events.iter().any(|event| event.event == OF_APPS);
     let is_known = has_it(&events);
     events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
-    // What is like another one comes with its address.
-    let given = |name: &str| visit.sent(name).or_else(|| visit.asks(name)).unwrap_or_default();
+    // A link to create a similar subscription contains the event and the target.
+    let given = |name: &str| {
+        visit
+            .sent(name)
+            .or_else(|| visit.asks(name))
+            .unwrap_or_default()
+    };
     let chosen = given("event");
     let page = New {
         frame: Frame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
-        key: visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit
+            .sent("key")
+            .map_or_else(|| visit.new_key(), str::to_owned),
         is_for_apps: is_known && !has_it(&events),
-        flats: flats::are_found(visit)
-            .then(|| (visit.sent("flats").unwrap_or_default().to_owned(), fill(words.only_flats_hint, &[("count", &MOST.to_string())]))),
-        events: events.into_iter().map(|event| (event.event == chosen, event)).map(|(is_chosen, event)| (event, is_chosen)).collect(),
+        flats: flats::are_found(visit).then(|| {
+            (
+                visit.sent("flats").unwrap_or_default().to_owned(),
+                fill(words.only_flats_hint, &[("count", &MOST.to_string())]),
+            )
+        }),
+        events: events
+            .into_iter()
+            .map(|event| (event.event == chosen, event))
+            .map(|(is_chosen, event)| (event, is_chosen))
+            .collect(),
         url: given("targetUrl").to_owned(),
         said,
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
@@ -102,13 +129,19 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
             Ok(flats) => flats,
             Err(problem) => return page(visit, 400, vec![problem]).await,
         };
-        let mut arguments = json!({ "event": visit.sent("event").unwrap_or_default(), "targetUrl": url });
+        let mut arguments =
+            json!({ "event": visit.sent("event").unwrap_or_default(), "targetUrl": url });
         if !flats.is_empty() {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
-        match visit.create::<Made>(CREATE, arguments, &visit.key(CREATE)).await {
+        match visit
+            .create::<Made>(CREATE, arguments, &visit.key(CREATE))
+            .await
+        {
             Ok(made) => Ok(secret::shown(visit, &made)),
-            Err(refusal) if refusal.is_about_what_was_sent() => page(visit, refusal.status, refusal.sentences(visit)).await,
+            Err(refusal) if refusal.is_about_what_was_sent() => {
+                page(visit, refusal.status, refusal.sentences(visit)).await
+            }
             Err(refusal) => Err(refusal),
         }
     })

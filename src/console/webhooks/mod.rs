@@ -1,4 +1,4 @@
-//! Webhooks: the subscriptions that the member reaches, what was sent for each, and what can be done about it.
+//! Webhooks: the subscriptions of the member, their deliveries, and the actions on them.
 
 mod log;
 mod make;
@@ -20,7 +20,7 @@ use super::screens::{Answering, Group, Page, Screen};
 use super::visit::Visit;
 use crate::words::fill;
 
-/// The screen.
+/// The screen of the webhooks.
 pub static SCREEN: Screen = Screen {
     path: "/webhooks",
     icon: "webhook",
@@ -29,29 +29,60 @@ pub static SCREEN: Screen = Screen {
     needs: Some(LIST),
     pages: &[
         Page::get("getWebhooksScreen", "/webhooks", list),
-        Page::get("getNewWebhookScreen", "/webhooks/new", make::new).needing(&["listWebhookEventTypes", "createWebhookSubscription"]),
-        Page::post("createWebhookOnScreen", "/webhooks/new", make::create).needing(&["createWebhookSubscription"]),
-        Page::get("getEventsScreen", "/webhooks/events", events).needing(&["listWebhookEventTypes"]),
-        Page::get("getWebhookScreen", "/webhooks/{id}", log::show).needing(&["listWebhookDeliveries"]),
-        Page::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping).needing(&["pingWebhookSubscription"]),
-        Page::post("redeliverFailedOnScreen", "/webhooks/{id}/failed", log::redeliver_failed).needing(&["redeliverFailedWebhooks"]),
-        Page::post("redeliverOnScreen", "/webhooks/{id}/deliveries/{delivery}", log::redeliver).needing(&["redeliverWebhook"]),
-        Page::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask).needing(&["rotateWebhookSecret"]),
-        Page::post("rotateSecretOnScreen", "/webhooks/{id}/rotate", secret::rotate).needing(&["rotateWebhookSecret"]),
-        Page::get("getDeleteWebhookScreen", "/webhooks/{id}/delete", log::ask_to_delete).needing(&["deleteWebhookSubscription"]),
-        Page::post("deleteWebhookOnScreen", "/webhooks/{id}/delete", log::delete).needing(&["deleteWebhookSubscription"]),
+        Page::get("getNewWebhookScreen", "/webhooks/new", make::new)
+            .needing(&["listWebhookEventTypes", "createWebhookSubscription"]),
+        Page::post("createWebhookOnScreen", "/webhooks/new", make::create)
+            .needing(&["createWebhookSubscription"]),
+        Page::get("getEventsScreen", "/webhooks/events", events)
+            .needing(&["listWebhookEventTypes"]),
+        Page::get("getWebhookScreen", "/webhooks/{id}", log::show)
+            .needing(&["listWebhookDeliveries"]),
+        Page::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping)
+            .needing(&["pingWebhookSubscription"]),
+        Page::post(
+            "redeliverFailedOnScreen",
+            "/webhooks/{id}/failed",
+            log::redeliver_failed,
+        )
+        .needing(&["redeliverFailedWebhooks"]),
+        Page::post(
+            "redeliverOnScreen",
+            "/webhooks/{id}/deliveries/{delivery}",
+            log::redeliver,
+        )
+        .needing(&["redeliverWebhook"]),
+        Page::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask)
+            .needing(&["rotateWebhookSecret"]),
+        Page::post(
+            "rotateSecretOnScreen",
+            "/webhooks/{id}/rotate",
+            secret::rotate,
+        )
+        .needing(&["rotateWebhookSecret"]),
+        Page::get(
+            "getDeleteWebhookScreen",
+            "/webhooks/{id}/delete",
+            log::ask_to_delete,
+        )
+        .needing(&["deleteWebhookSubscription"]),
+        Page::post(
+            "deleteWebhookOnScreen",
+            "/webhooks/{id}/delete",
+            log::delete,
+        )
+        .needing(&["deleteWebhookSubscription"]),
     ],
 };
 
-const LIST: &str = "listReachedWebhookSubscriptions";
-/// The event that is for apps alone.
+const LIST: &str = "listWebhookSubscriptions";
+/// The event that only apps can subscribe to.
 const OF_APPS: &str = "workflow.step";
-/// Flats that are named of those that a subscription is limited to.
+/// Maximum number of flats that are named for a limited subscription.
 const NAMED: usize = 20;
-/// How subscriptions stand, as the list is asked for them.
+/// The states that the list can be filtered by.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
 
-/// A subscription, as it is answered.
+/// A subscription, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscription {
@@ -65,11 +96,9 @@ pub struct Subscription {
     created_at: String,
     #[serde(default)]
     filters: Filters,
-    /// Whose it is, where a list has it.
-    owner: Option<Owner>,
 }
 
-/// What a subscription is limited to, as it is answered.
+/// The limits of a subscription, as the interface returns them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Filters {
@@ -77,55 +106,79 @@ struct Filters {
     workflow_step: Option<String>,
 }
 
-/// Whose a subscription is, as it is answered.
-#[derive(Debug, Deserialize)]
-struct Owner {
-    kind: String,
-    name: Option<String>,
-}
-
 impl Subscription {
-    /// Some of those that stand so.
-    pub async fn standing_so(visit: &Visit, state: &str, most: usize) -> Result<Vec<Self>, Refusal> {
-        visit.get(LIST, json!({ "state": state, "limit": most })).await
+    /// Reads the member's subscriptions, the newest first.
+    async fn all(visit: &Visit) -> Result<Vec<Self>, Refusal> {
+        let mut all: Vec<Self> = visit.get(LIST, json!({})).await?;
+        all.reverse();
+        Ok(all)
     }
 
-    /// The one that the path names.
+    /// Reads subscriptions in a state, at most `most`.
+    pub async fn standing_so(
+        visit: &Visit,
+        state: &str,
+        most: usize,
+    ) -> Result<Vec<Self>, Refusal> {
+        let mut all = Self::all(visit).await?;
+        all.retain(|one| one.state() == state);
+        all.truncate(most);
+        Ok(all)
+    }
+
+    /// Reads the subscription that the path names.
     async fn named(visit: &Visit) -> Result<Self, Refusal> {
-        let found: Vec<Self> = visit.get(LIST, json!({ "id": visit.named("id")? })).await?;
-        found.into_iter().next().ok_or_else(Refusal::missing)
+        let id = visit.named("id")?;
+        let mut found = Self::all(visit).await?.into_iter();
+        found.find(|one| one.id == id).ok_or_else(Refusal::missing)
     }
 
-    /// Whose it is, in words.
-    fn owner(&self, visit: &Visit) -> String {
-        let words = &visit.words.webhooks;
-        let Some(owner) = &self.owner else { return String::new() };
-        let name = owner.name.as_deref().unwrap_or(words.owner_gone);
-        format!("{name} · {}", words.owner_kind(&owner.kind))
+    /// Returns its state, one of [`STATES`].
+    fn state(&self) -> &'static str {
+        match (&self.disabled_at, self.consecutive_failures) {
+            (Some(_), _) => "disabled",
+            (None, 0) => "working",
+            (None, _) => "failing",
+        }
     }
 
-    /// What the flats are called that it is limited to; nothing where it is to all.
+    /// Returns whether its URL begins with this host, or with a part of it.
+    fn is_at(&self, host: &str) -> bool {
+        let url = self.target_url.to_lowercase();
+        url.strip_prefix("https://")
+            .is_some_and(|rest| rest.starts_with(&host.to_lowercase()))
+    }
+
+    /// Returns the names of the flats that it is limited to. Returns `None` if it covers all flats.
     async fn flats(&self, visit: &Visit) -> Result<Option<String>, Refusal> {
         let ids = &self.filters.property_ids;
         if ids.is_empty() {
             return Ok(None);
         }
         let found = flats::among(visit, ids.iter().copied()).await?;
-        let mut called: Vec<String> = found.into_values().map(|flat| flat.name).take(NAMED).collect();
+        let mut called: Vec<String> = found
+            .into_values()
+            .map(|flat| flat.name)
+            .take(NAMED)
+            .collect();
         if called.len() < ids.len() {
-            called.push(fill(visit.words.webhooks.more_flats, &[("count", &(ids.len() - called.len()).to_string())]));
+            called.push(fill(
+                visit.words.webhooks.more_flats,
+                &[("count", &(ids.len() - called.len()).to_string())],
+            ));
         }
         Ok(Some(called.join(", ")))
     }
 
-    /// How it stands: in words, and how that looks.
+    /// Returns the label and the style of its state.
     fn standing(&self, visit: &Visit) -> (&'static str, &'static str) {
         let words = &visit.words.webhooks;
-        match (&self.disabled_at, self.consecutive_failures) {
-            (Some(_), _) => (words.disabled, "bad"),
-            (None, 0) => (words.working, "on"),
-            (None, _) => (words.failing, "off"),
-        }
+        let style = match self.state() {
+            "disabled" => "bad",
+            "working" => "on",
+            _ => "off",
+        };
+        (words.state(self.state()), style)
     }
 
     fn path(&self) -> String {
@@ -133,7 +186,7 @@ impl Subscription {
     }
 }
 
-/// An event that can be subscribed to.
+/// An event that a webhook can subscribe to.
 #[derive(Debug, Deserialize)]
 struct Event {
     event: String,
@@ -148,7 +201,7 @@ struct Event {
 struct List<'v> {
     frame: Frame<'v>,
     path: String,
-    /// What is chosen of each filter: a value, what it is called, whether it is it.
+    /// Options of the filter by event: name, and whether it is chosen.
     events: Vec<(String, bool)>,
     states: Vec<(&'static str, &'static str, bool)>,
     host: String,
@@ -162,7 +215,6 @@ struct List<'v> {
 struct Row {
     url: String,
     event: String,
-    owner: String,
     standing: (&'static str, &'static str),
     way: String,
 }
@@ -170,15 +222,28 @@ struct Row {
 fn list(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let words = &visit.words.webhooks;
-        let known: Vec<Event> = if visit.may(make::EVENTS) { visit.get(make::EVENTS, json!({})).await? } else { Vec::new() };
-        let event = visit.asks("event").filter(|event| known.iter().any(|known| known.event == *event));
+        let known: Vec<Event> = if visit.may(make::EVENTS) {
+            visit.get(make::EVENTS, json!({})).await?
+        } else {
+            Vec::new()
+        };
+        let event = visit
+            .asks("event")
+            .filter(|event| known.iter().any(|known| known.event == *event));
         let state = visit.asks("state").filter(|state| STATES.contains(state));
-        let host = visit.asks("host").map(str::trim);
-        let arguments = json!({ "event": event, "host": host, "state": state, "limit": ROWS, "offset": Paging::offset(visit) });
-        let answer = visit.ask::<Vec<Subscription>>(LIST, arguments).await?;
+        let host = visit
+            .asks("host")
+            .map(str::trim)
+            .filter(|host| !host.is_empty());
+        let mut found = Subscription::all(visit).await?;
+        found.retain(|one| {
+            event.is_none_or(|event| one.event == event)
+                && state.is_none_or(|state| one.state() == state)
+                && host.is_none_or(|host| one.is_at(host))
+        });
+        let total = found.len();
         let row = |one: Subscription| Row {
             standing: one.standing(visit),
-            owner: one.owner(visit),
             way: visit.address(&one.path()),
             url: one.target_url,
             event: one.event,
@@ -186,14 +251,28 @@ fn list(visit: &Visit) -> Answering<'_> {
         let page = List {
             frame: Frame::new(visit, words.webhooks),
             path: visit.address(SCREEN.path),
-            states: STATES.map(|known| (known, words.state(known), state == Some(known))).into(),
+            states: STATES
+                .map(|known| (known, words.state(known), state == Some(known)))
+                .into(),
             is_filtered: event.is_some() || host.is_some() || state.is_some(),
             host: host.unwrap_or_default().to_owned(),
-            paging: Paging::of(visit, SCREEN.path, answer.total.unwrap_or(answer.data.len())),
-            rows: answer.data.into_iter().map(row).collect(),
-            new: visit.may(make::CREATE).then(|| visit.address("/webhooks/new")),
-            about_events: visit.may(make::EVENTS).then(|| visit.address("/webhooks/events")),
-            events: known.iter().map(|known| (known.event.clone(), event == Some(known.event.as_str()))).collect(),
+            paging: Paging::of(visit, SCREEN.path, total),
+            rows: found
+                .into_iter()
+                .skip(Paging::offset(visit))
+                .take(ROWS)
+                .map(row)
+                .collect(),
+            new: visit
+                .may(make::CREATE)
+                .then(|| visit.address("/webhooks/new")),
+            about_events: visit
+                .may(make::EVENTS)
+                .then(|| visit.address("/webhooks/events")),
+            events: known
+                .iter()
+                .map(|known| (known.event.clone(), event == Some(known.event.as_str())))
+                .collect(),
         };
         Ok(reply::of(visit, 200, &page))
     })
@@ -203,7 +282,7 @@ fn list(visit: &Visit) -> Answering<'_> {
 #[template(path = "console/events.html")]
 struct Events<'v> {
     frame: Frame<'v>,
-    /// Each with its example as text, and what it needs.
+    /// Each event with its example as text, and the permission that it needs.
     events: Vec<(Event, String, Option<&'static str>)>,
 }
 
@@ -213,11 +292,18 @@ fn events(visit: &Visit) -> Answering<'_> {
         let events: Vec<Event> = visit.get(make::EVENTS, json!({})).await?;
         let shown = |event: Event| {
             let example = serde_json::to_string_pretty(&event.example).unwrap_or_default();
-            let needs = event.permission.as_deref().map(|permission| words.access.permission(permission));
+            let needs = event
+                .permission
+                .as_deref()
+                .map(|permission| words.access.permission(permission));
             (event, example, needs)
         };
         let page = Events {
-            frame: Frame::new(visit, words.webhooks.events).below(visit, words.webhooks.webhooks, SCREEN.path),
+            frame: Frame::new(visit, words.webhooks.events).below(
+                visit,
+                words.webhooks.webhooks,
+                SCREEN.path,
+            ),
             events: events.into_iter().map(shown).collect(),
         };
         Ok(reply::of(visit, 200, &page))

@@ -1,4 +1,4 @@
-//! The signing secret of a subscription: shown once, and made anew.
+//! The signing secret of a subscription: it is shown once, and can be rotated.
 
 use askama::Template;
 use axum::response::Response;
@@ -13,19 +13,28 @@ use super::make::Made;
 use super::{SCREEN, Subscription};
 
 const ROTATE: &str = "rotateWebhookSecret";
-/// Hours for which the secret there is goes on, where nothing else is said, and at the most.
+/// Hours for which the old secret stays valid: `GRACE` is the default, `LONGEST` the maximum.
 const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
 
-/// The seconds of the hours that were typed; what is no number of hours is refused as such.
+/// Returns the typed hours in seconds. Invalid input becomes -1, which the operation refuses.
 pub fn hours(visit: &Visit) -> Value {
-    let hours = visit.sent("hours").unwrap_or_default().trim().parse::<u64>().ok();
-    hours.map_or(json!(-1), |hours| json!(hours.saturating_mul(3_600).min(1 << 40)))
+    let hours = visit
+        .sent("hours")
+        .unwrap_or_default()
+        .trim()
+        .parse::<u64>()
+        .ok();
+    hours.map_or(json!(-1), |hours| {
+        json!(hours.saturating_mul(3_600).min(1 << 40))
+    })
 }
 
-/// The hours as they were typed; those that are usual where nobody has typed any.
+/// Returns the hours as they were typed, or the default.
 pub fn grace(visit: &Visit) -> String {
-    visit.sent("hours").map_or_else(|| GRACE.to_string(), str::to_owned)
+    visit
+        .sent("hours")
+        .map_or_else(|| GRACE.to_string(), str::to_owned)
 }
 
 #[derive(Template)]
@@ -37,7 +46,8 @@ struct Shown<'v> {
     way: String,
 }
 
-/// The page that shows a secret, which is the answer to the form itself: there is no address at which it can be seen again.
+/// Returns the page that shows a secret. The page is the answer to the form, so no address shows
+/// the secret again.
 pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
     let words = &visit.words.webhooks;
     let page = Shown {
@@ -53,7 +63,6 @@ pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
 #[template(path = "console/webhook-rotate.html")]
 struct Ask<'v> {
     frame: Frame<'v>,
-    owner: String,
     one: Subscription,
     action: String,
     back: String,
@@ -75,12 +84,18 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         key: visit.new_key(),
         grace: grace(visit),
         longest: LONGEST,
-        owner: one.owner(visit),
         one,
-        said: refused.as_ref().map(|refusal| refusal.sentences(visit)).unwrap_or_default(),
+        said: refused
+            .as_ref()
+            .map(|refusal| refusal.sentences(visit))
+            .unwrap_or_default(),
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
-    Ok(reply::of(visit, refused.map_or(200, |refusal| refusal.status), &page))
+    Ok(reply::of(
+        visit,
+        refused.map_or(200, |refusal| refusal.status),
+        &page,
+    ))
 }
 
 pub(super) fn ask(visit: &Visit) -> Answering<'_> {
@@ -93,7 +108,10 @@ pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
             return page(visit, None).await;
         }
         let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
-        match visit.create::<Made>(ROTATE, arguments, &visit.key(ROTATE)).await {
+        match visit
+            .create::<Made>(ROTATE, arguments, &visit.key(ROTATE))
+            .await
+        {
             Ok(made) => Ok(shown(visit, &made)),
             Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),

@@ -1,9 +1,8 @@
-//! What forms say.
+//! Texts of forms.
 
 use super::words;
 
 words! {
-    /// What forms say.
     pub struct Forms {
         save: "Save", "Guardar", "Enregistrer";
         create: "Create", "Crear", "Créer";
@@ -11,34 +10,34 @@ words! {
         these: "These:", "Estos:", "Ceux-ci :";
         choose: "Choose…", "Elija…", "Choisissez…";
         keep: "Leave as it is", "Dejar como está", "Laisser tel quel";
-        write_only: "What is set here cannot be shown.", "Lo que hay aquí no se puede mostrar.", "Ce qui est défini ici ne peut pas être affiché.";
-        kept_empty: "Left empty, it stays as it is.", "Si lo deja vacío, se queda como está.", "Laissé vide, cela reste tel quel.";
-        kept_unchosen: "Choose nothing and it stays as it is; what you choose takes its place.", "Si no elige nada, se queda como está; lo que elija lo sustituye.", "Si vous ne choisissez rien, cela reste tel quel ; ce que vous choisissez le remplace.";
+        write_only: "The present value cannot be shown.", "Lo que hay aquí no se puede mostrar.", "Ce qui est défini ici ne peut pas être affiché.";
+        kept_empty: "If you leave this empty, it stays unchanged.", "Si lo deja vacío, se queda como está.", "Laissé vide, cela reste tel quel.";
+        kept_unchosen: "If you choose nothing, it stays unchanged. A choice replaces the present value.", "Si no elige nada, se queda como está; lo que elija lo sustituye.", "Si vous ne choisissez rien, cela reste tel quel ; ce que vous choisissez le remplace.";
         to_clear: "To remove it, tick “{clear}”.", "Para quitarlo, marque «{clear}».", "Pour le retirer, cochez « {clear} ».";
-        others: "Others, as guests read them, one a line", "Otros, como los leen los huéspedes, uno por línea", "D’autres, comme les voyageurs les lisent, un par ligne";
+        others: "Others, as guests read them, one per line", "Otros, como los leen los huéspedes, uno por línea", "D’autres, comme les voyageurs les lisent, un par ligne";
         clear: "Clear it", "Borrarlo", "L’effacer";
         required: "required", "obligatorio", "obligatoire";
-        one_a_line: "One a line.", "Uno por línea.", "Un par ligne.";
-        pair_a_line: "A line each: name = text.", "Una línea cada uno: nombre = texto.", "Une ligne chacun : nom = texte.";
-        needs_permission: "To change it you need the permission {permission}.", "Para cambiarlo necesita el permiso {permission}.", "Pour le modifier, il faut l’autorisation {permission}.";
+        one_a_line: "One per line.", "Uno por línea.", "Un par ligne.";
+        pair_a_line: "One per line: name = text.", "Una línea cada uno: nombre = texto.", "Une ligne chacun : nom = texte.";
+        needs_permission: "To change this, you need the permission {permission}.", "Para cambiarlo necesita el permiso {permission}.", "Pour le modifier, il faut l’autorisation {permission}.";
         more: "More settings", "Más ajustes", "Autres réglages";
         basics: "Basics", "Lo básico", "L’essentiel";
         problems: "This was not saved:", "No se ha guardado:", "Ce n’est pas enregistré :";
         more_problems: "And {count} more.", "Y {count} más.", "Et {count} autres.";
         conflict: "Somebody has changed this while you were typing", "Alguien lo ha cambiado mientras usted escribía", "Quelqu’un a modifié ceci pendant votre saisie";
-        conflict_text: "Nothing of yours is lost. Where you both changed the same, choose which one is to stay; then save.", "No ha perdido nada. Donde ambos han cambiado lo mismo, elija cuál se queda y guarde.", "Rien de ce que vous avez saisi n’est perdu. Là où vous avez tous deux modifié la même chose, choisissez laquelle garder, puis enregistrez.";
+        conflict_text: "Your changes are not lost. If both of you changed the same field, choose which value to keep, then save.", "No ha perdido nada. Donde ambos han cambiado lo mismo, elija cuál se queda y guarde.", "Rien de ce que vous avez saisi n’est perdu. Là où vous avez tous deux modifié la même chose, choisissez laquelle garder, puis enregistrez.";
         mine: "Mine", "Lo mío", "Ma version";
         theirs: "Theirs: {value}", "Lo suyo: {value}", "L’autre : {value}";
         empty: "(empty)", "(vacío)", "(vide)";
-        rest_saved: "What else you changed is saved.", "Lo demás que ha cambiado está guardado.", "Vos autres modifications sont enregistrées.";
-        made_already: "Something was created from this form already. If you press the button again, there will be another one.", "Con este formulario ya se ha creado algo. Si pulsa de nuevo el botón, se creará otro.", "Quelque chose a déjà été créé avec ce formulaire. Si vous appuyez encore, il y en aura un autre.";
+        rest_saved: "Your other changes are saved.", "Lo demás que ha cambiado está guardado.", "Vos autres modifications sont enregistrées.";
+        made_already: "This form has already created something. If you press the button again, it creates another one.", "Con este formulario ya se ha creado algo. Si pulsa de nuevo el botón, se creará otro.", "Quelque chose a déjà été créé avec ce formulaire. Si vous appuyez encore, il y en aura un autre.";
         try_later: "Nothing was saved. Try again in {seconds} s.", "No se ha guardado nada. Inténtelo dentro de {seconds} s.", "Rien n’est enregistré. Réessayez dans {seconds} s.";
-        text_in_english: "In English; its other languages are under Translations.", "En inglés; los demás idiomas están en Traducciones.", "En anglais ; les autres langues sont sous Traductions.";
+        text_in_english: "In English. The other languages are under Translations.", "En inglés; los demás idiomas están en Traducciones.", "En anglais ; les autres langues sont sous Traductions.";
         other_languages: "All languages", "Todos los idiomas", "Toutes les langues";
         edit: "Edit", "Editar", "Modifier";
         remove: "Remove", "Eliminar", "Supprimer";
         up: "Move up", "Subir", "Monter";
         down: "Move down", "Bajar", "Descendre";
-        read_only: "You may look at this, and not change it.", "Puede verlo, pero no cambiarlo.", "Vous pouvez le consulter, sans le modifier.";
+        read_only: "You can see this but not change it.", "Puede verlo, pero no cambiarlo.", "Vous pouvez le consulter, sans le modifier.";
     }
 }

@@ -1,16 +1,21 @@
-//! What the console says by itself, in English, Spanish and French: a line a word, the three beside each other, so that none can be
-//! without the others. A subject is a file; a new one is a line of [`subjects`].
+//! The texts of the console in English, Spanish and French. Each line contains one text in all
+//! three languages, so that none can be missing. Each subject is a file, and a new subject needs a
+//! line in [`subjects`].
 //!
-//! What fields are called and what they are for says the schema; for Spanish and French that is in [`super::labels`].
+//! Labels and help texts of fields come from the schema, and in Spanish and French from
+//! [`super::labels`].
 
 mod access;
 mod assign;
 mod audit;
 mod begin;
+mod calendars;
+mod charges;
 mod forms;
 mod frame;
 mod manuals;
 mod portals;
+mod records;
 mod refused;
 mod search;
 mod stays;
@@ -19,7 +24,7 @@ mod submissions;
 mod translations;
 mod webhooks;
 
-/// Declares the words of a subject: a name, then what is said in English, Spanish and French.
+/// Declares the texts of a subject: a name, then the text in English, Spanish and French.
 macro_rules! words {
     ($(#[$doc:meta])* pub struct $subject:ident { $($word:ident: $english:literal, $spanish:literal, $french:literal;)* }) => {
         $(#[$doc])*
@@ -40,15 +45,16 @@ use words;
 
 use crate::words::fill;
 pub use audit::Deed;
+pub use begin::Begin;
 
-/// The words of a subject: a name of each, and what is said in the three languages.
+/// The texts of a subject: each name with the text in the three languages.
 #[cfg(test)]
 type Said = &'static [(&'static str, [&'static str; 3])];
 
-/// Puts the subjects together.
+/// Declares [`Words`] with one field for each subject.
 macro_rules! subjects {
     ($($name:ident: $module:ident::$subject:ident;)*) => {
-        /// The words of a language.
+        /// The texts of all subjects in a language.
         pub struct Words {
             $(pub $name: $module::$subject,)*
         }
@@ -71,21 +77,28 @@ subjects! {
     begin: begin::Begin;
     submissions: submissions::Submissions;
     stays: stays::Stays;
+    calendars: calendars::Calendars;
+    charges: charges::Charges;
     search: search::Search;
     webhooks: webhooks::Webhooks;
     access: access::Access;
+    records: records::Records;
     audit: audit::Audit;
     steps: steps::Steps;
     manuals: manuals::Manuals;
     translations: translations::Translations;
 }
 
-/// A number of things: in the words for one, or in those for any other number.
+/// Returns the text for a count: `one` for 1, and `more` with the number otherwise.
 pub fn counted(count: i64, one: &str, more: &str) -> String {
-    if count == 1 { one.to_owned() } else { fill(more, &[("count", &count.to_string())]) }
+    if count == 1 {
+        one.to_owned()
+    } else {
+        fill(more, &[("count", &count.to_string())])
+    }
 }
 
-/// The words of a language; those of English where there are none.
+/// Returns the texts in a language, or in English if the language is not supported.
 pub fn of(language: &str) -> &'static Words {
     match language {
         "es" => &IN_SPANISH,
@@ -101,19 +114,35 @@ mod tests {
     use super::*;
 
     fn places(text: &str) -> BTreeSet<&str> {
-        text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
+        text.split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(name, _)| name)
+            .collect()
     }
 
     #[test]
-    fn all_three_languages_are_complete() {
+    fn console_texts_are_complete_in_all_three_languages() {
         for (subject, words) in SUBJECTS {
             for (word, [english, spanish, french]) in *words {
                 let name = format!("{subject}.{word}");
-                assert!([english, spanish, french].iter().all(|text| !text.trim().is_empty()), "{name} says nothing");
-                assert_eq!((places(english), places(english)), (places(spanish), places(french)), "{name}");
+                assert!(
+                    [english, spanish, french]
+                        .iter()
+                        .all(|text| !text.trim().is_empty()),
+                    "{name} says nothing"
+                );
+                assert_eq!(
+                    (places(english), places(english)),
+                    (places(spanish), places(french)),
+                    "{name}"
+                );
                 let is_same = english == spanish || english == french;
-                // A word of one syllable may be the same; a sentence never is.
-                assert!(!is_same || !english.contains(' '), "{name} is not translated");
+                // A single word may be the same in two languages, a sentence never is.
+                assert!(
+                    !is_same || !english.contains(' '),
+                    "{name} is not translated"
+                );
             }
         }
     }

@@ -1,9 +1,8 @@
-//! What is said of the search.
+//! Texts of the search.
 
 use super::words;
 
 words! {
-    /// What is said of the search.
     pub struct Search {
         search: "Search", "Búsqueda", "Recherche";
         about: "Steps, manuals, categories, portals, brandings, flats, groups, tags and stays, the best match first.", "Pasos, manuales, categorías, portales, marcas, alojamientos, grupos, etiquetas y estancias; primero lo más parecido.", "Étapes, guides, catégories, portails, identités visuelles, logements, groupes, étiquettes et séjours, le plus proche d’abord.";

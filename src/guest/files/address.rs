@@ -1,8 +1,8 @@
-//! Addresses of files, signed and short-lived, and what is behind them at `/files/guest/…`.
+//! Signed, short-lived addresses of files, and the route `/files/guest/…` that serves the files.
 //!
-//! The signature is the credential. Whatever is wrong with an address (tampered with, expired, of a file that is gone) is the same
-//! 404, so that nobody learns anything by trying. What is behind it came from a stranger: a browser is told to keep it as a file,
-//! to take it for nothing but what it is, and to let nothing in it run.
+//! The signature is the credential. Every invalid address (tampered with, expired, or of a deleted
+//! file) gives the same 404, so that probing reveals nothing. Files come from strangers. The
+//! response tells a browser to save the file, to use no other media type, and to run nothing in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,12 @@ use engine::uploads::Uploads;
 use engine::values;
 use http::HeaderValue;
 use http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use store::{Json, Transaction};
 use uuid::Uuid;
 
@@ -34,36 +35,36 @@ use super::kind::is_shown;
 use super::records::{About, FileView, GuestFile};
 use crate::records::{Photos, Signer};
 
-/// How long an address opens its file.
+/// How long an address is valid.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// What the log and the measurements call it.
+/// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";
-/// What these addresses are to the secret of addresses.
-const SORT: &str = "guest_files";
+/// The purpose for which the signing key of these addresses is derived.
+const PURPOSE: &str = "guest_files";
 
 store::statements! {
-    /// A file, whoever asks.
+    /// Selects a file, for any caller.
     FILE = "select f.key, f.doc from guest_file f join organization o on o.id = f.organization_id
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }
 
 /// A file with an address that opens it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AddressedFile {
     #[serde(flatten)]
     file: FileView,
-    /// Answers the file's bytes, for 10 minutes.
-    url: String,
+    /// Serves the file's bytes for 10 minutes.
+    pub(crate) url: String,
 }
 
-/// An address as it comes back to us, and what its signature is of.
+/// The address in a request: the signed values and the signature.
 struct Address {
     organization: Uuid,
     file: Uuid,
-    /// The first moment at which it is not opened any more, in Unix seconds.
+    /// The first moment at which the address is no longer valid, in Unix seconds.
     expires: i64,
-    /// Whether a picture is shown rather than kept.
+    /// Whether a browser shows a picture instead of saving it.
     is_view: bool,
     signature: String,
 }
@@ -71,61 +72,130 @@ struct Address {
 impl Address {
     fn is_signed(&self, signer: &Signer) -> bool {
         let (expires, view) = (self.expires.to_be_bytes(), [u8::from(self.is_view)]);
-        signer.is_signed(&[self.organization.as_bytes(), self.file.as_bytes(), &expires, &view], &self.signature)
+        signer.is_signed(
+            &[
+                self.organization.as_bytes(),
+                self.file.as_bytes(),
+                &expires,
+                &view,
+            ],
+            &self.signature,
+        )
     }
 }
 
-/// Files with addresses for whoever acts on them: a browser keeps what is behind one as a file.
-pub(crate) fn addressed(context: &Context<'_, '_>, files: &[GuestFile]) -> Result<Vec<AddressedFile>> {
-    files.iter().map(|file| address(context, file, false)).collect()
+/// Returns files with addresses for staff and for the platform. A browser saves each file.
+pub(crate) fn addressed(
+    context: &Context<'_, '_>,
+    files: &[GuestFile],
+) -> Result<Vec<AddressedFile>> {
+    files
+        .iter()
+        .map(|file| address(context, file, false))
+        .collect()
 }
 
-/// A file with an address for the guest it is of: a browser shows a picture that is behind it.
+/// Returns a file with an address for its guest. A browser shows a picture instead of saving it.
 pub(super) fn shown(context: &Context<'_, '_>, file: &GuestFile) -> Result<AddressedFile> {
     address(context, file, true)
 }
 
 fn address(context: &Context<'_, '_>, file: &GuestFile, is_view: bool) -> Result<AddressedFile> {
-    let signer = context.part::<Photos>()?.signer(SORT)?;
+    let signer = context.part::<Photos>()?.signer(PURPOSE)?;
     let (organization, base) = (context.organization.id, context.public_url());
-    let expires = context.now().checked_add(LIFETIME).unwrap_or(Timestamp::MAX).as_second();
-    let signature = signer.sign(&[organization.as_bytes(), file.id.as_bytes(), &expires.to_be_bytes(), &[u8::from(is_view)]]);
+    let expires = context
+        .now()
+        .checked_add(LIFETIME)
+        .unwrap_or(Timestamp::MAX)
+        .as_second();
+    let signature = signer.sign(&[
+        organization.as_bytes(),
+        file.id.as_bytes(),
+        &expires.to_be_bytes(),
+        &[u8::from(is_view)],
+    ]);
     let view = if is_view { "&view=1" } else { "" };
-    let url = format!("{base}/files/guest/{organization}/{}?expires={expires}{view}&signature={signature}", file.id);
-    Ok(AddressedFile { file: file.view(), url })
+    let url = format!(
+        "{base}/files/guest/{organization}/{}?expires={expires}{view}&signature={signature}",
+        file.id
+    );
+    Ok(AddressedFile {
+        file: file.view(),
+        url,
+    })
 }
 
-/// The route of files.
+/// The route that serves files.
 pub(in crate::guest) fn routes(service: &Arc<Service>) -> Router {
-    Router::new().route("/files/guest/{organizationId}/{fileId}", get(file)).with_state(service.clone())
+    Router::new()
+        .route("/files/guest/{organizationId}/{fileId}", get(file))
+        .with_state(service.clone())
 }
 
-/// The parameters of the path, or that they are not UTF-8.
+/// The parameters of the path; an error where they are not UTF-8.
 type PathParams = Result<Path<(String, String)>, PathRejection>;
 
-async fn file(State(service): State<Arc<Service>>, path: PathParams, request: HttpRequest) -> Response {
-    let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
-    let address = path.ok().and_then(|Path(path)| taken_apart(&path, request.uri().query().unwrap_or_default()));
-    let mut response = open(&service, address).await.unwrap_or_else(|error| refuse_as(OPERATION, &error, id));
+async fn file(
+    State(service): State<Arc<Service>>,
+    path: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0);
+    let address = path
+        .ok()
+        .and_then(|Path(path)| taken_apart(&path, request.uri().query().unwrap_or_default()));
+    let mut response = open(&service, address)
+        .await
+        .unwrap_or_else(|error| refuse_as(OPERATION, &error, id));
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'"));
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("sandbox; default-src 'none'"),
+    );
     response.extensions_mut().insert(Served(OPERATION));
     response
 }
 
-/// What is behind an address; 404 where it is not ours, or nothing is.
+/// Returns the bytes of the file that an address names; 404 for an invalid address or a missing
+/// file.
 async fn open(service: &Arc<Service>, address: Option<Address>) -> Result<Response> {
     let nothing = || Error::not_found("File");
-    let signer = service.kit.part::<Photos>().ok_or_else(nothing)?.signer(SORT)?;
+    let signer = service
+        .kit
+        .part::<Photos>()
+        .ok_or_else(nothing)?
+        .signer(PURPOSE)?;
     let now = service.clock.now().as_second();
-    let address = address.filter(|address| now < address.expires && address.is_signed(&signer)).ok_or_else(nothing)?;
-    let Address { organization, file, is_view, .. } = address;
-    let (key, about) = service.store.read(move |tx| find(tx, organization, file)).await?.ok_or_else(nothing)?;
-    let uploads = service.kit.part::<Uploads>().ok_or_else(|| Error::unavailable("there is no --uploads-url"))?;
-    let reading = uploads.files.read(&key).await.map_err(Error::unavailable)?.ok_or_else(nothing)?;
+    let address = address
+        .filter(|address| now < address.expires && address.is_signed(&signer))
+        .ok_or_else(nothing)?;
+    let Address {
+        organization,
+        file,
+        is_view,
+        ..
+    } = address;
+    let (key, about) = service
+        .store
+        .read(move |tx| find(tx, organization, file))
+        .await?
+        .ok_or_else(nothing)?;
+    let uploads = service
+        .kit
+        .part::<Uploads>()
+        .ok_or_else(|| Error::unavailable("--uploads-url is not set"))?;
+    let reading = uploads
+        .files
+        .read(&key)
+        .await
+        .map_err(Error::unavailable)?
+        .ok_or_else(nothing)?;
     let disposition = disposition(&about.name, is_view && is_shown(&about.content_type));
     Response::builder()
         .header(CONTENT_TYPE, about.content_type)
@@ -135,13 +205,19 @@ async fn open(service: &Arc<Service>, address: Option<Address>) -> Result<Respon
         .map_err(Error::internal)
 }
 
-fn find(tx: &mut Transaction<'_>, organization: Uuid, file: Uuid) -> Result<Option<(String, About)>> {
-    let Some(row) = tx.row(&FILE, &values![organization, file])? else { return Ok(None) };
+fn find(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    file: Uuid,
+) -> Result<Option<(String, About)>> {
+    let Some(row) = tx.row(&FILE, &values![organization, file])? else {
+        return Ok(None);
+    };
     let Json(about) = row.get(1)?;
     Ok(Some((row.get(0)?, about)))
 }
 
-/// What a browser is to do with a file: show it, or keep it under its name.
+/// Returns the `Content-Disposition` of a file, which tells a browser to show or to save it.
 fn disposition(name: &str, is_shown: bool) -> String {
     let mut encoded = String::with_capacity(3 * name.len());
     for byte in name.bytes() {
@@ -150,16 +226,28 @@ fn disposition(name: &str, is_shown: bool) -> String {
         } else {
             encoded.push('%');
             let digits = [byte >> 4, byte & 15].map(|digit| char::from_digit(u32::from(digit), 16));
-            encoded.extend(digits.into_iter().flatten().map(|digit| digit.to_ascii_uppercase()));
+            encoded.extend(
+                digits
+                    .into_iter()
+                    .flatten()
+                    .map(|digit| digit.to_ascii_uppercase()),
+            );
         }
     }
-    format!("{}; filename*=UTF-8''{encoded}", if is_shown { "inline" } else { "attachment" })
+    format!(
+        "{}; filename*=UTF-8''{encoded}",
+        if is_shown { "inline" } else { "attachment" }
+    )
 }
 
-/// An address of ours, taken apart; `None` for one that we cannot have made.
+/// Parses an address; `None` for an address that we cannot have made.
 fn taken_apart((organization, file): &(String, String), query: &str) -> Option<Address> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
-    let parameter = |wanted: &str| form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == wanted).map(|(_, value)| value);
+    let parameter = |wanted: &str| {
+        form_urlencoded::parse(query.as_bytes())
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value)
+    };
     Some(Address {
         organization: uuid(organization)?,
         file: uuid(file)?,
@@ -176,14 +264,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_kept_under_its_name_whatever_that_is() {
-        assert_eq!(disposition("pass port.jpg", false), "attachment; filename*=UTF-8''pass%20port.jpg");
-        assert_eq!(disposition("ä\";x=1.pdf", true), "inline; filename*=UTF-8''%C3%A4%22%3Bx%3D1.pdf");
+    fn any_file_name_is_encoded_in_content_disposition() {
+        assert_eq!(
+            disposition("pass port.jpg", false),
+            "attachment; filename*=UTF-8''pass%20port.jpg"
+        );
+        assert_eq!(
+            disposition("ä\";x=1.pdf", true),
+            "inline; filename*=UTF-8''%C3%A4%22%3Bx%3D1.pdf"
+        );
     }
 
     proptest! {
         #[test]
-        fn every_name_makes_a_header(name in any::<String>(), is_shown: bool) {
+        fn every_file_name_gives_a_valid_header(name in any::<String>(), is_shown: bool) {
             let disposition = disposition(&name, is_shown);
             prop_assert!(HeaderValue::from_str(&disposition).is_ok());
             prop_assert_eq!(disposition.matches(';').count(), 1);

@@ -1,24 +1,91 @@
-//! What a file is, told by its first bytes. What its sender says of it, and what stands further on in it, counts for nothing.
+//! Detects the media type of a file by its first bytes. The sender's claims and the later bytes of
+//! the file do not matter.
 
-/// What guests may hand in, in words.
+/// The accepted kinds of files, in words.
 pub(super) const KINDS: &str = "a JPEG, PNG, WebP, HEIC or PDF file";
 
-/// The brands by which a HEIC image names itself.
+/// The brands that mark a HEIC image.
 const HEIC: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"heis", b"heif", b"mif1"];
 
-/// The media type of a file that guests may hand in; none of any other.
+/// Returns the media type of an accepted file; `None` for any other file.
 pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] if HEIC.iter().any(|known| brand.starts_with(known)) => Some("image/heic"),
+        [
+            b'R',
+            b'I',
+            b'F',
+            b'F',
+            _,
+            _,
+            _,
+            _,
+            b'W',
+            b'E',
+            b'B',
+            b'P',
+            ..,
+        ] => Some("image/webp"),
+        [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..]
+            if HEIC.iter().any(|known| brand.starts_with(known)) =>
+        {
+            Some("image/heic")
+        }
         [b'%', b'P', b'D', b'F', b'-', ..] => Some("application/pdf"),
         _ => None,
     }
 }
 
-/// Whether a browser shows a file of this type as a picture, and does nothing else with it.
+/// Lists the extensions of a media type; the first is the usual extension.
+fn extensions(content_type: &str) -> &'static [&'static str] {
+    match content_type {
+        "image/jpeg" => &["jpg", "jpeg", "jpe", "jfif"],
+        "image/png" => &["png"],
+        "image/webp" => &["webp"],
+        "image/heic" => &["heic", "heif"],
+        "application/pdf" => &["pdf"],
+        _ => &[],
+    }
+}
+
+/// Maximum number of characters in a name.
+const NAME_LENGTH: usize = 200;
+/// Maximum number of characters in an ending that counts as a file extension.
+const EXTENSION_LENGTH: usize = 5;
+
+/// Returns a file's name with an extension of its detected type. Another extension is replaced,
+/// because the receiver's system uses the extension to choose a program.
+pub(super) fn named(name: &str, content_type: &str) -> String {
+    let known = extensions(content_type);
+    let Some(usual) = known.first() else {
+        return name.to_owned();
+    };
+    let (stem, extension) = match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, Some(extension)),
+        _ => (name, None),
+    };
+    if extension.is_some_and(|extension| known.contains(&extension.to_ascii_lowercase().as_str())) {
+        return name.to_owned();
+    }
+    let is_extension = |text: &str| {
+        (1..=EXTENSION_LENGTH).contains(&text.len())
+            && text.chars().all(|letter| letter.is_ascii_alphanumeric())
+            && text.contains(|letter: char| letter.is_ascii_alphabetic())
+    };
+    let stem = if extension.is_some_and(is_extension) {
+        stem
+    } else {
+        name
+    };
+    let stem = stem.trim_end_matches(['.', ' ']);
+    let stem: String = stem.chars().take(NAME_LENGTH - 1 - usual.len()).collect();
+    let stem = if stem.is_empty() { "file" } else { &stem };
+    format!("{stem}.{usual}")
+}
+
+/// Returns whether a browser shows a file of this type as a picture, and does nothing else with it,
+/// so the file cannot run a script.
 pub(super) fn is_shown(content_type: &str) -> bool {
     matches!(content_type, "image/jpeg" | "image/png" | "image/webp")
 }
@@ -39,7 +106,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_no_such_file_is_not_taken_whatever_it_claims() {
+    fn content_that_is_not_an_accepted_type_is_refused() {
         for head in [
             &b""[..],
             b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
@@ -61,10 +128,39 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_name_ends_with_the_extension_of_the_detected_type() {
+        for (name, content_type, wanted) in [
+            ("passport.hta", "application/pdf", "passport.pdf"),
+            ("passport.PDF", "application/pdf", "passport.PDF"),
+            ("scan", "application/pdf", "scan.pdf"),
+            ("photo.jpeg", "image/jpeg", "photo.jpeg"),
+            ("IMG_1.HEIC", "image/jpeg", "IMG_1.jpg"),
+            ("a.jpg.exe", "image/png", "a.jpg.png"),
+            ("J. Smith", "image/png", "J. Smith.png"),
+            ("report 2.1", "application/pdf", "report 2.1.pdf"),
+            (".hta", "application/pdf", ".hta.pdf"),
+            ("passport.hta. ", "application/pdf", "passport.hta.pdf"),
+        ] {
+            assert_eq!(named(name, content_type), wanted, "{name}");
+        }
+        assert_eq!(
+            named(&"x".repeat(200), "image/webp").chars().count(),
+            NAME_LENGTH
+        );
+    }
+
     proptest! {
-        /// What follows the beginning changes nothing, and what precedes it is what counts.
         #[test]
-        fn the_beginning_alone_decides(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
+        fn a_name_is_given_its_extension_once(name in ".{1,60}") {
+            let once = named(&name, "image/png");
+            prop_assert!(once.to_ascii_lowercase().ends_with(".png"));
+            prop_assert_eq!(named(&once, "image/png"), once);
+        }
+
+        /// Bytes after a known beginning change nothing. Bytes before it make the file unknown.
+        #[test]
+        fn only_the_first_bytes_decide_the_media_type(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
             for (beginning, wanted) in BEGINNINGS {
                 prop_assert_eq!(kind(&[beginning, &rest].concat()), Some(wanted));
                 let shifted = [&[b' ', before], beginning, &rest].concat();
@@ -73,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn what_begins_otherwise_is_nothing(head in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn unknown_first_bytes_have_no_media_type(head in prop::collection::vec(any::<u8>(), 0..64)) {
             let begins = |one: &[u8]| head.starts_with(one);
             let known = begins(b"\xFF\xD8\xFF") || begins(b"\x89PNG") || begins(b"RIFF") || begins(b"%PDF-") || head.get(4..8) == Some(b"ftyp");
             prop_assert!(known || kind(&head).is_none());

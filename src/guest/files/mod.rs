@@ -1,4 +1,4 @@
-//! Files that guests hand in with a step: passports, permits, proofs (contract: Steps that are really done).
+//! Files that guests hand in with a step: passports, permits, proofs (rules: pre-check-in#files).
 
 mod address;
 mod kind;
@@ -6,14 +6,15 @@ mod operations;
 mod records;
 mod sweep;
 
+pub(crate) use address::AddressedFile;
+pub(super) use address::addressed;
 pub(super) use address::routes;
-pub(super) use address::{AddressedFile, addressed};
 pub(super) use operations::operations;
 pub use records::FileView;
-pub(super) use records::{GuestFile, forget, of_stay};
+pub(super) use records::{GuestFile, forget, of_stay, of_stays};
 pub(crate) use sweep::{UploadRetention, remove_folder, run, sweep};
 
-/// Every statement on files.
+/// Returns every statement on files.
 pub(super) fn statements() -> Vec<&'static store::Statement> {
     [address::STATEMENTS, records::STATEMENTS, sweep::STATEMENTS].concat()
 }

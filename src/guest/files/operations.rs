@@ -1,9 +1,8 @@
-//! What guests do with files: hand one in, take one back.
+//! The operations that add, read and remove a guest's files.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::Text200;
-use engine::moment::Moment;
 use engine::operation::Operation;
 use engine::uploads::{Received, TakesFile};
 use http::Method;
@@ -13,17 +12,22 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::address::{self, AddressedFile};
-use super::kind::{KINDS, kind};
+use super::kind::{KINDS, kind, named};
 use super::records::{self, About, FileView, GuestFile};
 use super::sweep;
-use crate::guest::bounds;
+use crate::guest::bounds::{self, UploadLimits};
 use crate::guest::changes::{self, ChangeKind};
 use crate::guest::operations::own_stay;
 use crate::guest::precheckin::{Asked, Precheckin};
 use crate::precheck;
 
-/// The file that comes with a step.
-const FILE: TakesFile = TakesFile { field: "file", most: 10 << 20, kind, kinds: KINDS };
+/// The file in an upload to a step, and its limits.
+const FILE: TakesFile = TakesFile {
+    field: "file",
+    most: 10 << 20,
+    kind,
+    kinds: KINDS,
+};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -31,11 +35,14 @@ struct AddFile {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Id of the step that the file is for, a `document_upload` or an `identity_check`; one that this guest is not shown is a 404.
+    /// Id of the file's step, a `document_upload` or an `identity_check`; a step that this guest is
+    /// not shown is a 404.
     step_id: Uuid,
-    /// The file: JPEG, PNG, WebP, HEIC or PDF by its first bytes, 10 MiB at the most. A step has at most 10.
+    /// The file: JPEG, PNG, WebP, HEIC or PDF by its first bytes, at most 10 MiB. At most 10 files
+    /// a step.
     file: Received,
-    /// Which sort of document it is, such as one of the step's `requiredDocumentTypes`; 1 to 200 characters. Left out: none in particular.
+    /// Type of document, such as one of the step's `requiredDocumentTypes`; 1 to 200 characters.
+    /// Left out: no type.
     #[serde(default)]
     document_type: Option<Text200>,
 }
@@ -46,13 +53,13 @@ struct OneFile {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Id of the step that the file is of.
+    /// Id of the file's step.
     step_id: Uuid,
-    /// Id of the file that is meant, as the guest's view names it.
+    /// Id of the file, as the guest's view names it.
     file_id: Uuid,
 }
 
-/// That it was done.
+/// Success.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "success": true }))]
 struct Done {
@@ -61,29 +68,44 @@ struct Done {
 
 pub(in crate::guest) fn operations() -> Vec<Operation> {
     vec![
-        Operation::guest("addStepFile", Method::POST, "/stays/{token}/steps/{stepId}/files")
-            .summary("Hand in a file with a step, as multipart/form-data")
-            .creates()
-            .touches_stream()
-            .takes_file(FILE)
-            .run(add),
-        Operation::guest("getStepFile", Method::GET, "/stays/{token}/steps/{stepId}/files/{fileId}")
-            .summary("Read what is known of a file, with an address that shows it for 10 minutes")
-            .run(read),
-        Operation::guest("removeStepFile", Method::DELETE, "/stays/{token}/steps/{stepId}/files/{fileId}")
-            .summary("Take back a file")
-            .touches_stream()
-            .run(remove),
+        Operation::guest(
+            "addStepFile",
+            Method::POST,
+            "/stays/{token}/steps/{stepId}/files",
+        )
+        .summary("Hand in a file with a step, as multipart/form-data")
+        .creates()
+        .touches_stream()
+        .takes_file(FILE)
+        .run(add),
+        Operation::guest(
+            "getStepFile",
+            Method::GET,
+            "/stays/{token}/steps/{stepId}/files/{fileId}",
+        )
+        .summary("Read what is known of a file, with an address that shows it for 10 minutes")
+        .run(read),
+        Operation::guest(
+            "removeStepFile",
+            Method::DELETE,
+            "/stays/{token}/steps/{stepId}/files/{fileId}",
+        )
+        .summary("Take back a file")
+        .touches_stream()
+        .run(remove),
     ]
 }
 
-/// A step that the guest is shown and that takes files; 404 for another.
+/// Returns a step that the guest is shown and that takes files; 404 for any other step.
 fn with_files(precheckin: &Precheckin, step: Uuid) -> Result<&Asked> {
-    let shown = precheckin.steps.iter().find(|asked| asked.step.id == step && asked.step.step_type.takes_files());
+    let shown = precheckin
+        .steps
+        .iter()
+        .find(|asked| asked.step.id == step && asked.step.step_type.takes_files());
     shown.ok_or_else(|| Error::not_found("Step"))
 }
 
-/// The same, where it is open to the guest: 403 and 409 as for saving it.
+/// Returns the same step if it is open to the guest; 403 and 409 as for saving answers.
 fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&Asked> {
     let asked = with_files(precheckin, step)?;
     precheckin.require_open(Some(step))?;
@@ -94,24 +116,70 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     let asked = open_step(&precheckin, input.step_id)?;
+    let Received {
+        key,
+        name,
+        content_type,
+        size,
+        digest,
+    } = input.file;
+    let document_type = input.document_type.map(|text| text.0.trim().to_owned());
+    // The form was sent twice, or the request was repeated: the file is stored already.
+    let known = asked.given.files.iter().find(|file| {
+        file.about.digest.as_ref() == Some(&digest) && file.about.document_type == document_type
+    });
+    if let Some(known) = known {
+        let view = known.view();
+        records::drop_bytes(context, key)?;
+        return Ok(view);
+    }
     if asked.given.files.len() >= bounds::FILES {
         return Err(bounds::too_many_files());
     }
-    let Received { key, name, content_type, size } = input.file;
-    let document_type = input.document_type.map(|text| text.0.trim().to_owned());
-    let about = About { name, content_type, size, document_type };
-    let file = GuestFile { id: context.new_id(), created_at: Moment(context.now()), key, about };
-    let due = sweep::next_look(context, &stay.reservation, stay.flat.as_deref().map(|flat| &flat.property))?;
+    let used = records::used(context, stay.id)?;
+    bounds::check_space(limits(context)?, used, size)?;
+    let name = named(&name, &content_type);
+    let about = About {
+        name,
+        content_type,
+        size,
+        document_type,
+        digest: Some(digest),
+    };
+    let file = GuestFile {
+        id: context.new_id(),
+        created_at: precheckin.given_now(context.now()),
+        key,
+        about,
+    };
+    let due = sweep::next_look(
+        context,
+        &stay.reservation,
+        stay.flat.as_deref().map(|flat| &flat.property),
+    )?;
     records::insert(context, stay.id, input.step_id, &file, due)?;
     precheck::mark_used(context, input.step_id)?;
     changes::record(context, ChangeKind::FileAdded, stay.id, Some(input.step_id))?;
     Ok(file.view())
 }
 
+/// Returns the limits of the service, with the organization's own limit where it has one.
+fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
+    let of_service = *context.part::<UploadLimits>()?;
+    let own = context.organization.settings.upload_limit_bytes;
+    Ok(UploadLimits {
+        per_organization: own.unwrap_or(of_service.per_organization),
+        ..of_service
+    })
+}
+
 fn read(context: &mut Context<'_, '_>, input: OneFile) -> Result<AddressedFile> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
-    address::shown(context, one(with_files(&precheckin, input.step_id)?, input.file_id)?)
+    address::shown(
+        context,
+        one(with_files(&precheckin, input.step_id)?, input.file_id)?,
+    )
 }
 
 fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<Done> {
@@ -119,11 +187,21 @@ fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<Done> {
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     one(open_step(&precheckin, input.step_id)?, input.file_id)?;
     records::remove(context, vec![input.file_id])?;
-    changes::record(context, ChangeKind::FileRemoved, stay.id, Some(input.step_id))?;
+    changes::record(
+        context,
+        ChangeKind::FileRemoved,
+        stay.id,
+        Some(input.step_id),
+    )?;
     Ok(Done { success: true })
 }
 
-/// A file of a step; 404 where it has none of this id.
+/// Returns a file of a step; 404 where the step has no file with this id.
 fn one(asked: &Asked, id: Uuid) -> Result<&GuestFile> {
-    asked.given.files.iter().find(|file| file.id == id).ok_or_else(|| Error::not_found("File"))
+    asked
+        .given
+        .files
+        .iter()
+        .find(|file| file.id == id)
+        .ok_or_else(|| Error::not_found("File"))
 }

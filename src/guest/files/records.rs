@@ -1,5 +1,5 @@
-//! Files that guests hand in, as the database knows them. Their bytes are removed after their rows: the keys of what is to go are
-//! noted in the transaction that removes the rows.
+//! The database rows of files that guests hand in. Bytes are removed after their rows: the
+//! transaction that deletes rows also notes their keys for removal.
 
 use std::collections::HashMap;
 
@@ -14,28 +14,39 @@ use serde::{Deserialize, Serialize};
 use store::{Json, Row};
 use uuid::Uuid;
 
+use super::kind::named;
+use crate::guest::bounds::UploadLimits;
+
 store::statements! {
-    /// The files of a stay, oldest first.
+    /// Selects the files of a stay, oldest first.
     OF_STAY = "select id, step_id, created_at, doc, key from guest_file where organization_id = ?1 and reservation_id = ?2 order by created_at, id";
-    /// A new file.
-    INSERT_FILE = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    /// Notes the keys of some files, for their bytes to be removed.
+    /// Selects the files of several stays, oldest first.
+    OF_STAYS = "select id, step_id, created_at, doc, key, reservation_id from guest_file where organization_id = ?1
+        and reservation_id = any(?2) order by created_at, id";
+    /// Inserts a file.
+    INSERT_FILE = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc, size)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    /// Sums the bytes of the files of a stay, and of its organization.
+    STORED = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
+        cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
+    /// Notes a key for removal whose bytes have no row.
+    NOTE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    /// Notes the keys of some files for removal.
     NOTE_REMOVAL = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and id = any(?2) on conflict do nothing";
-    /// Removes some files.
+    /// Deletes the rows of some files.
     REMOVE_FILES = "delete from guest_file where organization_id = ?1 and id = any(?2)";
-    /// The same for all files of some stays.
+    /// Notes the keys of all files of some stays for removal.
     NOTE_REMOVAL_OF_STAYS = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
         where organization_id = ?1 and reservation_id = any(?2) on conflict do nothing";
-    /// Removes all files of some stays.
+    /// Deletes the rows of all files of some stays.
     REMOVE_FILES_OF_STAYS = "delete from guest_file where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// Rings when there are bytes to remove.
+/// The wake signal for bytes to remove.
 pub(crate) const REMOVALS: Bell = Bell("file_removals");
 
-/// What is kept of a file beside its row.
+/// The JSON document in the row of a file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct About {
@@ -43,70 +54,149 @@ pub(super) struct About {
     pub content_type: String,
     pub size: u64,
     pub document_type: Option<String>,
+    /// The SHA-256 of the bytes, in base64.
+    pub digest: Option<String>,
 }
 
-/// A file that a guest has handed in.
+/// A file that a guest handed in.
 #[derive(Debug, Clone)]
 pub(crate) struct GuestFile {
     pub(super) id: Uuid,
-    pub(super) created_at: Moment,
+    pub(in crate::guest) created_at: Moment,
     pub(super) key: String,
     pub(super) about: About,
 }
 
-/// A file as it is answered.
+/// A file in responses.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileView {
-    /// Which file.
+    /// File id.
     pub id: Uuid,
-    /// What its sender called it.
+    /// The sender's file name.
     pub name: String,
-    /// What it is by its first bytes, as a media type.
+    /// Media type, detected by the first bytes.
     pub content_type: String,
-    /// Its bytes.
+    /// In bytes.
     pub size: u64,
-    /// Which sort of document it is to be, as the guest says.
+    /// Type of document, as the guest states it.
     pub document_type: Option<String>,
-    /// When it was handed in.
+    /// Time of the upload.
     pub created_at: Moment,
 }
 
 impl GuestFile {
-    /// From the columns `id, step_id, created_at, doc, key`.
+    /// Reads a row with the columns `id, step_id, created_at, doc, key`.
     fn from_row(row: &Row) -> Result<Self> {
-        let Json(about) = row.get(3)?;
-        Ok(Self { id: row.get(0)?, created_at: Moment(row.get(2)?), key: row.get(4)?, about })
+        let Json(about) = row.get::<Json<About>>(3)?;
+        let about = About {
+            name: named(&about.name, &about.content_type),
+            ..about
+        };
+        Ok(Self {
+            id: row.get(0)?,
+            created_at: Moment(row.get(2)?),
+            key: row.get(4)?,
+            about,
+        })
     }
 
-    /// Which sort of document it is to be.
+    /// Returns the type of document that the guest named.
     pub(crate) fn document_type(&self) -> Option<&str> {
         self.about.document_type.as_deref()
     }
 
-    /// As it is answered.
+    /// Returns the file as responses show it.
     pub(crate) fn view(&self) -> FileView {
-        let About { name, content_type, size, document_type } = self.about.clone();
-        FileView { id: self.id, name, content_type, size, document_type, created_at: self.created_at }
+        let About {
+            name,
+            content_type,
+            size,
+            document_type,
+            ..
+        } = self.about.clone();
+        FileView {
+            id: self.id,
+            name,
+            content_type,
+            size,
+            document_type,
+            created_at: self.created_at,
+        }
     }
 }
 
-/// The files of a stay by step, oldest first.
-pub(crate) fn of_stay(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<HashMap<Uuid, Vec<GuestFile>>> {
+/// Returns the files of a stay by step, oldest first.
+pub(crate) fn of_stay(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+) -> Result<HashMap<Uuid, Vec<GuestFile>>> {
     let mut files = HashMap::<Uuid, Vec<GuestFile>>::new();
     for row in context.rows(&OF_STAY, values![reservation])? {
-        files.entry(row.get(1)?).or_default().push(GuestFile::from_row(&row)?);
+        files
+            .entry(row.get(1)?)
+            .or_default()
+            .push(GuestFile::from_row(&row)?);
     }
     Ok(files)
 }
 
-/// Notes a file of a step; `due` is when it is first looked at whether it has been kept for long enough.
-pub(super) fn insert(context: &mut Context<'_, '_>, reservation: Uuid, step: Uuid, file: &GuestFile, due: Timestamp) -> Result<()> {
-    let doc = store::Value::json(&file.about)?;
-    context.execute_along(&INSERT_FILE, values![file.id, reservation, step, &file.key, file.created_at, due, doc])
+/// Returns the files of several stays, oldest first, each with its stay and step.
+pub(crate) fn of_stays(
+    context: &mut Context<'_, '_>,
+    reservations: Vec<Uuid>,
+) -> Result<Vec<(Uuid, Uuid, GuestFile)>> {
+    let rows = context.rows(&OF_STAYS, values![reservations])?;
+    rows.iter()
+        .map(|row| Ok((row.get(5)?, row.get(1)?, GuestFile::from_row(row)?)))
+        .collect()
 }
 
-/// Removes files, and their bytes after that.
+/// Inserts a file of a step. `due` is the time of the first check of its retention.
+pub(super) fn insert(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    step: Uuid,
+    file: &GuestFile,
+    due: Timestamp,
+) -> Result<()> {
+    let doc = store::Value::json(&file.about)?;
+    context.execute_along(
+        &INSERT_FILE,
+        values![
+            file.id,
+            reservation,
+            step,
+            &file.key,
+            file.created_at,
+            due,
+            doc,
+            i64::try_from(file.about.size).unwrap_or(i64::MAX)
+        ],
+    )
+}
+
+/// Returns the bytes that the files of a stay take, and those of its organization.
+pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<UploadLimits> {
+    let row = context.row(&STORED, values![reservation])?;
+    let bytes = |column| -> Result<u64> {
+        let bytes: i64 = row.as_ref().map_or(Ok(0), |row| row.get(column))?;
+        Ok(u64::try_from(bytes).unwrap_or_default())
+    };
+    Ok(UploadLimits {
+        per_stay: bytes(0)?,
+        per_organization: bytes(1)?,
+    })
+}
+
+/// Notes the bytes under a key without a row for removal.
+pub(super) fn drop_bytes(context: &mut Context<'_, '_>, key: String) -> Result<()> {
+    context.execute_along(&NOTE_KEY, values![key])?;
+    context.ring(REMOVALS);
+    Ok(())
+}
+
+/// Deletes the rows of files, and notes their bytes for removal.
 pub(super) fn remove(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
     context.execute_along(&NOTE_REMOVAL, values![ids.clone()])?;
     context.execute_along(&REMOVE_FILES, values![ids])?;
@@ -114,7 +204,7 @@ pub(super) fn remove(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()
     Ok(())
 }
 
-/// Removes the files of stays that are gone, and their bytes after that.
+/// Deletes the rows of the files of deleted reservations, and notes their bytes for removal.
 pub(crate) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
     if context.execute(&REMOVE_FILES_OF_STAYS, values![reservations])? > 0 {

@@ -1,9 +1,10 @@
-//! What of files goes in the course of time: those of stays that are long over, the bytes of those whose rows are gone, and bytes
-//! that no row names at all.
+//! Deletes files in the background: files of stays that are long over, bytes whose rows are
+//! deleted, and bytes that no row names.
 //!
-//! A row goes first, and its key is noted for its bytes to be removed, in one transaction; so no row is ever without its bytes. Any
-//! node removes what is noted: doing that twice does no harm. What nobody noted, because a process ended while it took a file, is
-//! found by going through all keys once an hour, which one node does.
+//! One transaction deletes a row and notes its key for removal, so a row never lacks its bytes. Any
+//! node removes noted bytes, and removing them twice does no harm. A process that ends while it
+//! receives a file leaves bytes that nobody noted. One node finds these by listing all keys once an
+//! hour.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use engine::access::Access;
 use engine::context::{Context, System, Touches};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
+use engine::sweeping;
 use engine::uploads::{Uploads, folder, made_at};
 use engine::values;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -27,44 +29,49 @@ use super::records::{self, REMOVALS};
 use crate::events;
 use crate::records::{Kind, Property, Reservation, typed, typed_among};
 
-/// How often what time has ended is looked for.
+/// How often the sweep runs.
 const EVERY: Duration = Duration::from_secs(60);
-/// How often it is looked at whether a file has been kept for long enough: its stay may have been moved.
+/// How often the retention of a file is checked at least, because its stay may have been moved.
 const LOOK: SignedDuration = SignedDuration::from_hours(24);
-/// Rows, or keys, dealt with together.
+/// Rows or keys handled together.
 const BATCH: usize = 100;
-/// Such batches in one go, before something else has its turn.
+/// Batches handled in one run, before other work gets its turn.
 const BATCHES: usize = 100;
-/// Keys that are looked up together.
+/// Keys looked up together.
 const PAGE: usize = 500;
-/// Bytes that are removed at once, by their keys.
+/// Keys whose bytes are removed concurrently.
 const AT_ONCE: usize = 8;
-/// How often all keys are gone through.
+/// How often all keys are listed.
 const ROUND: SignedDuration = SignedDuration::from_hours(1);
-/// How long bytes may be there before a row names them.
+/// How long bytes may exist before a row must name them.
 const UNNAMED: SignedDuration = SignedDuration::from_hours(1);
-/// What going through all keys is called among the duties.
+/// The name of the duty that lists all keys.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {
-    /// Files that are due to be looked at.
+    /// Selects files whose retention is due for a check.
     DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Of some files those that are still due, and their stays.
+    /// Selects those of some files that are still due, and their stays.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
-    /// When some files are looked at again.
+    /// Sets the time of a file's next check.
     LOOK_AGAIN = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
     /// Notes a folder whose files are to be removed.
     NOTE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Keys whose bytes are to be removed, behind one of them.
+    /// Selects files whose retention is due for a check after a moment, the latest first.
+    LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc limit ?2";
+    /// Makes some of them due at that moment.
+    BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
+    /// Selects the keys after a given one whose bytes are to be removed.
     NOTED = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
-    /// The bytes of a key are gone.
+    /// Deletes the note of a key whose bytes are removed.
     REMOVED = "delete from file_removal where organization_id = ?1 and key = ?2";
-    /// Of some keys those that rows name.
+    /// Selects those of some keys that rows name.
     NAMED = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
-    /// Takes a duty that is due, until the next time.
-    TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and due_at <= ?2";
-    /// Takes a duty that nobody has had yet, until the next time.
+    /// Takes a duty that is due, until its next time. A later time was set by a clock that was
+    /// ahead.
+    TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
+    /// Takes a duty that has no row yet, until its next time.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
@@ -72,31 +79,46 @@ store::statements! {
 #[derive(Debug, Clone, Copy)]
 pub struct UploadRetention(pub Duration);
 
-/// When files of a stay have been kept for long enough: so long after check-out, which is the end of that day where the flat is not
-/// known.
-fn kept_until(reservation: &Reservation, property: Option<&Property>, retention: Duration) -> Timestamp {
+/// Returns the end of the retention of a stay's files: check-out plus `retention`. Where the flat
+/// is not known, check-out is the end of that day in UTC.
+fn kept_until(
+    reservation: &Reservation,
+    property: Option<&Property>,
+    retention: Duration,
+) -> Timestamp {
     let day = reservation.check_out;
-    let end = || day.at(23, 59, 59, 0).to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |end| end.timestamp());
-    let check_out = events::check_out(day, property).unwrap_or_else(end);
+    let end = || {
+        day.at(23, 59, 59, 0)
+            .to_zoned(TimeZone::UTC)
+            .map_or(Timestamp::MAX, |end| end.timestamp())
+    };
+    let check_out = events::check_out(reservation, property).unwrap_or_else(end);
     check_out.checked_add(retention).unwrap_or(Timestamp::MAX)
 }
 
-/// When it is next looked at whether a file of a stay has been kept for long enough: once it has been, as far as is known now, and
-/// once a day before that.
-pub(super) fn next_look(context: &Context<'_, '_>, reservation: &Reservation, property: Option<&Property>) -> Result<Timestamp> {
+/// Returns when the retention of a stay's files is checked next: at its end as known now, but
+/// within a day.
+pub(super) fn next_look(
+    context: &Context<'_, '_>,
+    reservation: &Reservation,
+    property: Option<&Property>,
+) -> Result<Timestamp> {
     let UploadRetention(retention) = *context.part()?;
     let tomorrow = context.now().checked_add(LOOK).unwrap_or(Timestamp::MAX);
     Ok(kept_until(reservation, property, retention).min(tomorrow))
 }
 
-/// Notes that all files of an organization are to be removed.
+/// Notes the folder of an organization, so that all its files are removed.
 pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
-    system.tx.execute(&NOTE_FOLDER, &values![organization, folder(organization)])?;
+    system
+        .tx
+        .execute(&NOTE_FOLDER, &values![organization, folder(organization)])?;
     system.rung.insert(REMOVALS);
     Ok(())
 }
 
-/// Does away with what time has ended, once a minute, and with bytes whenever some are noted; until `stop` is cancelled.
+/// Sweeps once a minute, and removes noted bytes as soon as keys are noted. Ends when `stop` is
+/// cancelled.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
     let noted = service.kit.bell(REMOVALS);
     let mut minute = tokio::time::interval(EVERY);
@@ -111,21 +133,34 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
             if is_minute {
                 sweep(&service).await;
             } else {
-                told(remove_noted(&service).await, "files that are to be removed stay for now");
+                told(
+                    remove_noted(&service).await,
+                    "could not delete removed files from the storage; retrying at the next sweep",
+                );
             }
         };
-        // What is under way ends by itself; the next can wait for the next start.
+        // A cancelled sweep is harmless: started work ends by itself, and the rest waits for the
+        // next start.
         if stop.run_until_cancelled(swept).await.is_none() {
             return;
         }
     }
 }
 
-/// Does away with what time has ended.
+/// Removes files after their retention, noted bytes, and bytes without a row.
 pub(crate) async fn sweep(service: &Arc<Service>) {
-    told(remove_old(service).await, "files of stays that are long over stay for now");
-    told(remove_noted(service).await, "files that are to be removed stay for now");
-    told(remove_unnamed(service).await, "files that nothing names stay for now");
+    told(
+        remove_old(service).await,
+        "could not delete files after their retention; retrying at the next sweep",
+    );
+    told(
+        remove_noted(service).await,
+        "could not delete removed files from the storage; retrying at the next sweep",
+    );
+    told(
+        remove_unnamed(service).await,
+        "could not delete files without a database row; retrying at the next sweep",
+    );
 }
 
 fn told(swept: Result<()>, otherwise: &str) {
@@ -134,18 +169,34 @@ fn told(swept: Result<()>, otherwise: &str) {
     }
 }
 
-/// Looks at the files that are due, and removes those that have been kept for long enough.
+/// Checks the files that are due, and removes those whose retention is over.
 async fn remove_old(service: &Arc<Service>) -> Result<()> {
+    let latest = service.clock.now().checked_add(LOOK);
+    let latest = latest.unwrap_or(Timestamp::MAX);
+    let forward =
+        move |tx: &mut Transaction<'_>| sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest);
+    while service.store.write(forward).await? {}
     for _ in 0..BATCHES {
         let now = service.clock.now();
-        let due = service.store.read(move |tx| tx.rows(&DUE, &values![now, i64::try_from(BATCH).unwrap_or(i64::MAX)])).await?;
+        let due = service
+            .store
+            .read(move |tx| {
+                tx.rows(
+                    &DUE,
+                    &values![now, i64::try_from(BATCH).unwrap_or(i64::MAX)],
+                )
+            })
+            .await?;
         let mut files = HashMap::<Uuid, Vec<Uuid>>::new();
         for row in &due {
             files.entry(row.get(0)?).or_default().push(row.get(1)?);
         }
         for (organization, ids) in files {
             let shared = service.clone();
-            service.store.write(move |tx| look(tx, &shared, organization, ids, now)).await?;
+            service
+                .store
+                .write(move |tx| look(tx, &shared, organization, ids, now))
+                .await?;
         }
         if due.len() < BATCH {
             return Ok(());
@@ -154,22 +205,41 @@ async fn remove_old(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// Removes of some files those that have been kept for long enough; the others are looked at again.
-fn look(tx: &mut Transaction<'_>, service: &Service, organization: Uuid, ids: Vec<Uuid>, now: Timestamp) -> Result<()> {
+/// Removes those files whose retention is over, and sets the next check of the others.
+fn look(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    organization: Uuid,
+    ids: Vec<Uuid>,
+    now: Timestamp,
+) -> Result<()> {
     let access = Access::platform();
-    let mut context = match Context::for_writing(service.system(tx, now), organization, &access, Touches::Stream) {
+    let mut context = match Context::for_writing(
+        service.system(tx, now),
+        organization,
+        &access,
+        Touches::Stream,
+    ) {
         Ok(context) => context,
-        // It is being erased, and its files with it.
+        // The organization is being erased, and its files with it.
         Err(error) if error.kind() == engine::error::Kind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     let rows = context.rows(&DUE_AMONG, values![ids, now])?;
-    let due = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<Vec<(Uuid, Uuid)>>>()?;
+    let due = rows
+        .iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect::<Result<Vec<(Uuid, Uuid)>>>()?;
     let stays: HashSet<Uuid> = due.iter().map(|(_, stay)| *stay).collect();
-    let stays: HashMap<Uuid, Reservation> = typed_among(&mut context, Kind::Reservation, stays.into_iter().collect())?;
+    let stays: HashMap<Uuid, Reservation> =
+        typed_among(&mut context, Kind::Reservation, stays.into_iter().collect())?;
     let mut looks = HashMap::new();
     for (id, reservation) in stays {
-        let property = reservation.property_id.map(|id| typed::<Property>(&mut context, Kind::Property, id)).transpose()?.flatten();
+        let property = reservation
+            .property_id
+            .map(|id| typed::<Property>(&mut context, Kind::Property, id))
+            .transpose()?
+            .flatten();
         looks.insert(id, next_look(&context, &reservation, property.as_ref())?);
     }
     let mut over = Vec::new();
@@ -186,21 +256,28 @@ fn look(tx: &mut Transaction<'_>, service: &Service, organization: Uuid, ids: Ve
     records::remove(&mut context, over)
 }
 
-/// Removes the bytes that are noted, each time going on behind those that could not be removed.
+/// Removes the bytes of the noted keys. Each batch starts after the last key of the batch before,
+/// so keys that could not be removed are skipped.
 async fn remove_noted(service: &Arc<Service>) -> Result<()> {
     let mut behind = (Uuid::nil(), String::new());
     let mut failed = None;
     for _ in 0..BATCHES {
         let from = behind.clone();
         let limit = i64::try_from(BATCH).unwrap_or(i64::MAX);
-        let rows = service.store.read(move |tx| tx.rows(&NOTED, &values![from.0, from.1, limit])).await?;
-        let noted = rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect::<Result<Vec<(Uuid, String)>>>()?;
+        let rows = service
+            .store
+            .read(move |tx| tx.rows(&NOTED, &values![from.0, from.1, limit]))
+            .await?;
+        let noted = rows
+            .iter()
+            .map(|row| Ok((row.get(0)?, row.get(1)?)))
+            .collect::<Result<Vec<(Uuid, String)>>>()?;
         let Some(last) = noted.last() else { break };
         behind.clone_from(last);
         let is_last = noted.len() < BATCH;
         let removals = futures_util::stream::iter(noted).map(|(organization, key)| async move {
             let removed = remove_bytes(service, &key).await;
-            removed.map(|()| vec![store::Value::Uuid(organization), store::Value::Text(key)])
+            removed.map(|()| (organization, key))
         });
         let mut gone = Vec::new();
         for removed in removals.buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
@@ -210,7 +287,16 @@ async fn remove_noted(service: &Arc<Service>) -> Result<()> {
             }
         }
         if !gone.is_empty() {
-            service.store.write(move |tx| gone.iter().try_for_each(|row| tx.execute(&REMOVED, row).map(drop))).await?;
+            // Several nodes may remove the same keys. The sorted order keeps them from deadlocking.
+            gone.sort();
+            service
+                .store
+                .write(move |tx| {
+                    gone.into_iter().try_for_each(|(organization, key)| {
+                        tx.execute(&REMOVED, &values![organization, key]).map(drop)
+                    })
+                })
+                .await?;
         }
         if is_last {
             break;
@@ -219,46 +305,78 @@ async fn remove_noted(service: &Arc<Service>) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// Removes the bytes of a key, or of all in a folder. Without a place for files there are none.
+/// Removes the bytes of a key, or of all keys in a folder. Without a configured storage there are
+/// no bytes.
 async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
-    let Some(uploads) = service.kit.part::<Uploads>() else { return Ok(()) };
+    let Some(uploads) = service.kit.part::<Uploads>() else {
+        return Ok(());
+    };
     if let Some(folder) = key.strip_suffix('/') {
         let keys = uploads.files.list(Some(folder));
-        let removals = keys.try_for_each_concurrent(AT_ONCE, |key| async move { uploads.files.delete(&key).await });
+        let removals =
+            keys.try_for_each_concurrent(
+                AT_ONCE,
+                |key| async move { uploads.files.delete(&key).await },
+            );
         return removals.await.map_err(Error::unavailable);
     }
     uploads.files.delete(key).await.map_err(Error::unavailable)
 }
 
-/// Removes bytes that no row names, once an hour, on the node that comes first.
+/// Removes bytes that no row names, once an hour, on the first node that takes the duty.
 async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
-    let Some(uploads) = service.kit.part::<Uploads>() else { return Ok(()) };
+    let Some(uploads) = service.kit.part::<Uploads>() else {
+        return Ok(());
+    };
     let now = service.clock.now();
     let next = now.checked_add(ROUND).unwrap_or(Timestamp::MAX);
     let take = move |tx: &mut Transaction<'_>| {
         let taken = tx.execute(&TAKE_DUTY, &values![DUTY, now, next])?;
-        if taken > 0 { Ok(taken) } else { tx.execute(&BEGIN_DUTY, &values![DUTY, next]) }
+        if taken > 0 {
+            Ok(taken)
+        } else {
+            tx.execute(&BEGIN_DUTY, &values![DUTY, next])
+        }
     };
     if service.store.write(take).await? == 0 {
         return Ok(());
     }
     let oldest = now.checked_sub(UNNAMED).unwrap_or(Timestamp::MIN);
-    // What is named otherwise than we name files is not ours.
+    // A key that does not follow our naming is not one of our files.
     let is_old = move |key: &str| made_at(key).is_some_and(|made| made <= oldest);
-    uploads.files.clear_unfinished(is_old).await.map_err(Error::unavailable)?;
-    let mut pages = uploads.files.list(None).try_filter(move |key| std::future::ready(is_old(key))).try_chunks(PAGE);
+    uploads
+        .files
+        .clear_unfinished(is_old)
+        .await
+        .map_err(Error::unavailable)?;
+    let mut pages = uploads
+        .files
+        .list(None)
+        .try_filter(move |key| std::future::ready(is_old(key)))
+        .try_chunks(PAGE);
     while let Some(page) = pages.next().await {
         let keys = page.map_err(Error::unavailable)?;
         let asked = keys.clone();
-        let rows = service.store.read(move |tx| tx.rows(&NAMED, &values![asked])).await?;
-        let named = rows.iter().map(|row| Ok(row.get(0)?)).collect::<Result<HashSet<String>>>()?;
-        let unnamed: Vec<String> = keys.into_iter().filter(|key| !named.contains(key)).collect();
+        let rows = service
+            .store
+            .read(move |tx| tx.rows(&NAMED, &values![asked]))
+            .await?;
+        let named = rows
+            .iter()
+            .map(|row| Ok(row.get(0)?))
+            .collect::<Result<HashSet<String>>>()?;
+        let unnamed: Vec<String> = keys
+            .into_iter()
+            .filter(|key| !named.contains(key))
+            .collect();
         let count = unnamed.len();
         let removals = futures_util::stream::iter(unnamed).map(Ok);
-        let removals = removals.try_for_each_concurrent(AT_ONCE, |key| async move { uploads.files.delete(&key).await });
+        let removals = removals.try_for_each_concurrent(AT_ONCE, |key| async move {
+            uploads.files.delete(&key).await
+        });
         removals.await.map_err(Error::unavailable)?;
         if count > 0 {
-            tracing::info!(count, "files that nothing names were removed");
+            tracing::info!(count, "deleted files without a database row");
         }
     }
     Ok(())
@@ -269,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_kept_for_so_long_after_check_out() {
+    fn files_are_kept_for_the_retention_time_after_check_out() {
         let stay = serde_json::json!({
             "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
             "checkIn": "2026-12-11", "checkOut": "2026-12-15", "guest": {},
@@ -277,7 +395,9 @@ mod tests {
         let stay: Reservation = serde_json::from_value(stay).unwrap();
         let flat = serde_json::json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkOutTime": "11:00" });
         let flat: Property = serde_json::from_value(flat).unwrap();
-        let until = |property, hours: u64| kept_until(&stay, property, Duration::from_secs(hours * 3_600)).to_string();
+        let until = |property, hours: u64| {
+            kept_until(&stay, property, Duration::from_secs(hours * 3_600)).to_string()
+        };
         assert_eq!(until(Some(&flat), 720), "2027-01-14T10:00:00Z");
         assert_eq!(until(Some(&flat), 0), "2026-12-15T10:00:00Z");
         assert_eq!(until(None, 24), "2026-12-16T23:59:59Z");

@@ -1,17 +1,20 @@
-//! The icon of a pass: a house on the brand's colour, as a PNG, which is the only sort of picture that a pass takes.
+//! The icon of a pass: a house on the brand's colour. It is a PNG, because a pass takes no other
+//! format.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// The icons that there have to be, and their edges in pixels.
+/// The required icons, with their edges in pixels.
 pub const SIZES: [(&str, u32); 3] = [("icon.png", 29), ("icon@2x.png", 58), ("icon@3x.png", 87)];
 
-/// Looks at each pixel, by each edge: edges are smooth by as many shades.
+/// Samples of each pixel along each edge. More samples give more shades, so the edges of the house
+/// are smoother.
 const LOOKS: u32 = 4;
 
-/// The house on a square with edges of one: a roof and, below it, walls with a door.
+/// Returns whether a point is in the house, on a square with edges of length 1. The house has a
+/// roof, and walls with a door below it.
 fn is_house(x: f64, y: f64) -> bool {
     let is_roof = (0.22..=0.5).contains(&y) && (x - 0.5).abs() <= (y - 0.22) * 1.2;
     let is_wall = (0.5..=0.76).contains(&y) && (x - 0.5).abs() <= 0.24;
@@ -19,31 +22,39 @@ fn is_house(x: f64, y: f64) -> bool {
     (is_roof || is_wall) && !is_door
 }
 
-/// An icon of so many pixels a side, in the brand's colour and what is readable on it.
+/// Draws an icon with this many pixels a side, in the brand's colour and the readable colour on it.
 #[must_use]
 pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
     let mut rows = Vec::new();
     for y in 0..size {
-        // The row as it is.
+        // The filter type of the row: none.
         rows.push(0);
         for x in 0..size {
             let looks = (0..LOOKS * LOOKS).filter(|look| {
-                let place = |pixel: u32, look: u32| (f64::from(pixel) + (f64::from(look) + 0.5) / f64::from(LOOKS)) / f64::from(size);
+                let place = |pixel: u32, look: u32| {
+                    (f64::from(pixel) + (f64::from(look) + 0.5) / f64::from(LOOKS))
+                        / f64::from(size)
+                };
                 is_house(place(x, look % LOOKS), place(y, look / LOOKS))
             });
             let covered = looks.count();
             for (ground, ink) in ground.into_iter().zip(ink) {
                 let whole = usize::try_from(LOOKS * LOOKS).unwrap_or(1);
-                let mixed = (usize::from(ground) * (whole - covered) + usize::from(ink) * covered) / whole;
+                let mixed =
+                    (usize::from(ground) * (whole - covered) + usize::from(ink) * covered) / whole;
                 rows.push(u8::try_from(mixed).unwrap_or(u8::MAX));
             }
         }
     }
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
     // Writing to memory cannot fail.
-    let packed = packed.write_all(&rows).and_then(|()| packed.finish()).unwrap_or_default();
+    let packed = packed
+        .write_all(&rows)
+        .and_then(|()| packed.finish())
+        .unwrap_or_default();
     let mut head = [size.to_be_bytes(), size.to_be_bytes()].concat();
-    // Eight bits a colour, three colours; the one way of packing, of filtering, and no interlacing.
+    // Eight bits for each of three colours, the only methods of compression and filtering, and no
+    // interlacing.
     head.extend([8, 2, 0, 0, 0]);
     let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in [(b"IHDR", head), (b"IDAT", packed), (b"IEND", Vec::new())] {

@@ -1,11 +1,15 @@
-//! A stay as a pass for Apple Wallet: a ZIP of what it says, its icons, their sums, and a signature over those.
+//! A stay as a pass for Apple Wallet: a ZIP of its content, its icons, their checksums, and a
+//! signature of the checksums.
 //!
-//! [`pass`] has what it says, [`signer`] who vouches for it, [`icon`] and [`zip`] what it is packed in. A pass is made anew
-//! whenever it is asked for. It holds no door code and names no address to be brought up to date from, so that there is nothing
-//! in it to be taken back.
+//! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] serve the package. A
+//! pass is built for each request. It holds the door code while one is in force, and [`service`] keeps
+//! it up to date. [`pushes`] wakes the phones that have a pass that changed, through [`apns`].
 
+mod apns;
 mod icon;
 mod pass;
+mod pushes;
+mod service;
 mod signer;
 mod zip;
 
@@ -15,15 +19,25 @@ use engine::error::{Error, Result};
 use jiff::Timestamp;
 use serde_json::Value;
 
-pub use pass::pass;
+pub use apns::Apns;
+pub(crate) use pass::pass;
+pub use pushes::PassPushes;
+pub(in crate::page) use service::routes;
 pub use signer::PassSigner;
 
-/// A pass of these contents, in colours of the brand, signed at a moment.
-pub fn package(signer: &PassSigner, pass: &Value, brand: [[u8; 3]; 2], now: Timestamp) -> Result<Vec<u8>> {
+/// Builds a pass with this content, in the brand's colours, signed at a moment.
+pub fn package(
+    signer: &PassSigner,
+    pass: &Value,
+    brand: [[u8; 3]; 2],
+    now: Timestamp,
+) -> Result<Vec<u8>> {
     let mut files = vec![("pass.json", pass.to_string().into_bytes())];
     files.extend(icon::SIZES.map(|(name, size)| (name, icon::png(size, brand))));
-    let sums: BTreeMap<&str, String> =
-        files.iter().map(|(name, bytes)| (*name, sha1_smol::Sha1::from(bytes).digest().to_string())).collect();
+    let sums: BTreeMap<&str, String> = files
+        .iter()
+        .map(|(name, bytes)| (*name, sha1_smol::Sha1::from(bytes).digest().to_string()))
+        .collect();
     let manifest = serde_json::to_vec(&sums).map_err(Error::internal)?;
     let signature = signer.sign(&manifest, now).map_err(Error::internal)?;
     files.extend([("manifest.json", manifest), ("signature", signature)]);

@@ -1,4 +1,5 @@
-//! What a pass says: where, when and who, in the guest's language and the branding's colours, and the way to the page.
+//! The content of a pass: place, dates and guest, in the guest's language and the branding's
+//! colours, with a link to the page, and the door codes that are in force.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Time};
@@ -7,19 +8,30 @@ use serde_json::{Value, json};
 use super::super::shown::Shown;
 use super::super::theme;
 use super::PassSigner;
+use crate::guest::passes::PassView;
 use crate::words::fill;
 
-/// The pass of a stay whose page is at this address.
+/// Returns the content of a stay's pass. `url` is the address of the stay's page, and `service` that
+/// of the web service for updates. A pass that is no longer good is voided and has no door code.
 #[must_use]
-pub fn pass(shown: &Shown, signer: &PassSigner, url: &str) -> Value {
+pub(crate) fn pass(
+    shown: &Shown,
+    signer: &PassSigner,
+    url: &str,
+    service: &str,
+    details: &PassView,
+) -> Value {
     let (words, stay, flat) = (shown.words, &shown.view.reservation, shown.flat());
     let branding = shown.view.branding.as_ref();
     let organization = branding.map_or_else(|| shown.name(), |branding| &branding.name);
-    let [ground, ink] = theme::brand_parts(branding).map(|[red, green, blue]| format!("rgb({red}, {green}, {blue})"));
+    let [ground, ink] = theme::brand_parts(branding)
+        .map(|[red, green, blue]| format!("rgb({red}, {green}, {blue})"));
     let time = |time: Option<&String>| time.and_then(|time| time.parse::<Time>().ok());
     let check_in_time = time(flat.and_then(|flat| flat.check_in_time.as_ref()));
     let moment = |date: Date, time: Time| date.to_datetime(time).to_zoned(shown.zone()).ok();
-    let written = |moment: Option<jiff::Zoned>| moment.map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string());
+    let written = |moment: Option<jiff::Zoned>| {
+        moment.map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    };
     let at = |date: Date, time: Option<Time>| match time {
         Some(time) => format!("{}, {}", shown.day(date), shown.dates().time(time)),
         None => shown.day(date),
@@ -31,6 +43,23 @@ pub fn pass(shown: &Shown, signer: &PassSigner, url: &str) -> Value {
     if !address.is_empty() {
         back.insert(0, field("address", words.phase.address, address));
     }
+    let codes: Vec<Value> = details
+        .door_codes
+        .iter()
+        .enumerate()
+        .map(|(place, code)| {
+            let label = if details.door_codes.len() > 1 && !code.name.trim().is_empty() {
+                code.name.trim()
+            } else {
+                words.keep.door_code
+            };
+            field(&format!("door-code-{place}"), label, code.code.clone())
+        })
+        .collect();
+    let guest = shown
+        .guest_name()
+        .into_iter()
+        .map(|name| field("guest", words.preview.guest, name.to_owned()));
     let last = stay.check_out.max(stay.check_in).checked_add(1.day()).ok();
     let mut pass = json!({
         "formatVersion": 1,
@@ -46,13 +75,16 @@ pub fn pass(shown: &Shown, signer: &PassSigner, url: &str) -> Value {
         "relevantDate": written(moment(stay.check_in, check_in_time.unwrap_or(Time::midnight()))),
         "expirationDate": written(last.and_then(|last| moment(last, Time::midnight()))),
         "barcodes": [{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }],
+        "webServiceURL": service,
+        "authenticationToken": details.authentication_token,
+        "voided": (!details.is_enabled).then_some(true),
         "generic": {
             "primaryFields": [field("property", words.phase.your_stay, shown.name().to_owned())],
             "secondaryFields": [
                 field("check-in", words.phase.check_in, at(stay.check_in, check_in_time)),
                 field("check-out", words.phase.check_out, at(stay.check_out, leaves)),
             ],
-            "auxiliaryFields": stay.guest.first_name.iter().map(|name| field("guest", words.preview.guest, name.clone())).collect::<Vec<_>>(),
+            "auxiliaryFields": codes.into_iter().chain(guest).collect::<Vec<_>>(),
             "backFields": back,
         },
     });

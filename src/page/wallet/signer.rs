@@ -1,13 +1,17 @@
-//! Who vouches for passes: a certificate of Apple's for a type of pass, and its key.
+//! The signer of wallet passes: a certificate of Apple's for a type of pass, and its key.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use cms::cert::{CertificateChoices, IssuerAndSerialNumber};
 use cms::content_info::{CmsVersion, ContentInfo};
-use cms::signed_data::{CertificateSet, EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo, SignerInfos};
+use cms::signed_data::{
+    CertificateSet, EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo, SignerInfos,
+};
 use jiff::Timestamp;
 use rustls::SignatureScheme;
 use rustls::crypto::ring::sign::any_supported_type;
@@ -21,10 +25,12 @@ use x509_cert::der::asn1::{Null, ObjectIdentifier, OctetString, SetOfVec, UtcTim
 use x509_cert::der::{self, Any, DateTime, Decode as _, Encode, EncodeValue, Tagged};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-/// What a certificate's subject names the type of pass by (RFC 4519, 2.39), and the team (2.20).
+/// The attributes of a certificate's subject that name the type of pass (RFC 4519, 2.39) and the
+/// team (2.20).
 const USER_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.9.2342.19200300.100.1.1");
 const UNIT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.11");
-/// Of content, of what is signed beside it, and of algorithms (RFC 5652, 4 and 11; RFC 5754, 2.2 and 3.2).
+/// Identifiers of content types, of signed attributes and of algorithms (RFC 5652, 4 and 11; RFC
+/// 5754, 2.2 and 3.2).
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
 const CONTENT_TYPE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.3");
@@ -32,30 +38,36 @@ const MESSAGE_DIGEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.1
 const SIGNING_TIME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.5");
 const SHA_256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
-/// The most that the file may hold, in bytes.
+/// The maximum size of the file in bytes.
 const LARGEST: usize = 65_536;
 
-/// Signs passes.
+/// A signer of passes.
 pub struct PassSigner {
     /// The type of pass that the certificate is for.
     pub pass_type: String,
-    /// The team whose type it is.
+    /// The team that owns this type.
     pub team: String,
-    /// Its certificate.
+    /// The signer's certificate.
     certificate: Certificate,
-    /// Others in the file, such as Apple's own between it and the root.
+    /// Other certificates in the file, such as Apple's intermediate certificate.
     chain: Vec<Certificate>,
     key: Arc<dyn SigningKey>,
+    /// Certificate, chain and key in PEM, by which this service identifies itself to Apple.
+    identity: String,
 }
 
 impl fmt::Debug for PassSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PassSigner").field("pass_type", &self.pass_type).field("team", &self.team).finish_non_exhaustive()
+        f.debug_struct("PassSigner")
+            .field("pass_type", &self.pass_type)
+            .field("team", &self.team)
+            .finish_non_exhaustive()
     }
 }
 
 impl PassSigner {
-    /// Reads a PEM file with a certificate and its key, and any others of its chain besides; what is wrong with it is said in words.
+    /// Reads a PEM file with a certificate, its key, and optionally other certificates of its
+    /// chain. The error says in words what is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let told = |error: String| format!("--pass-certificate: {}: {error}", path.display());
         let text = std::fs::read(path).map_err(|error| told(error.to_string()))?;
@@ -64,44 +76,80 @@ impl PassSigner {
 
     fn parse(text: &[u8]) -> Result<Self, String> {
         if text.len() > LARGEST {
-            return Err(format!("holds more than {LARGEST} bytes"));
+            return Err(format!("is larger than {LARGEST} bytes"));
         }
-        let key = PrivateKeyDer::from_pem_slice(text).map_err(|_| "holds no private key in PEM, or one that asks for a password")?;
-        let key = any_supported_type(&key).map_err(|_| "its private key is none that can sign")?;
-        if key.choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256]).is_none() {
-            return Err("its private key is no RSA key, which passes are signed with".into());
+        let key_der = PrivateKeyDer::from_pem_slice(text).map_err(
+            |_| "contains no private key in PEM, or one that is encrypted with a password",
+        )?;
+        let key = any_supported_type(&key_der)
+            .map_err(|_| "its private key is not of a kind that can sign")?;
+        if key
+            .choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256])
+            .is_none()
+        {
+            return Err("its private key is not an RSA key; passes are signed with RSA".into());
         }
-        let own = key.public_key().ok_or("its private key tells no public one")?;
+        let own = key
+            .public_key()
+            .ok_or("its private key does not contain its public key")?;
         let mut chain = Vec::new();
         for certificate in CertificateDer::pem_slice_iter(text) {
-            let certificate = certificate.map_err(|_| "holds a certificate that is no PEM")?;
-            chain.push(Certificate::from_der(&certificate).map_err(|error| format!("holds a certificate that cannot be read: {error}"))?);
+            let certificate =
+                certificate.map_err(|_| "contains a certificate that is not valid PEM")?;
+            chain.push(
+                Certificate::from_der(&certificate).map_err(|error| {
+                    format!("contains a certificate that cannot be read: {error}")
+                })?,
+            );
         }
         if chain.is_empty() {
-            return Err("holds no certificate in PEM".into());
+            return Err("contains no certificate in PEM".into());
         }
         let is_own = |certificate: &Certificate| {
             let public = certificate.tbs_certificate.subject_public_key_info.to_der();
             public.is_ok_and(|public| public.as_slice() == own.as_ref())
         };
-        let place = chain.iter().position(is_own).ok_or("none of its certificates is of its private key")?;
+        let place = chain
+            .iter()
+            .position(is_own)
+            .ok_or("none of its certificates belongs to its private key")?;
         let certificate = chain.swap_remove(place);
-        let pass_type = named(&certificate, USER_ID).ok_or("its certificate names no type of pass (UID of the subject)")?;
-        let team = named(&certificate, UNIT).ok_or("its certificate names no team (OU of the subject)")?;
-        Ok(Self { pass_type, team, certificate, chain, key })
+        let identity = identity(&certificate, &chain, &key_der)
+            .map_err(|error| format!("contains a certificate that cannot be written: {error}"))?;
+        let pass_type = named(&certificate, USER_ID)
+            .ok_or("its certificate names no pass type (UID of the subject)")?;
+        let team =
+            named(&certificate, UNIT).ok_or("its certificate names no team (OU of the subject)")?;
+        Ok(Self {
+            pass_type,
+            team,
+            certificate,
+            chain,
+            key,
+            identity,
+        })
     }
 
-    /// Whether its certificate is good at a moment.
+    /// Returns whether the certificate is valid at a moment.
     #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         let validity = self.certificate.tbs_certificate.validity;
         let now = since_epoch(now);
-        validity.not_before.to_unix_duration() <= now && now <= validity.not_after.to_unix_duration()
+        validity.not_before.to_unix_duration() <= now
+            && now <= validity.not_after.to_unix_duration()
     }
 
-    /// A signature over a text that stands elsewhere, with the certificates it takes to verify it (RFC 5652, 5), in DER.
+    /// Returns certificate, chain and key in PEM, in the order that TLS sends them.
+    pub(super) fn identity(&self) -> &[u8] {
+        self.identity.as_bytes()
+    }
+
+    /// Returns a detached signature of a text, in DER, with the certificates that are needed to
+    /// verify it (RFC 5652, 5).
     pub fn sign(&self, text: &[u8], now: Timestamp) -> Result<Vec<u8>, String> {
-        self.signed(text, now).map_err(|error| error.to_string())?.ok_or_else(|| "a pass could not be signed".into())
+        self.signed(text, now)
+            .map_err(|error| error.to_string())?
+            .ok_or_else(|| "the private key could not sign the pass".into())
     }
 
     fn signed(&self, text: &[u8], now: Timestamp) -> der::Result<Option<Vec<u8>>> {
@@ -109,11 +157,21 @@ impl PassSigner {
         let attributes = SetOfVec::try_from(vec![
             attribute(CONTENT_TYPE, &DATA)?,
             attribute(SIGNING_TIME, &time)?,
-            attribute(MESSAGE_DIGEST, &OctetString::new(Sha256::digest(text).to_vec())?)?,
+            attribute(
+                MESSAGE_DIGEST,
+                &OctetString::new(Sha256::digest(text).to_vec())?,
+            )?,
         ])?;
         let signer = self.key.choose_scheme(&[SignatureScheme::RSA_PKCS1_SHA256]);
-        let Some(signature) = signer.and_then(|signer| signer.sign(&attributes.to_der().ok()?).ok()) else { return Ok(None) };
-        let sha_256 = AlgorithmIdentifierOwned { oid: SHA_256, parameters: None };
+        let Some(signature) =
+            signer.and_then(|signer| signer.sign(&attributes.to_der().ok()?).ok())
+        else {
+            return Ok(None);
+        };
+        let sha_256 = AlgorithmIdentifierOwned {
+            oid: SHA_256,
+            parameters: None,
+        };
         let issued = &self.certificate.tbs_certificate;
         let information = SignerInfo {
             version: CmsVersion::V1,
@@ -123,33 +181,87 @@ impl PassSigner {
             }),
             digest_alg: sha_256.clone(),
             signed_attrs: Some(attributes),
-            signature_algorithm: AlgorithmIdentifierOwned { oid: RSA, parameters: Some(Any::from(Null)) },
+            signature_algorithm: AlgorithmIdentifierOwned {
+                oid: RSA,
+                parameters: Some(Any::from(Null)),
+            },
             signature: OctetString::new(signature)?,
             unsigned_attrs: None,
         };
-        let certificates = [&self.certificate].into_iter().chain(&self.chain).cloned().map(CertificateChoices::Certificate);
+        let certificates = [&self.certificate]
+            .into_iter()
+            .chain(&self.chain)
+            .cloned()
+            .map(CertificateChoices::Certificate);
         let content = SignedData {
             version: CmsVersion::V1,
             digest_algorithms: SetOfVec::try_from(vec![sha_256])?,
-            encap_content_info: EncapsulatedContentInfo { econtent_type: DATA, econtent: None },
-            certificates: Some(CertificateSet(SetOfVec::try_from(certificates.collect::<Vec<_>>())?)),
+            encap_content_info: EncapsulatedContentInfo {
+                econtent_type: DATA,
+                econtent: None,
+            },
+            certificates: Some(CertificateSet(SetOfVec::try_from(
+                certificates.collect::<Vec<_>>(),
+            )?)),
             crls: None,
             signer_infos: SignerInfos(SetOfVec::try_from(vec![information])?),
         };
-        ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&content)? }.to_der().map(Some)
+        ContentInfo {
+            content_type: SIGNED_DATA,
+            content: Any::encode_from(&content)?,
+        }
+        .to_der()
+        .map(Some)
     }
 }
 
-/// What is signed beside a text.
-fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der::Result<Attribute> {
-    Ok(Attribute { oid, values: SetOfVec::try_from(vec![AttributeValue::encode_from(value)?])? })
+/// Writes certificates and a key as PEM, the own certificate first.
+fn identity(
+    own: &Certificate,
+    chain: &[Certificate],
+    key: &PrivateKeyDer<'_>,
+) -> der::Result<String> {
+    let mut pem = String::new();
+    for certificate in [own].into_iter().chain(chain) {
+        pem += &section("CERTIFICATE", &certificate.to_der()?);
+    }
+    let label = match key {
+        PrivateKeyDer::Pkcs1(_) => "RSA PRIVATE KEY",
+        _ => "PRIVATE KEY",
+    };
+    Ok(pem + &section(label, key.secret_der()))
 }
 
-/// A text of a certificate's subject, by what it is called there.
+fn section(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+/// Builds a signed attribute.
+fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der::Result<Attribute> {
+    Ok(Attribute {
+        oid,
+        values: SetOfVec::try_from(vec![AttributeValue::encode_from(value)?])?,
+    })
+}
+
+/// Returns a text of a certificate's subject, by its identifier.
 fn named(certificate: &Certificate, oid: ObjectIdentifier) -> Option<String> {
-    let names = certificate.tbs_certificate.subject.0.iter().flat_map(|names| names.0.iter());
-    let value = names.into_iter().find(|name| name.oid == oid)?.value.value();
-    std::str::from_utf8(value).ok().filter(|text| !text.is_empty()).map(str::to_owned)
+    let names = certificate
+        .tbs_certificate
+        .subject
+        .0
+        .iter()
+        .flat_map(|names| names.0.iter());
+    let value = names
+        .into_iter()
+        .find(|name| name.oid == oid)?
+        .value
+        .value();
+    std::str::from_utf8(value)
+        .ok()
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
 }
 
 fn since_epoch(now: Timestamp) -> Duration {
@@ -161,19 +273,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_certificate_with_its_key_is_told_in_words() {
+    fn an_invalid_pass_certificate_is_refused_with_a_reason() {
         let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
         for (text, told) in [
             (String::new(), "no private key"),
             ("not PEM".into(), "no private key"),
-            ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n".into(), "asks for a password"),
-            (key, "is no RSA key"),
-            ("x".repeat(LARGEST + 1), "more than 65536 bytes"),
+            ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n".into(), "encrypted with a password"),
+            (key, "is not an RSA key"),
+            ("x".repeat(LARGEST + 1), "larger than 65536 bytes"),
         ] {
             let error = PassSigner::parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(told), "{error}");
         }
         let error = PassSigner::read(Path::new("/nowhere/pass.pem")).unwrap_err();
-        assert!(error.starts_with("--pass-certificate: /nowhere/pass.pem: "), "{error}");
+        assert!(
+            error.starts_with("--pass-certificate: /nowhere/pass.pem: "),
+            "{error}"
+        );
     }
 }

@@ -1,18 +1,20 @@
-//! A ZIP archive of a few small files, as they are (PKWARE's application note, 4.3).
+//! A ZIP archive of a few small files, without compression (PKWARE's application note, 4.3).
 
-/// Version 2.0, which is what files without folders take.
+/// Version 2.0, which files without folders need.
 const VERSION: u16 = 20;
-/// 1 January 1980, the first there is: whoever opens the archive learns nothing from it.
+/// 1 January 1980, the earliest date, so that the archive does not reveal when it was made.
 const DATE: u16 = 0x0021;
 
-/// An archive of these files, by name. Names and files are too few and too small for anything of ZIP64.
+/// Returns an archive of these files, by name. Names and files are too few and too small to need
+/// ZIP64.
 #[must_use]
 pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let offset = long(archive.len());
         let mut entry = Vec::new();
-        // No flags, stored, midnight, the date, the sum, the length twice, the length of the name, nothing besides.
+        // No flags, stored, midnight, the date, the checksum, the length twice, the length of the
+        // name, no extra field.
         for number in [VERSION, 0, 0, 0, DATE] {
             entry.extend(number.to_le_bytes());
         }
@@ -28,17 +30,25 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         directory.extend(b"PK\x01\x02");
         directory.extend(VERSION.to_le_bytes());
         directory.extend(&entry);
-        // No comment, the first disk, no attributes of either sort.
+        // No comment, the first disk, no internal or external attributes.
         directory.extend([0; 2 + 2 + 2 + 4]);
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
     }
-    let (begins, length, count) = (long(archive.len()), long(directory.len()), short(files.len()));
+    let (begins, length, count) = (
+        long(archive.len()),
+        long(directory.len()),
+        short(files.len()),
+    );
     archive.extend(directory);
     archive.extend(b"PK\x05\x06");
     archive.extend([0; 2 + 2]);
     archive.extend([count, count].iter().flat_map(|count| count.to_le_bytes()));
-    archive.extend([length, begins].iter().flat_map(|number| number.to_le_bytes()));
+    archive.extend(
+        [length, begins]
+            .iter()
+            .flat_map(|number| number.to_le_bytes()),
+    );
     archive.extend([0; 2]);
     archive
 }

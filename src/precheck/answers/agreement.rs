@@ -1,35 +1,55 @@
-//! An agreement: accepted, and signed with a name where that is asked.
+//! Answers to an agreement: acceptance, and a signed name if one is required.
 
 use engine::operation::Object;
 use serde_json::Value;
 
 use super::Found;
 
-/// Characters in a name that signs at the most.
+/// Maximum length of the signed name, in characters.
 const NAME_LENGTH: usize = 200;
 
-/// Whether the guest accepts.
+/// Whether the guest accepts the agreement.
 #[must_use]
 pub fn is_accepted(answers: &Object) -> bool {
     answers.get("isAccepted") == Some(&Value::Bool(true))
 }
 
-/// Whether that is all it takes.
+/// Whether the agreement is accepted, and signed if a signature is required.
 pub(super) fn is_given(answers: &Object, is_signature_required: bool) -> bool {
-    let is_signed = || answers.get("signedName").and_then(Value::as_str).is_some_and(|name| !name.trim().is_empty());
+    let is_signed = || {
+        answers
+            .get("signedName")
+            .and_then(Value::as_str)
+            .is_some_and(|name| !engine::typed::is_blank(name))
+    };
     is_accepted(answers) && (!is_signature_required || is_signed())
 }
 
-/// Notes what is wrong with it. A name that is blank is one that is missing yet.
+/// Adds an issue for each wrong field, and for each field that an agreement does not have. The
+/// service records the proof of acceptance, so no guest can send one. A blank name counts as
+/// missing, not as wrong.
 pub(super) fn judge(answers: &Object, found: &mut Found) {
-    if answers.get("isAccepted").is_some_and(|accepted| !accepted.is_boolean()) {
-        found.add(&["isAccepted"], "must be of type boolean");
-    }
+    judge_consent(answers, &["signedName"], found);
     match answers.get("signedName") {
         None | Some(Value::Null) => {}
         Some(Value::String(name)) if name.chars().count() <= NAME_LENGTH => {}
         Some(Value::String(_)) => found.add(&["signedName"], "must have at most 200 characters"),
         Some(_) => found.add(&["signedName"], "must be of type string"),
+    }
+}
+
+/// Adds an issue where `isAccepted` is wrong, and for each field besides it and those in `besides`.
+pub(super) fn judge_consent(answers: &Object, besides: &[&str], found: &mut Found) {
+    if answers
+        .get("isAccepted")
+        .is_some_and(|accepted| !accepted.is_boolean())
+    {
+        found.add(&["isAccepted"], "must be of type boolean");
+    }
+    for name in answers.keys() {
+        if name != "isAccepted" && !besides.contains(&name.as_str()) {
+            found.add(&[name.as_str()], "unrecognized field");
+        }
     }
 }
 
@@ -40,18 +60,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_signs_is_a_text_of_200_characters_at_the_most() {
+    fn a_signed_name_has_at_most_200_characters() {
         let at_fault = |answers: Value| {
             let mut found = Found::default();
             judge(answers.as_object().unwrap(), &mut found);
-            found.0.into_iter().map(|issue| json!(issue.path)).collect::<Vec<_>>()
+            found
+                .0
+                .into_iter()
+                .map(|issue| json!(issue.path))
+                .collect::<Vec<_>>()
         };
-        for fine in [json!(null), json!(""), json!("Ada L"), json!("é".repeat(200))] {
-            assert!(at_fault(json!({ "isAccepted": true, "signedName": fine })).is_empty(), "{fine}");
+        for fine in [
+            json!(null),
+            json!(""),
+            json!("Ada L"),
+            json!("é".repeat(200)),
+        ] {
+            assert!(
+                at_fault(json!({ "isAccepted": true, "signedName": fine })).is_empty(),
+                "{fine}"
+            );
         }
-        for wrong in [json!(1), json!(["Ada"]), json!({ "name": "Ada" }), json!("é".repeat(201))] {
-            assert_eq!(at_fault(json!({ "signedName": wrong })), [json!(["signedName"])], "{wrong}");
+        for wrong in [
+            json!(1),
+            json!(["Ada"]),
+            json!({ "name": "Ada" }),
+            json!("é".repeat(201)),
+        ] {
+            assert_eq!(
+                at_fault(json!({ "signedName": wrong })),
+                [json!(["signedName"])],
+                "{wrong}"
+            );
         }
-        assert_eq!(at_fault(json!({ "isAccepted": "yes", "signedName": 1 })), [json!(["isAccepted"]), json!(["signedName"])]);
+        assert_eq!(
+            at_fault(json!({ "isAccepted": "yes", "signedName": 1 })),
+            [json!(["isAccepted"]), json!(["signedName"])]
+        );
+        let forged = json!({ "isAccepted": true, "acceptedAt": "2000-01-01", "textSha256": "00" });
+        assert_eq!(
+            at_fault(forged),
+            [json!(["acceptedAt"]), json!(["textSha256"])]
+        );
     }
 }

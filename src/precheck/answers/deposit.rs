@@ -1,38 +1,73 @@
-//! A damage deposit, or a waiver in its place.
+//! The choice between a damage deposit, a damage waiver and neither.
 
 use engine::operation::Object;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::Found;
+use crate::precheck::costs::{DepositChoice, DepositOption};
 
-/// Whether the choice is made. What was saved without any choice confirms the step, as it does other steps.
+/// Whether the guest has chosen. Saved answers without a `choice` confirm the step, as in other
+/// steps.
 pub(super) fn is_chosen(answers: &Object) -> bool {
-    match answers.get("choice") {
-        Some(Value::String(choice)) if choice == "waiver" => waiver(answers).is_some(),
-        _ => true,
+    !answers.contains_key("choice") || choice(answers).is_some()
+}
+
+/// Returns the choice in the answers, and the waiver if one is chosen. A waiver without an id is no
+/// choice yet.
+#[must_use]
+pub fn choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
+    match answers.get("choice")?.as_str()? {
+        "deposit" => Some((DepositOption::Deposit, None)),
+        "none" => Some((DepositOption::None, None)),
+        "waiver" => waiver(answers).map(|id| (DepositOption::Waiver, Some(id))),
+        _ => None,
     }
 }
 
-/// The waiver that is named.
+/// Returns the offered choice that the answers make.
+#[must_use]
+pub fn chosen<'c>(answers: &Object, offered: &'c [DepositChoice]) -> Option<&'c DepositChoice> {
+    let (option, waiver) = choice(answers)?;
+    offered
+        .iter()
+        .find(|offer| offer.choice == option && offer.damage_waiver_id == waiver)
+}
+
+/// Returns the waiver that the answers name.
 fn waiver(answers: &Object) -> Option<Uuid> {
     answers.get("damageWaiverId")?.as_str()?.parse().ok()
 }
 
-/// Notes what is wrong with the choice; `offered` are the waivers there are to choose from. Which waiver it is to be can
-/// follow, where there is any.
-pub(super) fn judge(answers: &Object, offered: &[Uuid], found: &mut Found) {
+/// Adds an issue if the choice is not offered. The guest may name the waiver later, if the step
+/// offers any.
+pub(super) fn judge(answers: &Object, offered: &[DepositChoice], found: &mut Found) {
+    let offers = |option| offered.iter().any(|offer| offer.choice == option);
     match answers.get("choice") {
         None => {}
-        Some(Value::String(choice)) if choice == "deposit" => {}
+        Some(Value::String(choice)) if choice == "deposit" && !offers(DepositOption::Deposit) => {
+            found.add(&["choice"], "the step offers no deposit to this stay");
+        }
+        Some(Value::String(choice)) if choice == "none" && !offers(DepositOption::None) => {
+            found.add(
+                &["choice"],
+                "the step lets no guest off both deposit and waiver",
+            );
+        }
+        Some(Value::String(choice)) if choice == "deposit" || choice == "none" => {}
         Some(Value::String(choice)) if choice == "waiver" => match answers.get("damageWaiverId") {
-            None | Some(Value::Null) if offered.is_empty() => found.add(&["choice"], "the step offers no damage waiver"),
+            None | Some(Value::Null) if !offers(DepositOption::Waiver) => {
+                found.add(&["choice"], "the step offers no damage waiver to this stay");
+            }
             None | Some(Value::Null) => {}
-            Some(Value::String(_)) if waiver(answers).is_some_and(|id| offered.contains(&id)) => {}
-            Some(Value::String(_)) => found.add(&["damageWaiverId"], "is not a damage waiver that the step offers"),
+            Some(Value::String(_)) if chosen(answers, offered).is_some() => {}
+            Some(Value::String(_)) => found.add(
+                &["damageWaiverId"],
+                "is not a damage waiver that the step offers",
+            ),
             Some(_) => found.add(&["damageWaiverId"], "must be of type string"),
         },
-        Some(_) => found.add(&["choice"], r#"must be one of ["deposit","waiver"]"#),
+        Some(_) => found.add(&["choice"], r#"must be one of ["deposit","waiver","none"]"#),
     }
 }
 
@@ -42,33 +77,107 @@ mod tests {
 
     use super::*;
 
+    fn offer(choice: DepositOption, damage_waiver_id: Option<Uuid>) -> DepositChoice {
+        DepositChoice {
+            choice,
+            damage_waiver_id,
+            name: None,
+            amount_cents: None,
+            currency: "EUR".into(),
+            pricing_basis: None,
+            total_cents: None,
+            payment_account_id: None,
+        }
+    }
+
     #[test]
-    fn a_choice_is_the_deposit_or_a_waiver_that_is_offered() {
+    fn a_choice_is_one_that_is_offered() {
         let (one, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let deposit = offer(DepositOption::Deposit, None);
+        let none = offer(DepositOption::None, None);
+        let [first, second] = [one, other].map(|id| offer(DepositOption::Waiver, Some(id)));
         let waiver = |id: Value| json!({ "choice": "waiver", "damageWaiverId": id });
-        // Answers, what is offered → the field at fault, whether the step is complete once they are saved.
+        // Inputs: the answers, the offered choices. Results: the wrong field, whether the saved
+        // answers complete the step.
         for (answers, offered, at_fault, is_complete) in [
-            (json!({}), &[][..], None, true),
-            (json!({ "isConfirmed": true, "damageWaiverId": 7 }), &[], None, true),
-            (json!({ "choice": "deposit" }), &[], None, true),
-            (json!({ "choice": "deposit", "damageWaiverId": other }), &[one], None, true),
-            (waiver(json!(one)), &[one, other], None, true),
-            (json!({ "choice": "waiver" }), &[one], None, false),
-            (waiver(Value::Null), &[one], None, false),
-            (json!({ "choice": "waiver" }), &[], Some("choice"), false),
-            (waiver(json!(other)), &[one], Some("damageWaiverId"), true),
-            (waiver(json!(one)), &[], Some("damageWaiverId"), true),
-            (waiver(json!("gold")), &[one], Some("damageWaiverId"), false),
-            (waiver(json!([one])), &[one], Some("damageWaiverId"), false),
-            (json!({ "choice": "none" }), &[one], Some("choice"), true),
-            (json!({ "choice": null }), &[one], Some("choice"), true),
-            (json!({ "choice": ["deposit"] }), &[one], Some("choice"), true),
+            (json!({}), vec![], None, true),
+            (
+                json!({ "isConfirmed": true, "damageWaiverId": 7 }),
+                vec![],
+                None,
+                true,
+            ),
+            (json!({ "choice": "deposit" }), vec![&deposit], None, true),
+            (
+                json!({ "choice": "deposit" }),
+                vec![&first, &none],
+                Some("choice"),
+                true,
+            ),
+            (
+                json!({ "choice": "deposit", "damageWaiverId": other }),
+                vec![&deposit, &first],
+                None,
+                true,
+            ),
+            (waiver(json!(one)), vec![&first, &second], None, true),
+            (json!({ "choice": "waiver" }), vec![&first], None, false),
+            (waiver(Value::Null), vec![&first], None, false),
+            (
+                json!({ "choice": "waiver" }),
+                vec![&deposit],
+                Some("choice"),
+                false,
+            ),
+            (
+                waiver(json!(other)),
+                vec![&first],
+                Some("damageWaiverId"),
+                true,
+            ),
+            (waiver(json!(one)), vec![], Some("damageWaiverId"), true),
+            (
+                waiver(json!("gold")),
+                vec![&first],
+                Some("damageWaiverId"),
+                false,
+            ),
+            (
+                waiver(json!([one])),
+                vec![&first],
+                Some("damageWaiverId"),
+                false,
+            ),
+            (json!({ "choice": "none" }), vec![&none], None, true),
+            (
+                json!({ "choice": "none" }),
+                vec![&deposit],
+                Some("choice"),
+                true,
+            ),
+            (
+                json!({ "choice": null }),
+                vec![&deposit],
+                Some("choice"),
+                false,
+            ),
+            (
+                json!({ "choice": ["deposit"] }),
+                vec![&deposit],
+                Some("choice"),
+                false,
+            ),
         ] {
+            let offered: Vec<DepositChoice> = offered.into_iter().cloned().collect();
+            let answers = answers.as_object().unwrap();
             let mut found = Found::default();
-            judge(answers.as_object().unwrap(), offered, &mut found);
+            judge(answers, &offered, &mut found);
             let paths: Vec<Value> = found.0.iter().map(|issue| json!(issue.path)).collect();
-            assert_eq!(paths, at_fault.map(|field| json!([field])).into_iter().collect::<Vec<_>>(), "{answers} {offered:?}");
-            assert_eq!(is_chosen(answers.as_object().unwrap()), is_complete, "{answers}");
+            let expected: Vec<Value> = at_fault.map(|field| json!([field])).into_iter().collect();
+            assert_eq!(paths, expected, "{answers:?} {offered:?}");
+            assert_eq!(is_chosen(answers), is_complete, "{answers:?}");
+            let is_made = at_fault.is_none() && choice(answers).is_some();
+            assert_eq!(chosen(answers, &offered).is_some(), is_made, "{answers:?}");
         }
     }
 }

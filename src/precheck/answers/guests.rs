@@ -1,50 +1,110 @@
-//! What guests tell of themselves and of those who come with them: the fields a step requires, guest by guest.
+//! Details of the guest who booked and of the other guests: the fields a step requires, guest by
+//! guest.
 //!
-//! Only what a step requires is judged. A step that requires nothing takes any object, whatever it holds.
+//! Only required fields are checked. A step without required fields accepts any object.
+//!
+//! Several people fill in the same step, each on their own phone. So each saved guest has an id,
+//! and a list of guests can name only those that change (rules: pre-check-in#several-people).
 
 use std::collections::HashSet;
 
-use engine::error::PathSegment;
-use engine::format;
+use engine::error::{Issue, PathSegment, Reason};
+use engine::field::folded;
 use engine::operation::Object;
+use engine::{format, typed};
 use jiff::civil::Date;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::super::guest_fields::{GuestPart, is_there};
 use super::super::step::Step;
-use super::{Found, Ground};
+use super::{Found, Ground, Merging, Requirements};
 
-/// Guests that can be named besides the one who booked.
+/// Maximum number of guests besides the one who booked.
 const MOST: usize = 50;
-/// Characters in what a guest tells at the most.
+/// The issue of a list with more guests.
+const TOO_MANY: &str = "must have at most 50 items";
+/// Maximum length of a guest's value, in characters.
 const TEXT_LENGTH: usize = 500;
+/// The fields that are stored as they are judged: with ASCII digits, and without invisible
+/// characters.
+const TIDIED: [&str; 4] = ["phone", "email", "documentNumber", "postalCode"];
+/// The earliest date of birth.
+pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
 
-/// The fields that a step requires of each guest, in order, each once.
+/// Returns the details of a guest as they are judged and stored (rules:
+/// pre-check-in#details-of-guests).
+pub(super) fn tidied(mut guest: Object) -> Object {
+    for field in TIDIED {
+        if let Some(Value::String(text)) = guest.get_mut(field) {
+            *text = typed::tidied(text);
+        }
+    }
+    guest
+}
+
+/// Returns the details of the other guests as they are judged and stored.
+pub(super) fn all_tidied(mut answers: Object) -> Object {
+    if let Some(Value::Array(guests)) = answers.get_mut("guests") {
+        for guest in guests {
+            if let Value::Object(fields) = guest {
+                *fields = tidied(std::mem::take(fields));
+            }
+        }
+    }
+    answers
+}
+
+/// Returns the fields that a step asks of its guests, in order and without duplicates. Fields that
+/// only other guests are asked for are left out.
 #[must_use]
 pub fn required(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
-    let named = step.write_only.required_guest_fields.iter().flatten().map(String::as_str);
-    named.filter(|name| !name.trim().is_empty() && seen.insert(*name)).collect()
+    let part = GuestPart::of(step.step_type);
+    let rules = step.write_only.guest_field_rules.as_ref();
+    let is_asked = |name: &str| rules.is_none_or(|rules| rules.ask(name, part));
+    let named = step
+        .write_only
+        .required_guest_fields
+        .iter()
+        .flatten()
+        .map(String::as_str);
+    named
+        .filter(|name| !typed::is_blank(name) && is_asked(name) && seen.insert(*name))
+        .collect()
 }
 
-/// Whether a guest has told all that is required.
-pub(super) fn is_told(required: &[&str], guest: &Object) -> bool {
-    let is_there = |field: &&str| guest.get(*field).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-    required.iter().all(is_there)
+/// Whether a guest has filled in every field that is required of them.
+pub(super) fn is_told(requirements: &Requirements<'_>, guest: &Object) -> bool {
+    requirements
+        .of_guest(guest)
+        .all(|field| is_there(guest, field))
 }
 
-/// Whether all is told of each of the others, and of as many as come where that is known. More than can be named are not
-/// waited for.
-pub(super) fn are_told(required: &[&str], answers: &Object, others: Option<u32>) -> bool {
+/// Whether every other guest has filled in every required field, and, if the number of other guests
+/// is known, whether that many are listed. At most [`MOST`] guests are expected.
+pub(super) fn are_told(
+    requirements: &Requirements<'_>,
+    answers: &Object,
+    others: Option<u32>,
+) -> bool {
     let named = match answers.get("guests") {
         Some(Value::Array(guests)) => guests.as_slice(),
         _ => &[],
     };
-    let told = named.iter().filter(|guest| guest.as_object().is_some_and(|guest| is_told(required, guest))).count();
-    let is_enough = others.is_none_or(|others| usize::try_from(others).is_ok_and(|others| told >= others.min(MOST)));
-    is_enough && (required.is_empty() || told == named.len())
+    let told = named
+        .iter()
+        .filter(|guest| {
+            guest
+                .as_object()
+                .is_some_and(|guest| is_told(requirements, guest))
+        })
+        .count();
+    let is_enough = others
+        .is_none_or(|others| usize::try_from(others).is_ok_and(|others| told >= others.min(MOST)));
+    is_enough && (requirements.required.is_empty() || told == named.len())
 }
 
-/// The fields that were saved with those that are sent in their place; one that is sent as null is gone.
+/// Merges the sent fields into the saved ones. A field that is sent as null is removed.
 pub(super) fn merged(saved: Option<&Object>, sent: Object) -> Object {
     let mut merged = saved.cloned().unwrap_or_default();
     for (name, value) in sent {
@@ -57,32 +117,193 @@ pub(super) fn merged(saved: Option<&Object>, sent: Object) -> Object {
     merged
 }
 
-/// The same, and guest by guest, each found by its place: there are as many as are sent, and what is not sent of one is kept.
-pub(super) fn merged_all(saved: Option<&Object>, mut sent: Object) -> Object {
-    if let Some(Value::Array(guests)) = sent.get_mut("guests") {
-        let before = saved.and_then(|saved| saved.get("guests")).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for (place, guest) in guests.iter_mut().enumerate() {
-            if let Value::Object(fields) = guest {
-                *fields = merged(before.get(place).and_then(Value::as_object), std::mem::take(fields));
+/// Merges the sent guests into the saved ones (rules: pre-check-in#several-people).
+pub(super) fn merged_all(mut merging: Merging<'_>, mut sent: Object) -> Result<Object, Vec<Issue>> {
+    if let Some(Value::Array(items)) = sent.get_mut("guests") {
+        let before = merging
+            .saved
+            .and_then(|saved| saved.get("guests"))
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let issues = identity_issues(before, items);
+        if !issues.is_empty() {
+            return Err(issues);
+        }
+        let items = std::mem::take(items);
+        let is_change = merging.is_change || items.iter().any(|item| id_of(item).is_some());
+        let guests = if is_change {
+            changed(before, items, &mut merging)
+        } else {
+            listed(before, items, &mut merging)
+        };
+        if guests.len() > MOST {
+            return Err(vec![Issue::new(&["guests"], TOO_MANY)]);
+        }
+        sent.insert("guests".to_owned(), Value::Array(guests));
+    }
+    Ok(merged(merging.saved, sent))
+}
+
+/// Returns an issue for each item whose `id` is not that of a saved guest, or was named before, and
+/// for each `isRemoved` that removes no guest.
+fn identity_issues(before: &[Value], items: &[Value]) -> Vec<Issue> {
+    let mut named = HashSet::new();
+    let mut issues = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let mut add = |field: &str, reason: Reason| {
+            let path = vec!["guests".into(), place.into(), field.into()];
+            issues.push(Issue::at(path, reason));
+        };
+        let id = item.get("id").filter(|id| !id.is_null());
+        match id {
+            Some(id) if !before.iter().any(|guest| guest.get("id") == Some(id)) => {
+                add("id", "is not the id of a saved guest".into());
+            }
+            Some(id) if !named.insert(id.as_str()) => add("id", Reason::Twice),
+            _ => {}
+        }
+        match item.get("isRemoved") {
+            None | Some(Value::Null | Value::Bool(false)) => {}
+            Some(Value::Bool(true)) if id.is_some() => {}
+            Some(Value::Bool(true)) => {
+                add("isRemoved", "must be sent with the id of a guest".into());
+            }
+            Some(_) => add("isRemoved", "must be of type boolean".into()),
+        }
+    }
+    issues
+}
+
+fn id_of(guest: &Value) -> Option<&str> {
+    guest.get("id")?.as_str()
+}
+
+/// Returns the guests after a list of changes. A guest without an id is new,
+/// unless the list comes from a form and the guest has the name of a saved one: then the form was
+/// sent twice.
+fn changed(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>) -> Vec<Value> {
+    let place = |item: &Value| {
+        let id = id_of(item)?;
+        before.iter().position(|guest| id_of(guest) == Some(id))
+    };
+    let mut taken: HashSet<usize> = items.iter().filter_map(place).collect();
+    let mut guests: Vec<Option<Value>> = before.iter().cloned().map(Some).collect();
+    let mut new = Vec::new();
+    for item in items {
+        let is_removed = item.get("isRemoved") == Some(&Value::Bool(true));
+        let found = place(&item).or_else(|| {
+            (merging.is_change && id_of(&item).is_none())
+                .then(|| {
+                    (0..before.len()).find(|at| !taken.contains(at) && is_same(&item, &before[*at]))
+                })
+                .flatten()
+        });
+        match found {
+            Some(at) if is_removed => guests[at] = None,
+            Some(at) => {
+                taken.insert(at);
+                guests[at] = Some(one(before.get(at), item, merging));
+            }
+            None => new.push(one(None, item, merging)),
+        }
+    }
+    guests.into_iter().flatten().chain(new).collect()
+}
+
+/// Returns the guests after a list that stands for all of them. An item with the first and the last
+/// name of a saved guest is that guest. The others are merged by place where as many guests are
+/// saved as are sent; otherwise they are new.
+fn listed(before: &[Value], items: Vec<Value>, merging: &mut Merging<'_>) -> Vec<Value> {
+    let mut taken = vec![false; before.len()];
+    let mut found = vec![None; items.len()];
+    for is_own_place in [true, false] {
+        for (place, item) in items.iter().enumerate() {
+            let is_free = |at: &usize| !taken[*at] && is_same(item, &before[*at]);
+            let at = if is_own_place {
+                Some(place)
+                    .filter(|place| *place < before.len())
+                    .filter(is_free)
+            } else {
+                (0..before.len()).find(is_free)
+            };
+            if let (None, Some(at)) = (found[place], at) {
+                (found[place], taken[at]) = (Some(at), true);
             }
         }
     }
-    merged(saved, sent)
+    if items.len() == before.len() {
+        for (place, item) in items.iter().enumerate() {
+            if found[place].is_none() && !taken[place] && !is_someone_else(item, &before[place]) {
+                found[place] = Some(place);
+            }
+        }
+    }
+    let guests = items.into_iter().zip(found);
+    guests
+        .map(|(item, at)| one(at.and_then(|at| before.get(at)), item, merging))
+        .collect()
 }
 
-/// Notes what is wrong with the fields that a guest tells, which stand at `path`.
-pub(super) fn judge(required: &[&str], guest: &Object, path: &[PathSegment], ground: &Ground<'_>, found: &mut Found) {
+/// Merges an item into the saved guest that it is about, or makes it a new guest.
+fn one(before: Option<&Value>, item: Value, merging: &mut Merging<'_>) -> Value {
+    let Value::Object(mut fields) = item else {
+        return item;
+    };
+    fields.remove("id");
+    fields.remove("isRemoved");
+    let mut guest = merged(before.and_then(Value::as_object), fields);
+    if !guest.contains_key("id") {
+        guest.insert("id".to_owned(), json!((merging.new_id)()));
+    }
+    Value::Object(guest)
+}
+
+/// Returns a name of a guest, in the form in which names are compared; empty if it is not known.
+fn name(guest: &Value, field: &str) -> String {
+    folded(guest.get(field).and_then(Value::as_str).unwrap_or_default())
+}
+
+/// Returns whether two guests have the same first and last name.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let names = |guest: &Value| [name(guest, "firstName"), name(guest, "lastName")];
+    let names_of_one = names(one);
+    names_of_one.iter().any(|name| !name.is_empty()) && names_of_one == names(other)
+}
+
+/// Returns whether an item has another first name and another last name than a saved guest, so that
+/// it is about another person.
+fn is_someone_else(item: &Value, saved: &Value) -> bool {
+    ["firstName", "lastName"].into_iter().all(|field| {
+        let (sent, saved) = (name(item, field), name(saved, field));
+        !sent.is_empty() && !saved.is_empty() && sent != saved
+    })
+}
+
+/// Adds an issue for each wrong field of a guest, whose fields stand at `path`.
+pub(super) fn judge(
+    required: &[&str],
+    guest: &Object,
+    path: &[PathSegment],
+    ground: &Ground<'_>,
+    found: &mut Found,
+) {
     for field in required {
-        if let Some(message) = guest.get(*field).and_then(|value| fault(field, value, ground)) {
+        if let Some(message) = guest
+            .get(*field)
+            .and_then(|value| fault(field, value, ground))
+        {
             found.add_at([path, &[PathSegment::from(*field)]].concat(), message);
         }
     }
 }
 
-/// Notes what is wrong with what is told of the others.
+/// Adds an issue for each wrong field of the other guests.
 pub(super) fn judge_all(required: &[&str], sent: &Object, ground: &Ground<'_>, found: &mut Found) {
     match sent.get("guests") {
-        Some(Value::Array(guests)) if guests.len() > MOST => found.add(&["guests"], "must have at most 50 items"),
+        Some(Value::Array(guests)) if guests.len() > MOST => {
+            found.add(&["guests"], TOO_MANY);
+        }
         Some(_) if required.is_empty() => {}
         None | Some(Value::Null) => {}
         Some(Value::Array(guests)) => {
@@ -98,13 +319,16 @@ pub(super) fn judge_all(required: &[&str], sent: &Object, ground: &Ground<'_>, f
     }
 }
 
-/// What is wrong with the value of a field. A blank one is one that is missing yet.
+/// Returns the error of a field's value, if any. A blank value counts as missing, not as wrong.
 #[must_use]
 pub fn fault(field: &str, value: &Value, ground: &Ground<'_>) -> Option<&'static str> {
     let text = match value {
         Value::Null => return None,
-        Value::String(text) if text.chars().count() > TEXT_LENGTH => return Some("must have at most 500 characters"),
-        Value::String(text) => text.trim(),
+        Value::String(text) if text.chars().count() > TEXT_LENGTH => {
+            return Some("must have at most 500 characters");
+        }
+        Value::String(text) if TIDIED.contains(&field) => &typed::tidied(text),
+        Value::String(text) => typed::trimmed(text),
         _ => return Some("must be of type string"),
     };
     match field {
@@ -112,19 +336,30 @@ pub fn fault(field: &str, value: &Value, ground: &Ground<'_>) -> Option<&'static
         "email" => (!format::is_email(text)).then_some("must be a mail address"),
         "phone" => (!is_phone(text, ground.country)).then_some("is not a valid phone number"),
         "birthDate" => match text.parse::<Date>() {
-            Ok(date) if format::is_date(text) => (date > ground.today).then_some("must not be in the future"),
+            Ok(date) if format::is_date(text) => (date < FIRST_BIRTH_DATE || date > ground.today)
+                .then_some(
+                    "must be between 1900-01-01 and today; write the year with four figures",
+                ),
             _ => Some("must be a date such as 1990-11-21"),
         },
         _ => None,
     }
 }
 
-/// A number that names its country is held against that country's plan. A guest comes from anywhere, so any other is held
-/// against that of the organization, and else only has to look like one.
+/// Whether a text is a phone number. A number with a country code must fit that country's numbering
+/// plan. Any other number must fit the organization's country or merely look like a phone number,
+/// because guests come from anywhere.
 fn is_phone(text: &str, country: &str) -> bool {
-    let is_international = ["+", "\u{ff0b}", "00"].iter().any(|prefix| text.starts_with(prefix));
+    let is_international = ["+", "\u{ff0b}", "00"]
+        .iter()
+        .any(|prefix| text.starts_with(prefix));
     let digits = text.chars().filter(char::is_ascii_digit).count();
-    let looks_like_one = || (6..=15).contains(&digits) && text.chars().all(|c| c.is_ascii_digit() || " ()-./\u{a0}".contains(c));
+    let looks_like_one = || {
+        (6..=15).contains(&digits)
+            && text
+                .chars()
+                .all(|c| c.is_ascii_digit() || " ()-./\u{a0}".contains(c))
+    };
     format::phone(text, country).is_some() || (!is_international && looks_like_one())
 }
 
@@ -132,11 +367,16 @@ fn is_phone(text: &str, country: &str) -> bool {
 mod tests {
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
-    use serde_json::json;
+    use uuid::Uuid;
 
+    use super::super::super::guest_fields::GuestFieldRules;
     use super::*;
 
-    const GROUND: Ground<'_> = Ground { today: Date::constant(2026, 11, 21), country: "ES", waivers: &[] };
+    const GROUND: Ground<'_> = Ground {
+        today: Date::constant(2026, 11, 21),
+        country: "ES",
+        choices: &[],
+    };
 
     fn object(value: Value) -> Object {
         serde_json::from_value(value).unwrap()
@@ -149,15 +389,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_is_asked_once_and_in_order() {
+    fn required_guest_fields_are_deduplicated_in_order() {
         let mut step = Step::default();
         assert!(required(&step).is_empty());
-        step.write_only.required_guest_fields = Some(["email", "lastName", "email", " ", "shoe size"].map(String::from).to_vec());
+        step.write_only.required_guest_fields = Some(
+            ["email", "lastName", "email", " ", "shoe size"]
+                .map(String::from)
+                .to_vec(),
+        );
         assert_eq!(required(&step), ["email", "lastName", "shoe size"]);
     }
 
     #[test]
-    fn a_value_is_judged_by_what_it_is_known_to_be() {
+    fn guest_values_are_checked_by_their_field() {
         for (field, value, is_fine) in [
             ("firstName", json!("Ada"), true),
             ("firstName", json!(""), true),
@@ -178,7 +422,8 @@ mod tests {
             ("phone", json!("+999 123456789"), false),
             ("phone", json!("call me"), false),
             ("phone", json!("12345"), false),
-            ("birthDate", json!("1815-12-10"), true),
+            ("birthDate", json!("1900-01-01"), true),
+            ("birthDate", json!("1899-12-31"), false),
             ("birthDate", json!("2026-11-21"), true),
             ("birthDate", json!("2026-11-22"), false),
             ("birthDate", json!("2023-02-29"), false),
@@ -188,7 +433,11 @@ mod tests {
             ("nationality", json!("Española"), true),
             ("country", json!({ "code": "ES" }), false),
         ] {
-            assert_eq!(fault(field, &value, &GROUND).is_none(), is_fine, "{field} {value}");
+            assert_eq!(
+                fault(field, &value, &GROUND).is_none(),
+                is_fine,
+                "{field} {value}"
+            );
         }
     }
 
@@ -196,24 +445,40 @@ mod tests {
     fn every_wrong_field_of_every_guest_is_named() {
         let required = ["firstName", "email"];
         let wrong = json!({ "guests": [{ "firstName": "Ada", "email": "ada" }, 7, { "firstName": 1, "email": 2, "hat": 3 }] });
-        let expected =
-            [json!(["guests", 0, "email"]), json!(["guests", 1]), json!(["guests", 2, "firstName"]), json!(["guests", 2, "email"])];
+        let expected = [
+            json!(["guests", 0, "email"]),
+            json!(["guests", 1]),
+            json!(["guests", 2, "firstName"]),
+            json!(["guests", 2, "email"]),
+        ];
         assert_eq!(at_fault(&required, wrong.clone()), expected);
         assert!(at_fault(&[], wrong).is_empty(), "nothing is asked");
-        for (guests, is_fine) in [(json!("Ana, Luis"), false), (json!({}), false), (json!(null), true), (json!([]), true)] {
-            assert_eq!(at_fault(&required, json!({ "guests": guests })).is_empty(), is_fine, "{guests}");
+        for (guests, is_fine) in [
+            (json!("Ana, Luis"), false),
+            (json!({}), false),
+            (json!(null), true),
+            (json!([]), true),
+        ] {
+            assert_eq!(
+                at_fault(&required, json!({ "guests": guests })).is_empty(),
+                is_fine,
+                "{guests}"
+            );
             assert!(at_fault(&[], json!({ "guests": guests })).is_empty());
         }
         for required in [&required[..], &[]] {
             assert!(at_fault(required, json!({ "guests": vec![json!({}); MOST] })).is_empty());
-            assert_eq!(at_fault(required, json!({ "guests": vec![json!({}); MOST + 1] })), [json!(["guests"])]);
+            assert_eq!(
+                at_fault(required, json!({ "guests": vec![json!({}); MOST + 1] })),
+                [json!(["guests"])]
+            );
         }
     }
 
     #[test]
-    fn others_are_told_of_when_there_are_as_many_as_come() {
+    fn the_other_guests_step_is_complete_with_all_guests() {
         let ada = json!({ "firstName": "Ada" });
-        // What is required, what is saved, how many come → whether that is all.
+        // Required fields, saved answers, number of other guests → whether the step is complete.
         for (required, answers, others, is_complete) in [
             (&[][..], json!({}), None, true),
             (&[], json!({ "guests": "Ana" }), None, true),
@@ -224,28 +489,67 @@ mod tests {
             (&[], json!({ "guests": [{}] }), Some(1), true),
             (&["firstName"], json!({}), None, true),
             (&["firstName"], json!({ "guests": [ada, {}] }), None, false),
-            (&["firstName"], json!({ "guests": [ada, {}] }), Some(1), false),
-            (&["firstName"], json!({ "guests": [ada, ada] }), Some(1), true),
+            (
+                &["firstName"],
+                json!({ "guests": [ada, {}] }),
+                Some(1),
+                false,
+            ),
+            (
+                &["firstName"],
+                json!({ "guests": [ada, ada] }),
+                Some(1),
+                true,
+            ),
             (&["firstName"], json!({ "guests": [ada] }), Some(2), false),
-            (&["firstName"], json!({ "guests": [ada, { "firstName": " " }] }), Some(2), false),
-            (&["firstName"], json!({ "guests": [ada, "Luis"] }), Some(2), false),
-            (&["firstName"], json!({ "guests": vec![ada.clone(); MOST] }), Some(1_999), true),
+            (
+                &["firstName"],
+                json!({ "guests": [ada, { "firstName": " " }] }),
+                Some(2),
+                false,
+            ),
+            (
+                &["firstName"],
+                json!({ "guests": [ada, "Luis"] }),
+                Some(2),
+                false,
+            ),
+            (
+                &["firstName"],
+                json!({ "guests": vec![ada.clone(); MOST] }),
+                Some(1_999),
+                true,
+            ),
         ] {
-            assert_eq!(are_told(required, &object(answers.clone()), others), is_complete, "{required:?} {answers} {others:?}");
+            let requirements = Requirements {
+                required: required.to_vec(),
+                rules: GuestFieldRules::default(),
+                part: GuestPart::Others,
+                check_in: None,
+            };
+            assert_eq!(
+                are_told(&requirements, &object(answers.clone()), others),
+                is_complete,
+                "{required:?} {answers} {others:?}"
+            );
         }
     }
 
-    /// The fields of a guest; a number stands for what was sent, nothing for null.
+    /// The fields of a guest. A number is a sent value; `None` is a sent null.
     fn guest() -> impl Strategy<Value = Object> {
         let field = prop::sample::select(vec!["firstName", "email", "hat"]).prop_map(str::to_owned);
-        btree_map(field, prop::option::of(0..3_u8), 0..4)
-            .prop_map(|fields| fields.into_iter().map(|(name, value)| (name, json!(value))).collect())
+        btree_map(field, prop::option::of(0..3_u8), 0..4).prop_map(|fields| {
+            fields
+                .into_iter()
+                .map(|(name, value)| (name, json!(value)))
+                .collect()
+        })
     }
 
     proptest! {
-        /// Field by field: what is sent, else what was saved; and nothing that is null.
+        /// Each field has its sent value, else its saved value. Null fields are removed.
         #[test]
-        fn what_is_not_sent_is_kept(saved in guest(), sent in guest()) {
+        fn fields_that_are_not_sent_keep_their_saved_values(saved in guest(), sent in guest()) {
             let before = merged(None, saved);
             let after = merged(Some(&before), sent.clone());
             for field in ["firstName", "email", "hat"] {
@@ -256,21 +560,201 @@ mod tests {
             prop_assert_eq!(merged(Some(&after), Object::new()), after);
         }
 
-        /// Guest by guest, as many as are sent; none sent leaves them alone.
+        /// A list without ids that is as long as the saved one keeps the ids of all its guests, and
+        /// leaves fields that it does not name.
         #[test]
-        fn guests_are_merged_by_their_place(saved in vec(guest(), 0..4), sent in prop::option::of(vec(guest(), 0..4))) {
-            let before = merged_all(None, object(json!({ "guests": saved, "note": 1 })));
-            let is_sent = sent.as_ref().map_or_else(Object::new, |guests| object(json!({ "guests": guests })));
-            let after = merged_all(Some(&before), is_sent);
-            prop_assert_eq!(&after["note"], 1);
+        fn guests_without_names_are_merged_by_place(saved in vec(guest(), 0..4), sent in prop::option::of(vec(guest(), 0..4))) {
+            let saved: Vec<Value> = nameless(saved);
+            let before = after(None, json!({ "guests": saved, "note": 1 }), false);
+            let is_sent = sent.clone().map_or_else(|| json!({}), |guests| json!({ "guests": nameless(guests) }));
+            let result = after(Some(&before), is_sent, false);
+            prop_assert_eq!(&result["note"], 1);
             let Some(sent) = sent else {
-                prop_assert_eq!(&after, &before);
+                prop_assert_eq!(&result, &before);
                 return Ok(());
             };
-            let expected: Vec<Object> = sent.into_iter().enumerate().map(|(place, guest)| {
-                merged(before["guests"].get(place).and_then(Value::as_object), guest)
-            }).collect();
-            prop_assert_eq!(&after["guests"], &json!(expected));
+            let (guests, known) = (result["guests"].as_array().unwrap(), before["guests"].as_array().unwrap());
+            prop_assert_eq!(guests.len(), sent.len());
+            for (place, guest) in guests.iter().enumerate() {
+                let is_kept = guests.len() == known.len();
+                prop_assert_eq!(known.iter().any(|before| before["id"] == guest["id"]), is_kept);
+                if is_kept {
+                    prop_assert_eq!(&guest["id"], &known[place]["id"]);
+                }
+            }
         }
+
+        /// For every input, no guest has a field of another guest, and ids are unique.
+        #[test]
+        fn guests_are_never_mixed(
+            saved in vec(person(), 0..4), sent in vec((person(), prop::option::of(0..4_usize)), 0..4), is_change: bool,
+        ) {
+            let own = |people: &[u8]| -> Vec<Value> {
+                people.iter().map(|number| json!({ "firstName": format!("F{number}"), "lastName": format!("L{number}"), "birthDate": format!("B{number}") })).collect()
+            };
+            let before = after(None, json!({ "guests": own(&saved) }), false);
+            let known = before["guests"].as_array().unwrap().clone();
+            let mut named = HashSet::new();
+            let items: Vec<Value> = sent.iter().map(|(number, place)| {
+                let id = place.and_then(|place| known.get(place)).filter(|guest| named.insert(guest["id"].to_string()));
+                match id {
+                    Some(guest) => json!({ "id": guest["id"], "email": guest["firstName"] }),
+                    None => json!({ "firstName": format!("F{number}"), "lastName": format!("L{number}") }),
+                }
+            }).collect();
+            let result = after(Some(&before), json!({ "guests": items }), is_change);
+            let mut ids = HashSet::new();
+            for guest in result["guests"].as_array().unwrap() {
+                let number = &guest["firstName"].as_str().unwrap()[1..];
+                for (field, letter) in [("lastName", "L"), ("birthDate", "B"), ("email", "F")] {
+                    let value = &guest[field];
+                    prop_assert!(value.is_null() || *value == json!(format!("{letter}{number}")), "{guest}");
+                }
+                prop_assert!(ids.insert(guest["id"].to_string()));
+            }
+            if is_change || !named.is_empty() {
+                for guest in &known {
+                    prop_assert!(ids.contains(&guest["id"].to_string()), "nobody is lost");
+                }
+            }
+        }
+    }
+
+    fn person() -> impl Strategy<Value = u8> {
+        0..3_u8
+    }
+
+    /// Returns guests whose names are not known.
+    fn nameless(guests: Vec<Object>) -> Vec<Value> {
+        let nameless = |mut guest: Object| {
+            guest.remove("firstName");
+            Value::Object(guest)
+        };
+        guests.into_iter().map(nameless).collect()
+    }
+
+    /// Returns the answers after some are sent. Ids count up from the number of saved guests.
+    fn after(saved: Option<&Object>, sent: Value, is_change: bool) -> Object {
+        let count = saved.map_or(0, |saved| saved["guests"].as_array().map_or(0, Vec::len));
+        let mut next = u128::try_from(count).unwrap() * 100;
+        let merging = Merging {
+            saved,
+            is_change,
+            new_id: &mut || {
+                next += 1;
+                Uuid::from_u128(next)
+            },
+        };
+        merged_all(merging, object(sent)).unwrap()
+    }
+
+    #[test]
+    fn a_shorter_list_does_not_give_a_guest_the_data_of_another() {
+        let guest = |first: &str, last: &str| json!({ "firstName": first, "lastName": last });
+        let with_birth = |first: &str, last: &str, birth: &str| json!({ "firstName": first, "lastName": last, "birthDate": birth });
+        let saved = [
+            with_birth("Ana", "A", "1990-01-01"),
+            with_birth("Bob", "B", "1991-01-01"),
+            with_birth("Cy", "C", "1992-01-01"),
+        ];
+        let before = after(None, json!({ "guests": saved }), false);
+        let id = |place: usize| before["guests"][place]["id"].clone();
+        let names = |result: &Object| -> Vec<Value> {
+            let guests = result["guests"].as_array().unwrap().iter();
+            guests
+                .map(|guest| json!([guest["firstName"], guest["birthDate"], guest["id"]]))
+                .collect()
+        };
+        let shorter = after(
+            Some(&before),
+            json!({ "guests": [guest("Ana", "A"), guest("cy ", "C")] }),
+            false,
+        );
+        assert_eq!(
+            names(&shorter),
+            [
+                json!(["Ana", "1990-01-01", id(0)]),
+                json!(["cy ", "1992-01-01", id(2)])
+            ]
+        );
+        let other = after(
+            Some(&before),
+            json!({ "guests": [guest("Ana", "A"), guest("Di", "D"), guest("Cy", "C")] }),
+            false,
+        );
+        assert_eq!(names(&other)[1][1], Value::Null, "Di is not Bob");
+        let swapped = after(
+            Some(&before),
+            json!({ "guests": [guest("Cy", "C"), guest("Bob", "B"), {}] }),
+            false,
+        );
+        assert_eq!(names(&swapped)[0], json!(["Cy", "1992-01-01", id(2)]));
+        assert_eq!(
+            names(&swapped)[2][1],
+            Value::Null,
+            "Cy is taken, so the third guest is new"
+        );
+    }
+
+    #[test]
+    fn a_list_with_ids_names_only_what_changes() {
+        let saved = json!({ "guests": [{ "firstName": "Ana" }, { "firstName": "Bob", "email": "b@b.co" }] });
+        let before = after(None, saved, false);
+        let (ana, bob) = (
+            before["guests"][0]["id"].clone(),
+            before["guests"][1]["id"].clone(),
+        );
+        let changed = after(
+            Some(&before),
+            json!({ "guests": [{ "id": bob, "email": null, "firstName": "Rob" }, { "firstName": "Cy" }] }),
+            false,
+        );
+        let guests = changed["guests"].as_array().unwrap();
+        assert_eq!(
+            guests[..2],
+            [
+                json!({ "firstName": "Ana", "id": ana }),
+                json!({ "firstName": "Rob", "id": bob })
+            ]
+        );
+        assert_eq!((guests.len(), &guests[2]["firstName"]), (3, &json!("Cy")));
+        let removed = after(
+            Some(&before),
+            json!({ "guests": [{ "id": ana, "isRemoved": true }] }),
+            false,
+        );
+        assert_eq!(
+            removed["guests"],
+            json!([{ "firstName": "Bob", "email": "b@b.co", "id": bob }])
+        );
+        let twice = after(
+            Some(&before),
+            json!({ "guests": [{ "firstName": "Bob" }] }),
+            true,
+        );
+        assert_eq!(
+            twice["guests"], before["guests"],
+            "a form that is sent twice adds one guest"
+        );
+        let paths = |items: Value| -> Vec<String> {
+            let items = items.as_array().unwrap().clone();
+            let issues = identity_issues(before["guests"].as_array().unwrap(), &items);
+            issues
+                .into_iter()
+                .map(|issue| serde_json::to_string(&issue.path).unwrap())
+                .collect()
+        };
+        assert_eq!(
+            paths(
+                json!([{ "id": Uuid::nil() }, { "id": 7 }, { "id": ana }, { "id": ana }, { "isRemoved": true }, { "id": bob, "isRemoved": 1 }])
+            ),
+            [
+                r#"["guests",0,"id"]"#,
+                r#"["guests",1,"id"]"#,
+                r#"["guests",3,"id"]"#,
+                r#"["guests",4,"isRemoved"]"#,
+                r#"["guests",5,"isRemoved"]"#,
+            ]
+        );
     }
 }

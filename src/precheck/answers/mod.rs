@@ -1,5 +1,5 @@
-//! What a guest answers to a step, what becomes of what was saved before, and when that is enough (contract: Guest
-//! interface; Steps that are really done).
+//! Answers of a guest to a step: validation, merging with saved answers, and completion (rules:
+//! pre-check-in).
 
 mod agreement;
 mod deposit;
@@ -14,74 +14,178 @@ use engine::operation::Object;
 use jiff::civil::Date;
 use uuid::Uuid;
 
+use super::costs::DepositChoice;
+use super::guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules};
 use super::step::{Step, StepType};
 pub use agreement::is_accepted;
-pub use guests::{fault as guest_field_fault, required as required_fields};
-pub use questions::{given, shown};
+pub use deposit::{choice as deposit_choice, chosen as chosen_deposit};
+pub use guests::{FIRST_BIRTH_DATE, fault as guest_field_fault, required as required_fields};
+pub use questions::{flagged, given, has_flags, shown};
 
-/// What answers are held against, besides their step.
+/// The facts besides the step that answers are checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Ground<'g> {
-    /// The day it is where the flat is.
+    /// Today's date at the flat.
     pub today: Date,
-    /// The region whose phone numbers need no prefix.
+    /// The region whose phone numbers need no country code.
     pub country: &'g str,
-    /// The damage waivers that the step offers to this stay.
-    pub waivers: &'g [Uuid],
+    /// The choices that a damage deposit offers to this stay.
+    pub choices: &'g [DepositChoice],
 }
 
-/// Whether a guest has done what a step asks. `documents` are the sorts of the files that were handed in with it, `others` is
-/// how many guests come besides the one who booked, where that is known.
+/// The data of a guest for a step, and the facts that decide whether it is enough.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HandedIn<'h> {
+    /// The saved answers.
+    pub answers: Option<&'h Object>,
+    /// The type of each uploaded file; `None` for a file without a type.
+    pub documents: &'h [Option<&'h str>],
+    /// The number of guests besides the one who booked, if known.
+    pub others: Option<u32>,
+    /// Whether the service can store files.
+    pub has_storage: bool,
+    /// The check-in date, if known.
+    pub check_in: Option<Date>,
+}
+
+/// The settings for merging sent answers into the saved ones.
+pub struct Merging<'m> {
+    /// The saved answers.
+    pub saved: Option<&'m Object>,
+    /// Whether the sent answers contain only changes.
+    pub is_change: bool,
+    /// Makes the id of a new guest.
+    pub new_id: &'m mut dyn FnMut() -> Uuid,
+}
+
+/// The fields that a step requires, and of which guests.
+struct Requirements<'r> {
+    required: Vec<&'r str>,
+    rules: GuestFieldRules,
+    part: GuestPart,
+    check_in: Option<Date>,
+}
+
+impl<'r> Requirements<'r> {
+    fn of(step: &'r Step, check_in: Option<Date>) -> Self {
+        Self {
+            required: required_fields(step),
+            rules: field_rules(step),
+            part: GuestPart::of(step.step_type),
+            check_in,
+        }
+    }
+
+    /// Returns the fields that are required of a guest.
+    fn of_guest(&self, fields: &Object) -> impl Iterator<Item = &'r str> {
+        let guest = AskedGuest {
+            part: self.part,
+            fields,
+            check_in: self.check_in,
+        };
+        self.required
+            .iter()
+            .copied()
+            .filter(move |field| self.rules.require(field, &guest))
+    }
+}
+
+/// Whether a guest has done their part of a step.
 #[must_use]
-pub fn is_complete(step: &Step, answers: Option<&Object>, documents: &[&str], others: Option<u32>) -> bool {
+pub fn is_complete(step: &Step, handed_in: &HandedIn<'_>) -> bool {
+    let HandedIn {
+        answers,
+        documents,
+        others,
+        has_storage,
+        check_in,
+    } = *handed_in;
     let required = step.required_documents();
+    if step.step_type == StepType::IdentityCheck {
+        return if has_storage {
+            !documents.is_empty() && are_all_there(required, documents)
+        } else {
+            answers.is_some()
+        };
+    }
     if !required.is_empty() {
         return are_all_there(required, documents);
     }
+    // Someone who travels alone has nothing to say of other guests.
+    if step.step_type == StepType::OtherGuests && others == Some(0) {
+        return true;
+    }
     let Some(answers) = answers else { return false };
+    let requirements = Requirements::of(step, check_in);
     match step.step_type {
+        StepType::BackgroundCheck => is_accepted(answers),
         StepType::AdditionalQuestions => questions::are_answered(&step.questions, answers),
         StepType::Agreement => agreement::is_given(answers, step.is_signature_required()),
-        StepType::YourDetails => guests::is_told(&required_fields(step), answers),
-        StepType::OtherGuests => guests::are_told(&required_fields(step), answers, others),
+        StepType::YourDetails => guests::is_told(&requirements, answers),
+        StepType::OtherGuests => guests::are_told(&requirements, answers, others),
         StepType::DamageDeposit => deposit::is_chosen(answers),
         _ => true,
     }
 }
 
-/// Whether each sort of document that is required is there, whatever its letters and the blanks around it.
-fn are_all_there(required: &[String], documents: &[&str]) -> bool {
-    let there: HashSet<String> = documents.iter().map(|sort| folded(sort)).collect();
+/// Whether each required document type was uploaded. Letter case and surrounding blanks do not
+/// matter.
+fn are_all_there(required: &[String], documents: &[Option<&str>]) -> bool {
+    let named = documents.iter().copied().flatten();
+    let there: HashSet<String> = named.map(folded).collect();
     required.iter().all(|sort| there.contains(&folded(sort)))
 }
 
-/// What is saved once this is sent on top of what was saved before: details of guests are merged, other answers take the
-/// place of the earlier ones.
+/// Returns sent answers as they are judged and stored.
 #[must_use]
-pub fn merged(step_type: StepType, saved: Option<&Object>, sent: Object) -> Object {
+pub fn tidied(step_type: StepType, sent: Object) -> Object {
     match step_type {
-        StepType::YourDetails => guests::merged(saved, sent),
-        StepType::OtherGuests => guests::merged_all(saved, sent),
+        StepType::YourDetails => guests::tidied(sent),
+        StepType::OtherGuests => guests::all_tidied(sent),
         _ => sent,
     }
 }
 
-/// What is wrong with what is sent of a step; paths begin below `answers`. What is missing is not wrong: it can follow.
+/// Returns the answers to save when `sent` arrives after the saved ones. Details of guests are
+/// merged, and so are answers to questions that are sent as changes; other answers replace the
+/// earlier ones. Fails with the issues of an item that names no saved guest.
+pub fn merged(
+    step_type: StepType,
+    merging: Merging<'_>,
+    sent: Object,
+) -> Result<Object, Vec<Issue>> {
+    match step_type {
+        StepType::OtherGuests => guests::merged_all(merging, sent),
+        StepType::AdditionalQuestions if !merging.is_change => Ok(sent),
+        StepType::YourDetails | StepType::AdditionalQuestions => {
+            Ok(guests::merged(merging.saved, sent))
+        }
+        _ => Ok(sent),
+    }
+}
+
+/// Returns the issues of the sent answers of a step; paths begin below `answers`. A missing answer
+/// is not an issue, because the guest can send it later.
 #[must_use]
 pub fn issues(step: &Step, sent: &Object, ground: &Ground<'_>) -> Vec<Issue> {
     let mut found = Found::default();
     match step.step_type {
         StepType::AdditionalQuestions => questions::judge(&step.questions, sent, &mut found),
         StepType::Agreement => agreement::judge(sent, &mut found),
-        StepType::YourDetails => guests::judge(&required_fields(step), sent, &[], ground, &mut found),
-        StepType::OtherGuests => guests::judge_all(&required_fields(step), sent, ground, &mut found),
-        StepType::DamageDeposit => deposit::judge(sent, ground.waivers, &mut found),
+        StepType::BackgroundCheck => agreement::judge_consent(sent, &[], &mut found),
+        StepType::YourDetails => {
+            guests::judge(&required_fields(step), sent, &[], ground, &mut found);
+        }
+        StepType::OtherGuests => {
+            guests::judge_all(&required_fields(step), sent, ground, &mut found);
+        }
+        StepType::DamageDeposit => deposit::judge(sent, ground.choices, &mut found),
         _ => {}
     }
     found.0
 }
 
-/// What was found wrong.
+/// The issues found so far.
 #[derive(Debug, Default)]
 struct Found(Vec<Issue>);
 
@@ -101,12 +205,17 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
     use strum::VariantArray;
+    use uuid::Uuid;
 
-    use super::super::step::AgreementType;
     use super::*;
 
     fn step(step_type: StepType) -> Step {
-        Step::new(Uuid::nil(), step_type, "Step".into(), Moment("2026-11-21T09:30:00Z".parse().unwrap()))
+        Step::new(
+            Uuid::nil(),
+            step_type,
+            "Step".into(),
+            Moment("2026-11-21T09:30:00Z".parse().unwrap()),
+        )
     }
 
     fn object(value: Value) -> Object {
@@ -114,46 +223,99 @@ mod tests {
     }
 
     #[test]
-    fn an_agreement_is_complete_when_it_is_accepted_and_signed_where_that_is_asked() {
+    fn an_agreement_is_complete_once_accepted_and_signed_if_required() {
         let mut step = step(StepType::Agreement);
-        let complete = |step: &Step, answers: Value| is_complete(step, Some(&object(answers)), &[], None);
-        assert!(!is_complete(&step, None, &[], None));
+        let complete = |step: &Step, answers: Value| {
+            let answers = object(answers);
+            let handed_in = HandedIn {
+                answers: Some(&answers),
+                ..HandedIn::default()
+            };
+            is_complete(step, &handed_in)
+        };
+        assert!(!is_complete(&step, &HandedIn::default()));
         assert!(!complete(&step, json!({})));
         assert!(!complete(&step, json!({ "isAccepted": false })));
-        assert!(complete(&step, json!({ "isAccepted": true, "signature": "Ada" })));
-        step.agreement.agreement_type = Some(AgreementType::EsignB);
+        assert!(complete(
+            &step,
+            json!({ "isAccepted": true, "signedName": "" })
+        ));
+        step.agreement.is_mandatory_signing = true;
         assert!(!complete(&step, json!({ "isAccepted": true })));
-        assert!(!complete(&step, json!({ "isAccepted": true, "signedName": " " })));
-        assert!(!complete(&step, json!({ "isAccepted": false, "signedName": "Ada L" })));
-        assert!(complete(&step, json!({ "isAccepted": true, "signedName": "Ada L" })));
+        assert!(!complete(
+            &step,
+            json!({ "isAccepted": true, "signedName": " " })
+        ));
+        assert!(!complete(
+            &step,
+            json!({ "isAccepted": false, "signedName": "Ada L" })
+        ));
+        assert!(complete(
+            &step,
+            json!({ "isAccepted": true, "signedName": "Ada L" })
+        ));
     }
 
     #[test]
-    fn documents_that_are_required_have_to_be_there_and_are_enough() {
-        for step_type in [StepType::DocumentUpload, StepType::IdentityCheck, StepType::YourDetails] {
+    fn required_documents_complete_a_step() {
+        let saved = object(json!({}));
+        let complete = |step: &Step, is_saved: bool, documents: &[Option<&str>], has_storage| {
+            let handed_in = HandedIn {
+                answers: is_saved.then_some(&saved),
+                documents,
+                has_storage,
+                ..HandedIn::default()
+            };
+            is_complete(step, &handed_in)
+        };
+        let some = [Some("passport")];
+        let all = [Some(" visa"), None, Some("PASSPORT")];
+        for step_type in [StepType::DocumentUpload, StepType::YourDetails] {
             let mut step = step(step_type);
-            let saved = object(json!({}));
-            assert!(!is_complete(&step, None, &["Passport"], None) && is_complete(&step, Some(&saved), &[], None), "none is required");
+            assert!(
+                !complete(&step, false, &some, true) && complete(&step, true, &[], true),
+                "none is required"
+            );
             step.write_only.required_document_types = Some(vec!["Passport ".into(), "VISA".into()]);
             let takes_files = step_type.takes_files();
-            assert_eq!(is_complete(&step, Some(&saved), &["passport"], None), !takes_files);
-            assert_eq!(is_complete(&step, None, &[" visa", "other", "PASSPORT"], None), takes_files);
+            assert_eq!(complete(&step, true, &some, true), !takes_files);
+            assert_eq!(complete(&step, false, &all, true), takes_files);
+        }
+        let mut identity = step(StepType::IdentityCheck);
+        for (types, documents, is_enough) in [
+            (None, &[][..], false),
+            (None, &[None], true),
+            (Some(vec!["Passport".into(), "VISA".into()]), &some, false),
+            (Some(vec!["Passport".into(), "VISA".into()]), &all, true),
+        ] {
+            identity.write_only.required_document_types = types;
+            assert_eq!(complete(&identity, true, documents, true), is_enough);
+            assert_eq!(complete(&identity, false, documents, true), is_enough);
+            assert!(
+                complete(&identity, true, documents, false),
+                "saving is enough"
+            );
+            assert!(!complete(&identity, false, documents, false));
         }
     }
 
     proptest! {
-        /// The contract's sentence on the types that ask for nothing in particular: saving any object completes them.
+        /// Any saved object completes a step that asks for nothing in particular (rules:
+        /// pre-check-in#details-of-guests, 5).
         #[test]
-        fn what_asks_for_nothing_is_completed_by_any_object(
+        fn any_answer_completes_a_step_without_requirements(
             step_type in prop::sample::select(StepType::VARIANTS), name in "[a-z]{1,8}", value in "[a-z ]{0,8}",
         ) {
-            prop_assume!(!matches!(step_type, StepType::Agreement | StepType::AdditionalQuestions));
+            prop_assume!(!matches!(step_type, StepType::Agreement | StepType::BackgroundCheck | StepType::AdditionalQuestions));
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
-            let ground = Ground { today: "2026-11-21".parse().unwrap(), country: "ES", waivers: &[] };
+            let ground = Ground { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
             prop_assert_eq!(issues(&step, &sent, &ground), []);
-            prop_assert!(!is_complete(&step, None, &[], None));
-            prop_assert!(is_complete(&step, Some(&merged(step_type, None, sent)), &[], None));
+            prop_assert!(!is_complete(&step, &HandedIn::default()));
+            let merging = Merging { saved: None, is_change: false, new_id: &mut Uuid::nil };
+            let saved = merged(step_type, merging, sent).unwrap();
+            let handed_in = HandedIn { answers: Some(&saved), ..HandedIn::default() };
+            prop_assert!(is_complete(&step, &handed_in));
         }
     }
 }

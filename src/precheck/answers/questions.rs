@@ -1,4 +1,4 @@
-//! Additional questions: which are asked, and what answers them.
+//! Additional questions: which of them are asked, and how their answers are checked.
 
 use std::collections::HashSet;
 
@@ -6,24 +6,31 @@ use engine::operation::Object;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::super::question::{Question, QuestionKind};
+use super::super::question::{Question, QuestionKind, QuestionOption};
 use super::Found;
 
-/// Characters in a text at the most.
+/// Maximum length of a text answer, in characters.
 const TEXT_LENGTH: usize = 6000;
 
-/// Whether every question that is asked and required is answered.
+/// Whether every required question that is asked has an answer.
 pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
-    shown(questions, answers).iter().all(|question| !question.is_required || is_answered(question, answers))
+    shown(questions, answers)
+        .iter()
+        .all(|question| !question.is_required || is_answered(question, answers))
 }
 
-/// The questions that are asked, given what has been answered. An answer to a question that is not asked shows nothing.
+/// Returns the questions that are asked, given the answers so far. An answer to a hidden question
+/// shows no other question.
 #[must_use]
 pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
     let mut chosen = HashSet::new();
     let mut shown = Vec::new();
     for question in questions {
-        let is_asked = question.conditions.is_empty() || question.conditions.iter().any(|condition| chosen.contains(&condition.option_id));
+        let is_asked = question.conditions.is_empty()
+            || question
+                .conditions
+                .iter()
+                .any(|condition| chosen.contains(&condition.option_id));
         if is_asked {
             chosen.extend(choice(question, answers));
             shown.push(question);
@@ -32,39 +39,84 @@ pub fn shown<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Questio
     shown
 }
 
-/// What a guest answered to a question, as far as it still fits: options that were removed since are left out.
+/// Returns the guest's answer to a question, without options that have been removed from the
+/// question.
 #[must_use]
 pub fn given(question: &Question, answers: &Object) -> Option<Value> {
-    let answer = answers.get(&question.id.to_string()).filter(|answer| answer.is_object())?;
+    let answer = answers
+        .get(&question.id.to_string())
+        .filter(|answer| answer.is_object())?;
     Some(match question.kind {
         QuestionKind::FreeFormInput => answer.clone(),
         _ => json!({ "optionIds": choice(question, answers) }),
     })
 }
 
-/// The options of a question that a guest chose.
+/// Returns the questions whose answers flag the submission: those with a chosen option that is
+/// flagged. Without any such option in the step, every answer flags it.
+#[must_use]
+pub fn flagged(questions: &[Question], answers: &Object) -> Vec<Uuid> {
+    let has_flags = has_flags(questions);
+    let is_flagged = |question: &Question| {
+        if !has_flags {
+            return is_answered(question, answers);
+        }
+        let chosen = choice(question, answers);
+        let is_chosen = |option: &QuestionOption| chosen.contains(&option.id);
+        question
+            .options
+            .iter()
+            .any(|option| option.is_flagged && is_chosen(option))
+    };
+    shown(questions, answers)
+        .into_iter()
+        .filter(|question| is_flagged(question))
+        .map(|question| question.id)
+        .collect()
+}
+
+/// Whether an option of any of these questions is flagged.
+#[must_use]
+pub fn has_flags(questions: &[Question]) -> bool {
+    let mut options = questions.iter().flat_map(|question| &question.options);
+    options.any(|option| option.is_flagged)
+}
+
+/// Returns the options of a question that the guest chose.
 fn choice(question: &Question, answers: &Object) -> Vec<Uuid> {
-    let sent = answers.get(&question.id.to_string()).and_then(|answer| answer["optionIds"].as_array());
-    let ids = sent.into_iter().flatten().filter_map(|id| id.as_str().and_then(|text| text.parse().ok()));
-    // An option may have been removed since.
-    ids.filter(|id| question.options.iter().any(|option| option.id == *id)).collect()
+    let sent = answers
+        .get(&question.id.to_string())
+        .and_then(|answer| answer["optionIds"].as_array());
+    let ids = sent
+        .into_iter()
+        .flatten()
+        .filter_map(|id| id.as_str().and_then(|text| text.parse().ok()));
+    // An option may have been removed since the guest answered.
+    ids.filter(|id| question.options.iter().any(|option| option.id == *id))
+        .collect()
 }
 
 fn is_answered(question: &Question, answers: &Object) -> bool {
     match question.kind {
-        QuestionKind::FreeFormInput => {
-            answers.get(&question.id.to_string()).and_then(|answer| answer["text"].as_str()).is_some_and(|text| !text.trim().is_empty())
-        }
+        QuestionKind::FreeFormInput => answers
+            .get(&question.id.to_string())
+            .and_then(|answer| answer["text"].as_str())
+            .is_some_and(|text| !engine::typed::is_blank(text)),
         _ => !choice(question, answers).is_empty(),
     }
 }
 
-/// Notes what is wrong with answers to these questions.
+/// Adds an issue for each wrong answer.
 pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut Found) {
     for (key, answer) in answers {
-        let question = key.parse().ok().and_then(|id: Uuid| questions.iter().find(|question| question.id == id));
+        let question = key
+            .parse()
+            .ok()
+            .and_then(|id: Uuid| questions.iter().find(|question| question.id == id));
         match question {
-            Some(question) if *key == question.id.to_string() => judge_answer(question, key, answer, found),
+            Some(question) if *key == question.id.to_string() => {
+                judge_answer(question, key, answer, found);
+            }
             _ => found.add(&[key.as_str()], "is not a question of this step"),
         }
     }
@@ -81,7 +133,9 @@ fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut Foun
         match name.as_str() {
             "text" if takes_text => judge_text(key, value, found),
             "optionIds" if !takes_text => judge_choice(question, key, value, found),
-            "text" | "optionIds" => found.add(&[key, name], "does not answer this kind of question"),
+            "text" | "optionIds" => {
+                found.add(&[key, name], "must not be sent for this kind of question");
+            }
             _ => found.add(&[key, name], "unrecognized field"),
         }
     }
@@ -90,19 +144,26 @@ fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut Foun
 fn judge_text(key: &str, value: &Value, found: &mut Found) {
     match value.as_str() {
         None => found.add(&[key, "text"], "must be of type string"),
-        Some(text) if text.chars().count() > TEXT_LENGTH => found.add(&[key, "text"], "must have at most 6000 characters"),
+        Some(text) if text.chars().count() > TEXT_LENGTH => {
+            found.add(&[key, "text"], "must have at most 6000 characters");
+        }
         Some(_) => {}
     }
 }
 
 fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut Found) {
-    let Some(ids) = value.as_array() else { return found.add(&[key, "optionIds"], "must be of type array") };
+    let Some(ids) = value.as_array() else {
+        return found.add(&[key, "optionIds"], "must be of type array");
+    };
     let is_own = |id: &Value| {
         let id = id.as_str().and_then(|text| text.parse::<Uuid>().ok());
         id.is_some_and(|id| question.options.iter().any(|option| option.id == id))
     };
     for (place, _) in ids.iter().enumerate().filter(|(_, id)| !is_own(id)) {
-        found.add_at(vec![key.into(), "optionIds".into(), place.into()], "is not an option of this question");
+        found.add_at(
+            vec![key.into(), "optionIds".into(), place.into()],
+            "is not an option of this question",
+        );
     }
     if question.kind != QuestionKind::MultiSelect && ids.len() > 1 {
         found.add(&[key, "optionIds"], "must have at most 1 item");
@@ -113,24 +174,44 @@ fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut Found
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::super::question::{Condition, QuestionOption};
+    use super::super::super::question::Condition;
     use super::*;
 
     fn id(number: usize) -> Uuid {
         Uuid::from_u128(number as u128)
     }
 
-    /// A question with three options, or a free one; its options are numbered from ten times its own number.
-    fn question(number: usize, kind: QuestionKind, is_required: bool, conditions: &[usize]) -> Question {
-        let option = |place| QuestionOption { id: id(number * 10 + place), name_ml_text_id: Some(id(9)), answer: None };
+    /// Builds a question with three options, or a free-form one. Option ids are ten times the
+    /// question's number plus the option's position.
+    fn question(
+        number: usize,
+        kind: QuestionKind,
+        is_required: bool,
+        conditions: &[usize],
+    ) -> Question {
+        let option = |place| QuestionOption {
+            id: id(number * 10 + place),
+            name_ml_text_id: Some(id(9)),
+            answer: None,
+            is_flagged: false,
+        };
         let is_free = kind == QuestionKind::FreeFormInput;
         Question {
             id: id(number),
             kind,
             text_ml_text_id: id(8),
             is_required,
-            options: if is_free { Vec::new() } else { (0..3).map(option).collect() },
-            conditions: conditions.iter().map(|option| Condition { option_id: id(*option) }).collect(),
+            options: if is_free {
+                Vec::new()
+            } else {
+                (0..3).map(option).collect()
+            },
+            conditions: conditions
+                .iter()
+                .map(|option| Condition {
+                    option_id: id(*option),
+                })
+                .collect(),
         }
     }
 
@@ -141,7 +222,11 @@ mod tests {
     #[test]
     fn every_wrong_answer_is_named() {
         use QuestionKind::{FreeFormInput, MultiSelect, SingleSelect};
-        let asked = [question(1, SingleSelect, true, &[]), question(2, MultiSelect, true, &[]), question(3, FreeFormInput, true, &[])];
+        let asked = [
+            question(1, SingleSelect, true, &[]),
+            question(2, MultiSelect, true, &[]),
+            question(3, FreeFormInput, true, &[]),
+        ];
         let issues = |answers: &Object| {
             let mut found = Found::default();
             judge(&asked, answers, &mut found);
@@ -157,7 +242,10 @@ mod tests {
         let wrong = json!({
             key(1): { "optionIds": [id(10), id(20)] }, key(2): { "text": "both" }, key(3): { "text": 5, "colour": 1 }, key(4): {}, "x": {},
         });
-        let paths: Vec<String> = issues(&object(wrong)).iter().map(|issue| serde_json::to_string(&issue.path).unwrap()).collect();
+        let paths: Vec<String> = issues(&object(wrong))
+            .iter()
+            .map(|issue| serde_json::to_string(&issue.path).unwrap())
+            .collect();
         let mut expected = vec![
             json!([key(1), "optionIds", 1]).to_string(),
             json!([key(1), "optionIds"]).to_string(),
@@ -173,16 +261,50 @@ mod tests {
         assert_eq!(paths, expected);
     }
 
-    /// Whether a question is asked, found by going back along its conditions.
+    #[test]
+    fn a_flagged_option_flags_where_any_is_flagged() {
+        use QuestionKind::{FreeFormInput, MultiSelect, SingleSelect};
+        let mut asked = [
+            question(1, SingleSelect, true, &[]),
+            question(2, MultiSelect, false, &[11]),
+            question(3, FreeFormInput, false, &[]),
+        ];
+        let key = |number: usize| id(number).to_string();
+        let answers = object(json!({
+            key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "late" },
+        }));
+        assert_eq!(
+            flagged(&asked, &answers),
+            [id(1), id(3)],
+            "the second is not asked"
+        );
+        asked[1].options[2].is_flagged = true;
+        assert!(flagged(&asked, &answers).is_empty());
+        asked[1].conditions.clear();
+        assert_eq!(flagged(&asked, &answers), [id(2)]);
+        asked[0].options[1].is_flagged = true;
+        assert_eq!(
+            flagged(&asked, &answers),
+            [id(2)],
+            "another option was chosen"
+        );
+    }
+
+    /// Whether a question is asked, found by following its conditions backwards.
     fn is_asked(number: usize, questions: &[Question], answers: &Object) -> bool {
         let question = &questions[number];
         question.conditions.is_empty()
             || (0..number).any(|earlier| {
-                let chosen =
-                    answers.get(&questions[earlier].id.to_string()).map(|answer| answer["optionIds"].to_string()).unwrap_or_default();
+                let chosen = answers
+                    .get(&questions[earlier].id.to_string())
+                    .map(|answer| answer["optionIds"].to_string())
+                    .unwrap_or_default();
                 is_asked(earlier, questions, answers)
                     && question.conditions.iter().any(|condition| {
-                        let is_its_option = questions[earlier].options.iter().any(|option| option.id == condition.option_id);
+                        let is_its_option = questions[earlier]
+                            .options
+                            .iter()
+                            .any(|option| option.id == condition.option_id);
                         is_its_option && chosen.contains(&condition.option_id.to_string())
                     })
             })
@@ -190,8 +312,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_going_back_along_the_conditions(
-            // For each question the options it depends on (by question and place), and what was chosen.
+        fn asked_questions_agree_with_their_conditions(
+            // For each question, its conditions (question and option position) and its chosen
+            // options.
             shape in prop::collection::vec((prop::collection::vec((0..6_usize, 0..3_usize), 0..3), prop::collection::vec(0..3_usize, 0..3)), 1..7),
         ) {
             let questions: Vec<Question> = shape.iter().enumerate().map(|(index, (conditions, _))| {

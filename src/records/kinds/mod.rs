@@ -1,18 +1,20 @@
-//! What records hold, a declaration a kind.
+//! The fields of records, with one declaration per kind.
 //!
-//! A field is declared once, by `record!`: the line above it is its description in the published document, its type is what
-//! sync holds it against, and where a rule reads it, it says as what. The types are in [`values`]; some of them say more than
-//! what a field looks like: which record it names, or that no read returns it.
+//! `record!` declares each field once. The doc comment is the field's description in the published
+//! document. The type is the schema that sync checks. If a rule reads the field, the declaration
+//! also names the type it is read as. The types are in [`values`]. Some types also say which record
+//! a field names, or that no read returns it.
 
-/// Declares a record, or a part of one, by its fields: `name: type` is what it must hold to be let in. One that may be left out,
-/// or be null, is an `Option`. Where rules read it, it stands behind it what it is `read as`; the others are kept and no
-/// rule's concern, whatever has been stored under their name. The struct that comes of it has the fields that are read.
+/// Declares a record, or a part of a record, by its fields. `name: type` is the type that sync
+/// accepts. A field that may be left out or be null is an `Option`. `read as` names the type that
+/// rules read; the struct has only these fields. Other fields are stored, but no rule reads them,
+/// whatever their value.
 ///
-/// A field that is younger than the records of its kind is read `where it fits`: they may hold anything under its name, and that
-/// is then none.
+/// A field that was added later is read `where it fits`: older records may hold any value under its
+/// name. A value that does not fit reads as `None`.
 ///
-/// Below the fields stands an example of what a read returns, but for the id and the timestamps. What has none is shown by its
-/// name alone.
+/// After the fields follows an example of a read, without id and timestamps. A record without an
+/// example is shown with its name alone.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
@@ -52,6 +54,7 @@ macro_rules! record {
     };
 }
 
+mod by_hand;
 mod devices;
 mod properties;
 mod reservations;
@@ -66,25 +69,32 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize as _, Deserializer};
 use serde_json::Value;
 
-pub use devices::Device;
+pub(super) use by_hand::{
+    CheckAccountFields, CustomFieldFields, FeeFields, LockCodeFields, UpsellFields, WaiverFields,
+};
+pub use devices::{Device, DeviceType};
 pub use properties::Property;
 pub use reservations::{Guest, Reservation, ReservationStatus, VerificationStatus};
+pub(crate) use reservations::{Oddity, oddity, settle_language};
+pub use reviews::SurveyKind;
 pub(super) use reviews::{Review, photo_urls};
-pub(super) use setup::{CustomUrl, Image, Instruction, Named, PaymentAccount};
+pub(super) use setup::{CustomUrl, Image, Instruction, Named, PaymentAccount, Priced};
 pub use tasks::{Task, TaskStatus};
 pub(super) use values::{NAMES, WITHHELD};
 pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
-/// Something whose fields are declared by `record!`.
+/// A type whose fields are declared by `record!`.
 pub(super) trait Declared {
-    /// The JSON Schema of all its fields, with the marks of [`values`].
+    /// Returns the JSON Schema of all its fields, with the marks of [`values`].
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
-/// What is no value of the type is none.
-fn where_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+/// Reads a value that does not fit the type as `None`.
+fn where_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     Value::deserialize(deserializer).map(|value| serde_json::from_value(value).ok())
 }
 
-/// A flat, in examples.
+/// The id of a flat, for examples.
 const FLAT: &str = "0192f0c1-2345-7abc-8def-0123456789ab";

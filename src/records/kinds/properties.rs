@@ -1,41 +1,47 @@
-//! What guests stay in.
+//! Records of properties.
 
 use engine::field::{Country, Label};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::values::{Address, AtMost, HttpsUrl, Latitude, Longitude, PropertyGroupId, TagId, TimeOfDay, TimeZone, Withheld};
+use super::values::{
+    Address, AtMost, HttpsUrl, Latitude, Longitude, PropertyGroupId, TagId, TimeOfDay, TimeZone,
+    Withheld,
+};
 
 record! {
     /// A flat or a house that guests stay in.
     #[derive(Serialize)]
     pub struct Property {
-        /// What the property is called; may be empty.
+        /// Name of the property; may be empty.
         name: Label, read as String;
         /// IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.
         timezone: TimeZone, read as String;
-        /// Country it is in, as a two-letter code such as `ES`.
+        /// Its country, as a two-letter code such as `ES`.
         country: Country, read as String;
         /// Id of the one group it belongs to; null: none.
         property_group_id: Option<PropertyGroupId>, read as Option<Uuid>;
-        /// Ids of the tags it has; null is as good as none.
+        /// Ids of the tags it has; null means none.
         tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;
-        /// Where it is, in one text or in parts of the platform's own; guests see it.
+        /// Address, as one text or in parts of the platform's own; guests see it.
         address: Option<Address>, read as Option<Value>;
-        /// Time of day from which guests may come, in its time zone. Null counts as the start of the day.
+        /// Time of day from which guests may come, in its time zone. Null counts as the start of
+        /// the day.
         check_in_time: Option<TimeOfDay>, read as Option<String>;
-        /// Time of day by which guests must have left, in its time zone. Null counts as the end of the day.
+        /// Time of day by which guests must have left, in its time zone. Null counts as the end of
+        /// the day.
         check_out_time: Option<TimeOfDay>, read as Option<String>;
         /// Degrees north of the equator, negative to the south.
         latitude: Option<Latitude>, read where it fits as Option<f64>;
         /// Degrees east of Greenwich, negative to the west.
         longitude: Option<Longitude>, read where it fits as Option<f64>;
-        /// Address of a photo of it, an absolute https URL.
+        /// Address of its photo, an absolute https URL.
         photo_url: Option<HttpsUrl>, read where it fits as Option<String>;
         /// Name of its wireless network.
         wifi_name: Option<Label>, read where it fits as Option<String>;
-        /// Password of its wireless network. No read of the public interface returns it, and no webhook.
+        /// Password of its wireless network. No read of the public interface returns it, and no
+        /// webhook.
         wifi_password: Option<Withheld<Label>>, read where it fits as Option<String>;
         /// A text or a number for each custom field, by its id.
         custom_fields: Option<Value>;

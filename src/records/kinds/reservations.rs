@@ -1,22 +1,28 @@
-//! Stays, and who comes.
+//! Records of reservations and their guests.
 
 use engine::field::Label;
 use engine::moment::Moment;
-use jiff::civil;
+use engine::operation::Object;
+use engine::{language, typed};
+use jiff::civil::{self, Time};
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use strum::{AsRefStr, VariantArray};
 use uuid::Uuid;
 
-use super::FLAT;
-use super::values::{Channel, Day, Headcount, LanguageTag, OneOf, OrNull, Part, PropertyId};
+use super::values::{
+    Channel, Day, Headcount, LanguageTag, OneOf, OrNull, Part, PropertyId, TimeOfDay,
+};
+use super::{FLAT, Property};
 
 record! {
-    /// A stay that was booked.
+    /// A booked stay.
     pub struct Reservation {
-        /// Id of the property that is stayed in; null while it is not known.
+        /// Id of the property of the stay; null while it is not known.
         property_id: OrNull<PropertyId>, read as Option<Uuid>;
-        /// Where the reservation stands; guests of a cancelled one are shown no steps and no manuals.
+        /// Status of the reservation; guests of a cancelled one are shown no steps and no manuals.
         status: OneOf<ReservationStatus>, read as ReservationStatus;
         /// Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.
         channel: Channel, read as String;
@@ -26,21 +32,46 @@ record! {
         check_in: Day, read as civil::Date;
         /// The day on which the guests leave.
         check_out: Day, read as civil::Date;
+        /// Time of day from which these guests may come, in the flat's time zone; null: the
+        /// flat's.
+        check_in_time: Option<TimeOfDay>, read where it fits as Option<Time>;
+        /// Time of day by which these guests must have left, in the flat's time zone; null: the
+        /// flat's.
+        check_out_time: Option<TimeOfDay>, read where it fits as Option<Time>;
+        /// Code of the booking at its channel; staff find the stay by it. Null: none.
+        booking_code: Option<Label>;
         /// The guest who booked.
         guest: Part<Guest>, read as Guest;
-        /// Whether the guest stayed before; some steps pass over those. Null: no.
+        /// Whether the guest stayed before; some steps skip them then. Null: no.
         is_returning_guest: Option<bool>, read as Option<bool>;
         /// How many adults come; null while it is not known.
         adults: Option<Headcount>, read as Option<u32>;
         /// How many children come; null while it is not known.
         children: Option<Headcount>, read as Option<u32>;
-        /// How far the guest's identity has been verified; rules of manuals look at it. Null: `unverified`.
+        /// How far the guest's identity has been verified; rules of manuals read it. Null:
+        /// `unverified`.
         verification_status: Option<OneOf<VerificationStatus>>, read as Option<VerificationStatus>;
     }
     example {
         "propertyId": FLAT, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
         "checkIn": "2026-12-11", "checkOut": "2026-12-15",
         "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+    }
+}
+
+impl Reservation {
+    /// Returns the time of day from which the guests may come: the stay's own, else the flat's.
+    #[must_use]
+    pub fn arrival_time(&self, flat: Option<&Property>) -> Option<Time> {
+        self.check_in_time
+            .or_else(|| flat?.check_in_time.as_deref()?.parse().ok())
+    }
+
+    /// Returns the time of day by which the guests must have left: the stay's own, else the flat's.
+    #[must_use]
+    pub fn departure_time(&self, flat: Option<&Property>) -> Option<Time> {
+        self.check_out_time
+            .or_else(|| flat?.check_out_time.as_deref()?.parse().ok())
     }
 }
 
@@ -62,11 +93,46 @@ record! {
     }
 }
 
-/// Where a reservation stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, VariantArray)]
+/// An implausible date of a reservation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oddity {
+    /// The stay ends before its first night is over, so there is no stay.
+    NoNight,
+    /// The stay was booked after its first day.
+    BookedLate,
+}
+
+/// Checks the dates of a reservation by the calendar of its flat, or by UTC if the flat is unknown.
+#[must_use]
+pub fn oddity(reservation: &Reservation, zone: &TimeZone) -> Option<Oddity> {
+    if reservation.check_out <= reservation.check_in {
+        return Some(Oddity::NoNight);
+    }
+    let booked = zone.to_datetime(reservation.booked_at.0).date();
+    (booked > reservation.check_in).then_some(Oddity::BookedLate)
+}
+
+/// Brings the language of a reservation's guest into the form that is stored: a tag, or null.
+/// Returns the text that was no tag (rules: records#kinds).
+pub(crate) fn settle_language(reservation: &mut Object) -> Option<String> {
+    let language = reservation.get_mut("guest")?.get_mut("language")?;
+    let sent = match &*language {
+        Value::Null => return None,
+        Value::String(sent) => sent.clone(),
+        other => other.to_string(),
+    };
+    let tag = language::lenient(&sent);
+    let is_strange = tag.is_none() && !typed::is_blank(&sent);
+    *language = tag.map_or(Value::Null, Value::String);
+    is_strange.then_some(sent)
+}
+
+/// Status of a reservation.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum ReservationStatus {
     Confirmed,
     Tentative,
@@ -74,17 +140,105 @@ pub enum ReservationStatus {
 }
 
 /// How far a guest's identity has been verified.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AsRefStr, VariantArray)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, AsRefStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum VerificationStatus {
-    /// Not at all.
+    /// Not verified.
     #[default]
     Unverified,
-    /// It is being looked at.
+    /// Under verification.
     Pending,
-    /// It is who they say.
+    /// The guest is who they claim to be.
     Verified,
-    /// It could not be verified.
+    /// The verification failed.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_stay_has_its_own_times_before_those_of_its_flat() {
+        let flat: Property = serde_json::from_value(json!({
+            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+        }))
+        .unwrap();
+        let of = |own: [Option<&str>; 2], flat: Option<&Property>| {
+            let stay: Reservation = serde_json::from_value(json!({
+                "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-01T10:00:00Z",
+                "checkIn": "2026-12-11", "checkOut": "2026-12-12", "guest": {}, "checkInTime": own[0], "checkOutTime": own[1],
+            }))
+            .unwrap();
+            [stay.arrival_time(flat), stay.departure_time(flat)]
+                .map(|time| time.map(|time| time.strftime("%H:%M").to_string()))
+        };
+        let times = |first: &str, last: &str| [Some(first.to_owned()), Some(last.to_owned())];
+        assert_eq!(of([None, None], Some(&flat)), times("15:00", "11:00"));
+        assert_eq!(
+            of([Some("13:00"), None], Some(&flat)),
+            times("13:00", "11:00")
+        );
+        assert_eq!(
+            of([Some("13:00"), Some("12:30")], None),
+            times("13:00", "12:30")
+        );
+        assert_eq!(of([None, None], None), [None, None]);
+    }
+
+    #[test]
+    fn a_language_of_a_guest_is_kept_as_a_tag_or_as_null() {
+        for (sent, kept, is_strange) in [
+            (json!("en_US"), json!("en-US"), false),
+            (json!(" es "), json!("es"), false),
+            (json!(""), json!(null), false),
+            (json!("\u{200b}"), json!(null), false),
+            (json!("English"), json!(null), true),
+            (json!(7), json!(null), true),
+            (json!(null), json!(null), false),
+            (json!("PT-br"), json!("pt-BR"), false),
+        ] {
+            let mut data: Object =
+                serde_json::from_value(json!({ "guest": { "language": sent } })).unwrap();
+            assert_eq!(settle_language(&mut data).is_some(), is_strange, "{sent}");
+            assert_eq!(data["guest"]["language"], kept, "{sent}");
+        }
+        assert_eq!(settle_language(&mut Object::new()), None);
+    }
+
+    #[test]
+    fn stays_without_a_night_or_booked_late_are_flagged() {
+        let of = |booked: &str, check_in: &str, check_out: &str, zone: &str| {
+            let reservation = json!({
+                "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": booked,
+                "checkIn": check_in, "checkOut": check_out, "guest": {},
+            });
+            oddity(
+                &serde_json::from_value(reservation).unwrap(),
+                &TimeZone::get(zone).unwrap(),
+            )
+        };
+        let early = "2026-11-01T10:00:00Z";
+        assert_eq!(of(early, "2026-12-11", "2026-12-12", "UTC"), None);
+        for check_out in ["2026-12-11", "2026-12-10"] {
+            assert_eq!(
+                of(early, "2026-12-11", check_out, "UTC"),
+                Some(Oddity::NoNight)
+            );
+        }
+        let late = "2026-12-12T05:00:00Z";
+        assert_eq!(
+            of(late, "2026-12-11", "2026-12-14", "UTC"),
+            Some(Oddity::BookedLate)
+        );
+        assert_eq!(
+            of(late, "2026-12-11", "2026-12-14", "America/Los_Angeles"),
+            None
+        );
+    }
 }

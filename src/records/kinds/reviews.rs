@@ -1,20 +1,23 @@
-//! What guests said of their stay.
+//! Records of reviews.
 
 use engine::moment::Moment;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use strum::VariantArray;
+use strum::{AsRefStr, EnumString, VariantArray};
 
 use super::FLAT;
 use super::values::{AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
 
 record! {
-    /// What a guest said of a stay.
+    /// A guest's review of a stay.
     pub struct Review {
         /// Id of the property that the review is about.
         property_id: PropertyId;
-        /// Where it was given: the guest portal's survey, or a property-management system.
+        /// Its origin: the guest portal's survey, or a property-management system.
         source: OneOf<Source>;
+        /// The survey of the guest portal that it answers; null for any other review.
+        survey_kind: Option<OneOf<SurveyKind>>;
         /// When the guest gave the review.
         submitted_at: Moment;
         /// Id of the reservation that it is about; null where that is not known.
@@ -23,17 +26,19 @@ record! {
         overall_rating: Option<Rating>;
         /// A rating from 1 to 5 for each category, by its name; null where none was given.
         category_ratings: Option<ByName<Rating>>;
-        /// What the guest wrote for everyone, up to 20,000 characters.
+        /// The guest's text for everyone, up to 20,000 characters.
         public_text: Option<LongText>;
-        /// What the guest wrote for the host alone, up to 20,000 characters. Returned only to those who hold `view_analytics`.
+        /// The guest's text for the host alone, up to 20,000 characters. Returned only with
+        /// `view_analytics`.
         private_review: Option<LongText>;
-        /// Where the guest's photos lie, at most 100. Reads return short-lived `photoUrls` in their place.
+        /// Keys of the guest's photos, at most 100. Reads return short-lived `photoUrls` in their
+        /// place.
         photo_keys: Option<Withheld<AtMost<100, String>>>;
     }
     example { "propertyId": FLAT, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z", "overallRating": 5, "photoUrls": [] }
 }
 
-/// Where a review was given.
+/// The origin of a review.
 #[derive(Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 enum Source {
@@ -41,7 +46,31 @@ enum Source {
     Pms,
 }
 
-/// What a read returns in the place of `photoKeys`: photos are read at addresses of their own, and the keys stay with the platform.
+/// A survey of the guest portal.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum SurveyKind {
+    /// During the stay.
+    Checkin,
+    /// From the day of departure on.
+    Checkout,
+}
+
+/// Returns the schema of `photoUrls`, which reads return in place of `photoKeys`. Photos are read
+/// at addresses of their own; the keys stay with the platform.
 pub(in crate::records) fn photo_urls() -> Value {
     json!({ "type": "array", "items": { "type": "string", "format": "uri" } })
 }

@@ -1,39 +1,57 @@
-//! What an organization has besides, and of which rules read little.
+//! Records of the organization's setup of which rules read little.
 
 use engine::field::Label;
 use uuid::Uuid;
 
 use super::FLAT;
-use super::values::{Place, WebUrl};
+use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, Place, WebUrl};
 
 record! {
-    /// What must have a name, and nothing else: groups, tags, fees, departments and more.
+    /// A record that needs only a name: groups, tags, fees, departments and more.
     pub struct Named {
-        /// What it is called; may be empty.
+        /// Its name; may be empty.
         name: Label;
+    }
+}
+
+record! {
+    /// A record with a price: fees, damage waivers and extras.
+    pub struct Priced {
+        /// Its name; may be empty.
+        name: Label;
+        /// Its price, in the minor unit of its currency: a whole number of at least 0. Null: no price
+        /// is known.
+        amount_cents: Option<Cents>;
+        /// Its price, if `amountCents` is null or left out.
+        price_cents: Option<Cents>;
+        /// Currency of the price, as an ISO 4217 code in any case; kept in capitals. Null: that of
+        /// the account or the flat.
+        currency: Option<CurrencyCode>;
     }
 }
 
 record! {
     /// An account that payments go to.
     pub struct PaymentAccount {
-        /// What the account is called; may be empty.
+        /// Name of the account; may be empty.
         name: Label;
         /// Whether the account can be charged; steps cannot name one that is not active.
         is_active: bool;
         /// Whether steps that name no account charge this one.
         is_default: bool;
+        /// Currency of its charges, as an ISO 4217 code. Null: that of what is charged.
+        currency: Option<CurrencyCode>;
     }
-    example { "name": "Main account", "isActive": true, "isDefault": true }
+    example { "name": "Main account", "isActive": true, "isDefault": true, "currency": "EUR" }
 }
 
 record! {
-    /// A domain of the organization's own.
+    /// A domain of the organization.
     pub struct CustomUrl {
-        /// Host name of the domain, such as `stay.example.com`.
-        host: Label;
+        /// Host name of the domain, such as `stay.example.com`. It belongs to one organization.
+        host: Label, read where it fits as Option<String>;
         /// Whether guest portals are served there; brandings can use no other.
-        is_guest_portal: bool;
+        is_guest_portal: bool, read where it fits as Option<bool>;
     }
     example { "host": "stay.example.com", "isGuestPortal": true }
 }
@@ -48,14 +66,18 @@ record! {
 }
 
 record! {
-    /// Something that guests are told to do.
+    /// An instruction for guests.
     pub struct Instruction {
         /// Id of the property, group or tag whose guests it is for.
         scope_id: Uuid;
-        /// What the guest is to do; may be empty.
+        /// Title for guests; may be empty.
         title: Label;
         /// Zero-based place among the instructions of its scope.
         position: Place;
+        /// Text below the title, up to 20,000 characters; null: none.
+        text: Option<LongText>;
+        /// Https address of an image; null: none.
+        image_url: Option<HttpsUrl>;
     }
     example { "scopeId": FLAT, "title": "Ring the bell", "position": 0 }
 }

@@ -1,4 +1,4 @@
-//! What is to be done.
+//! Records of tasks.
 
 use engine::field::Label;
 use engine::moment::Moment;
@@ -7,31 +7,36 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::FLAT;
-use super::values::{DepartmentId, OneOf, PropertyId};
+use super::values::{DepartmentId, LongText, OneOf, PropertyId, ReservationId};
 
 record! {
-    /// Something to be done in a property.
+    /// A task in a property.
     pub struct Task {
         /// Id of the property that the task is about.
         property_id: PropertyId;
-        /// What is to be done; may be empty.
+        /// Title of the task; may be empty.
         title: Label;
-        /// Where the task stands; entering a status other than `open` fires that event.
+        /// Status of the task; entering a status other than `open` fires that event.
         status: OneOf<TaskStatus>, read as TaskStatus;
-        /// Id of whoever is to do it; another one fires `task.assigned`. Null: nobody yet.
+        /// Id of the assignee; another one fires `task.assigned`. Null: nobody yet.
         assignee_id: Option<Uuid>, read as Option<Uuid>;
-        /// By when it is to be done; null: no deadline.
+        /// Deadline of the task; null: no deadline.
         due_at: Option<Moment>;
         /// Id of the department that it is for; null: none.
         department_id: Option<DepartmentId>;
+        /// What is to be done in detail, up to 20,000 characters; null: nothing more is known.
+        description: Option<LongText>;
+        /// Id of the reservation that the task is about; null: none.
+        reservation_id: Option<ReservationId>;
+        /// Where the task comes from: `guest_portal` for an issue that a guest reported. Null: not known.
+        source: Option<Label>;
     }
     example { "propertyId": FLAT, "title": "Change the linen", "status": "open" }
 }
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum TaskStatus {
     Open,
     InProgress,

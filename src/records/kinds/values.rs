@@ -1,6 +1,6 @@
-//! What the fields of records are: types that are there for their JSON Schema, and hold nothing.
+//! Types of record fields. They exist for their JSON Schema and hold no data.
 //!
-//! Two marks say more of a field than its schema does. They are no part of what is published.
+//! Two marks extend the schema of a field. They are not published.
 
 use std::marker::PhantomData;
 
@@ -14,10 +14,10 @@ use crate::records::Kind;
 
 /// The mark of an id: the kind of record that it names.
 pub(in crate::records) const NAMES: &str = "x-names";
-/// The mark of a field that no read of the public interface returns, nor any webhook.
+/// The mark of a field that no read of the public interface and no webhook returns.
 pub(in crate::records) const WITHHELD: &str = "x-withheld";
 
-/// Says what a type's JSON Schema is: where it is used, rather than by a name.
+/// Implements an inline JSON Schema for a type, instead of a named one.
 macro_rules! inline {
     ($generator:pat, $schema:expr) => {
         fn inline_schema() -> bool {
@@ -46,8 +46,8 @@ macro_rules! value {
     };
 }
 
-/// Declares the id of another record. Sync refuses one that is not known, and empties the field when that record is deleted, so
-/// a rule reads an `Option`.
+/// Declares the id of another record. Sync refuses unknown ids and empties the field when that
+/// record is deleted. Rules therefore read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
         value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: Kind::$kind });
@@ -96,8 +96,8 @@ value!(
     TimeZone, { "type": "string", "format": "time-zone" }
 );
 value!(
-    /// A language as a BCP 47 tag.
-    LanguageTag, { "type": "string", "format": "language" }
+    /// A language as a BCP 47 tag. Anything else is kept as null.
+    LanguageTag, { "type": ["string", "number", "boolean"], "maxLength": 65_536 }
 );
 value!(
     /// An address, in one text or in parts of the platform's own.
@@ -120,12 +120,20 @@ value!(
     WebUrl, { "type": "string", "format": "http-url" }
 );
 value!(
+    /// An ISO 4217 code of a currency, in any case.
+    CurrencyCode, { "type": "string", "format": "currency" }
+);
+value!(
     /// The identifier of a booking channel.
     Channel, { "type": "string", "minLength": 1, "maxLength": 200 }
 );
 value!(
     /// How many people.
     Headcount, { "type": "integer", "minimum": 0, "maximum": 1000 }
+);
+value!(
+    /// An amount in the minor unit of a currency.
+    Cents, { "type": "integer", "minimum": 0, "maximum": 100_000_000_000_i64 }
 );
 value!(
     /// A zero-based place in an order.
@@ -143,35 +151,41 @@ impl<E: VariantArray + Serialize> JsonSchema for OneOf<E> {
     inline!(_, json_schema!({ "type": "string", "enum": E::VARIANTS }));
 }
 
-/// What must be there, and may be null.
+/// A required value that may be null.
 pub(super) struct OrNull<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for OrNull<T> {
     inline!(generator, Option::<T>::json_schema(generator));
 }
 
-/// A list of at most so many.
+/// A list of at most `MOST` items.
 pub(super) struct AtMost<const MOST: usize, T>(PhantomData<T>);
 
 impl<const MOST: usize, T: JsonSchema> JsonSchema for AtMost<MOST, T> {
-    inline!(generator, json_schema!({ "type": "array", "items": T::json_schema(generator), "maxItems": MOST }));
+    inline!(
+        generator,
+        json_schema!({ "type": "array", "items": T::json_schema(generator), "maxItems": MOST })
+    );
 }
 
-/// One for each name, or null.
+/// An object with one value for each name; a value may be null.
 pub(super) struct ByName<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for ByName<T> {
-    inline!(generator, json_schema!({ "type": "object", "additionalProperties": Option::<T>::json_schema(generator) }));
+    inline!(
+        generator,
+        json_schema!({ "type": "object", "additionalProperties": Option::<T>::json_schema(generator) })
+    );
 }
 
-/// A part that is declared as records are.
+/// A part of a record, declared by `record!`.
 pub(super) struct Part<T>(PhantomData<T>);
 
 impl<T: Declared> JsonSchema for Part<T> {
     inline!(generator, T::schema(generator));
 }
 
-/// What no read of the public interface returns, nor any webhook.
+/// A value that no read of the public interface and no webhook returns.
 pub(super) struct Withheld<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Withheld<T> {

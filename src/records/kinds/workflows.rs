@@ -1,4 +1,4 @@
-//! What the platform automates.
+//! Records of the platform's workflows.
 
 use engine::field::Label;
 use engine::moment::Moment;
@@ -10,9 +10,9 @@ use super::values::{OneOf, Part, WorkflowId};
 use crate::records::Kind;
 
 record! {
-    /// What runs by itself, node by node, in the version that is live.
+    /// An automation that runs the nodes of its live version.
     pub struct Workflow {
-        /// What the workflow is called; may be empty.
+        /// Name of the workflow; may be empty.
         name: Label, read as String;
         /// The nodes of the version that is being edited; null: there is none.
         draft_nodes: Option<Vec<Part<WorkflowNode>>>, read as Option<Vec<WorkflowNode>>;
@@ -26,15 +26,15 @@ record! {
     pub struct WorkflowNode {
         /// Id of the node, unique in its workflow.
         id: Label, read as String;
-        /// What the node does; one of `external_automation` is a step that webhooks can be told of.
+        /// Action of the node; `external_automation` is a step that webhooks can report.
         node_type: Label, read as String;
-        /// What the node is called; lists of steps show it.
+        /// Name of the node; lists of steps show it.
         label: Label, read as String;
     }
 }
 
 record! {
-    /// The run of a node.
+    /// A run of a workflow's node.
     pub struct WorkflowStepRun {
         /// Id of the workflow that ran.
         workflow_id: WorkflowId, read as Option<Uuid>;
@@ -42,7 +42,7 @@ record! {
         node_id: Label, read as String;
         /// When the node ran; the run fires `workflow.step` once.
         occurred_at: Moment, read as Moment;
-        /// What sort of record the run was about; null where it had none.
+        /// Kind of record that the run was about; null where it had none.
         record_type: Option<OneOf<About>>, read as Option<Kind>;
         /// Id of the record that the run was about; null where it had none.
         record_id: Option<Uuid>, read as Option<Uuid>;

@@ -1,8 +1,8 @@
-"""An assistant that speaks by the published SDK: from nothing but the address of the tools to a call, a refresh, and the end.
+"""Connects an assistant by the published SDK: from the address of the tools to a call, a refresh and the revocation.
 
     python assistant.py <address of the tools> <id of the member> <API key> [address of its metadata document]
 
-Where a person is to go it prints as `open …`, and waits for them at an address of its own.
+Prints each address that a person has to open as `open …`, and waits for the redirect at a local address.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ PATIENCE = 20
 
 
 class Kept:
-    """What the app keeps: tokens, and who it is."""
+    """Stores the tokens and the registration of the client."""
 
     tokens = None
     client = None
@@ -41,7 +41,7 @@ class Kept:
 
 
 class Door:
-    """Where the browser comes back to."""
+    """A local HTTP server for the redirect of the browser."""
 
     def __init__(self):
         self.came = asyncio.Queue()
@@ -98,7 +98,7 @@ async def main():
             if document:
                 assert kept.client.client_id == document[0]
 
-            # What it takes for an access token that has expired, it has renewed by itself.
+            # The SDK refreshes an access token that seems to have expired.
             old = kept.tokens
             auth.context.token_expiry_time = time.time() - 1
             await search(session)

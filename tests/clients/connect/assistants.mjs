@@ -1,5 +1,5 @@
-// Assistants as they are published, connected by a member in a real browser: from nothing but the address of the tools to a call, a
-// refresh, and the end.
+// Connects assistants by the published SDKs, with a member in a real browser: from the address of the tools to a call, a
+// refresh and the revocation.
 //
 //     node assistants.mjs <binary> <python with the package mcp>
 import { execFileSync, spawn } from "node:child_process";
@@ -18,7 +18,7 @@ import { Service, browser, expect, inTime, inWindow, listen } from "./service.mj
 const [binary, python] = process.argv.slice(2);
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-/** What a member does whom an app sends to an address: signs in by a link of the platform where that is asked, and says yes. */
+/** Opens the authorization request of an app as a member, signs in if necessary, and approves the request. */
 const approve = async (page, address) => {
   await page.goto(address);
   const signIn = page.getByRole("button", { name: "Sign in" });
@@ -32,7 +32,7 @@ const approve = async (page, address) => {
   await page.getByText("Back in the app.").waitFor();
 };
 
-/** An app on the member's machine: what it keeps, and where it waits for the browser to come back. */
+/** An app on the member's machine. It stores its credentials and has a local server for the redirect. */
 class App {
   asked = [];
   refreshed = 0;
@@ -83,7 +83,7 @@ class App {
     return new StreamableHTTPClientTransport(new URL(address), { authProvider: this });
   }
 
-  /** Has the member asked, and comes back with a code. */
+  /** Gets the consent of the member and exchanges the code. */
   async authorize(page, address, issuer) {
     const back = new Promise((resolve) => {
       this.came = resolve;
@@ -112,7 +112,7 @@ const search = async (client) => {
   expect(!found.isError && Array.isArray(found.structuredContent?.data), "a tool answers", found);
 };
 
-/** A whole life with the SDK in TypeScript. */
+/** Tests a connection with the SDK in TypeScript, from the first consent to the end. */
 const inTypeScript = async (service, page, name, app) => {
   const address = `${service.base}/mcp`;
   const client = await app.connect(page, address, service.base);
@@ -143,7 +143,7 @@ const inTypeScript = async (service, page, name, app) => {
   console.log(`passed    the SDK in TypeScript, ${name}`);
 };
 
-/** The same with the SDK in Python, which says where it sends people. */
+/** Tests a connection with the SDK in Python, which runs as a process and prints the addresses to open. */
 const inPython = async (service, page, name, ...more) => {
   const member = [service.member.id, service.key];
   const child = spawn(python, [path.join(here, "assistant.py"), `${service.base}/mcp`, ...member, ...more], { stdio: ["ignore", "pipe", "pipe"] });
@@ -166,7 +166,7 @@ const inPython = async (service, page, name, ...more) => {
   console.log(`passed    the SDK in Python, ${name}`);
 };
 
-/** A site that describes an app, at an address that only its owner can write to. */
+/** Starts an HTTPS site for the metadata documents of clients. */
 const describe = async (directory) => {
   const [key, certificate] = [path.join(directory, "key.pem"), path.join(directory, "certificate.pem")];
   const about = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"];

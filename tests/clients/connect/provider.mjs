@@ -1,4 +1,4 @@
-// Members who sign in by a published OpenID provider, in a real browser.
+// Tests sign-in at a published OpenID provider, in a real browser.
 //
 //     node provider.mjs <binary>
 import { randomBytes, randomUUID } from "node:crypto";
@@ -11,7 +11,7 @@ import { Service, browser, expect, inWindow, listen } from "./service.mjs";
 const [binary] = process.argv.slice(2);
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/** Who has an account at the provider, by what they log in as. */
+/** Accounts of the provider, by login name. */
 const ACCOUNTS = {
   ada: { email: "ada@example.com", email_verified: true },
   shouting: { email: "ADA@EXAMPLE.COM", email_verified: true },
@@ -21,14 +21,14 @@ const ACCOUNTS = {
   both: { email: "both@example.com", email_verified: true },
 };
 
-/** A provider as its makers ship it: without anything it need not send, or with the address in the ID token as well. */
+/** Configurations of the provider: with the email address at the userinfo endpoint only, or in the ID token as well. */
 const MANNERS = [
   { name: "RS256, the address at its userinfo endpoint, a secret in the header", algorithm: "RS256", method: "client_secret_basic", inToken: false },
   { name: "ES256, the address in the ID token, a secret in the body", algorithm: "ES256", method: "client_secret_post", inToken: true },
   { name: "EdDSA, the address at its userinfo endpoint, no secret", algorithm: "EdDSA", method: "none", inToken: false },
 ];
 
-/** A port of its own, so that it can be told its address before the other side is there. */
+/** Starts a provider. Its port is fixed before its configuration, because the service needs the address first. */
 const provide = async (manner) => {
   const server = http.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -55,7 +55,7 @@ const provide = async (manner) => {
   return { server, issuer, serve, flags };
 };
 
-/** From the page that offers the provider, through its login, to its last question. */
+/** Goes to the provider and logs in. Returns the button that confirms the sign-in. */
 const logInUpTo = async (page, account) => {
   await page.getByRole("link", { name: "Continue with your organization’s account" }).click();
   await page.locator("input[name=login]").fill(account);
@@ -64,7 +64,7 @@ const logInUpTo = async (page, account) => {
   return page.getByRole("button", { name: "Continue" });
 };
 
-/** The same, and wherever that leads. */
+/** Logs in at the provider and confirms the sign-in. */
 const logIn = async (page, account) => (await logInUpTo(page, account)).click();
 
 const heading = (page) => page.locator("main h1").innerText();
@@ -73,7 +73,7 @@ const comes = async (page, text) => {
   await page.getByRole("heading", { name: text, exact: true }).waitFor();
 };
 
-/** Somebody on their way back from the provider, who does not get there: where they would have gone. */
+/** Logs in, but stops before the callback. Returns the address of the callback. */
 const halted = async (page, service, account) => {
   await page.goto(`${service.base}/sign-in`);
   await (await logInUpTo(page, account)).waitFor();
@@ -135,7 +135,7 @@ const scenes = {
       await inWindow(chrome, async (foreign) => {
         await foreign.goto(there);
         await comes(foreign, "Please start again");
-        // The code of one sign-in with the state of another.
+        // A code is refused together with the state of another sign-in.
         const own = new URL(await halted(foreign, service, "stranger"));
         own.searchParams.set("code", new URL(there).searchParams.get("code"));
         await foreign.goto(own.href);
@@ -167,7 +167,7 @@ const scenes = {
         expect(back.has(name) && back.get("state") === state && back.get("iss") === service.base, "the app has its answer", [...back.keys()]);
       });
     }
-    // Where something is wrong with what it asks for, the way from the choice leads through this service to the app.
+    // If the request of the app is invalid, the choice of an organization redirects to the app with an error.
     await inWindow(chrome, async (page) => {
       const registered = await fetch(`${service.base}/oauth/register`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ redirect_uris: [asked.redirect_uri], token_endpoint_auth_method: "none" }) });
       const { client_id } = await registered.json();

@@ -1,4 +1,4 @@
-// A server for these tests, the operations platform around it, and the browser that people sit at.
+// Runs a server, a simulated operations platform and a browser for these tests.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -10,17 +10,17 @@ import readline from "node:readline";
 import { chromium } from "playwright-core";
 
 const PLATFORM_KEY = "connect";
-/** How long anything may take that is waited for, in milliseconds. */
+/** Time limit of every wait, in milliseconds. */
 export const PATIENCE = 20_000;
 
 export const PERMISSIONS = ["view_properties", "view_guides", "view_reservations", "manage_organization"];
 
-/** Fails with what was expected. */
+/** Throws an error that names the expectation if the condition is false. */
 export const expect = (isSo, what, found) => {
   if (!isSo) throw new Error(`${what}${found === undefined ? "" : `: ${JSON.stringify(found)}`}`);
 };
 
-/** What comes of something within the time that anything may take. */
+/** Awaits a promise, and throws an error after the time limit. */
 export const inTime = (promise, what) => {
   let timer;
   const late = new Promise((_, reject) => {
@@ -29,14 +29,14 @@ export const inTime = (promise, what) => {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 };
 
-/** An HTTP server on loopback. */
+/** Starts an HTTP server on loopback. */
 export const listen = async (answer) => {
   const server = http.createServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");
   return { server, base: `http://127.0.0.1:${server.address().port}` };
 };
 
-/** The platform's way of letting people in, who come with where they want to go: a link that is made for them, and a redirect to it. */
+/** Signs a member in as the platform does: creates a sign-in link with the `return_to` address and redirects to it. */
 const letIn = (service) => async (request, response) => {
   const returnTo = new URL(request.url, "http://x").searchParams.get("return_to");
   const { url } = await service.link(service.member, returnTo && { returnTo });
@@ -44,7 +44,7 @@ const letIn = (service) => async (request, response) => {
   response.writeHead(303, { location: url }).end();
 };
 
-/** `vestibule serve` on a database of its own, and an organization with a member. */
+/** A `vestibule serve` process with its own database, and a platform site that signs members in. */
 export class Service {
   letIn = 0;
 
@@ -73,7 +73,7 @@ export class Service {
     return said.data;
   }
 
-  /** A new organization, with members. */
+  /** Creates an organization with members. */
   async organization(name, ...members) {
     const id = randomUUID();
     await this.platform("PUT", `/organizations/${id}`, { name });
@@ -103,10 +103,11 @@ export class Service {
   }
 }
 
-/** Chromium, without a screen. */
-export const browser = () => chromium.launch({ executablePath: process.env.VESTIBULE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+/** Starts Chromium in headless mode. */
+export const browser = (flags = []) =>
+  chromium.launch({ executablePath: process.env.VESTIBULE_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", ...flags] });
 
-/** Runs something with a window of its own, in a browser that has no cookies; what the page complains of makes it fail. */
+/** Runs an action in a new window without cookies. Errors in the console of the page make it fail. */
 export const inWindow = async (chrome, act) => {
   const context = await chrome.newContext({ locale: "en-US" });
   context.setDefaultTimeout(PATIENCE);

@@ -1,4 +1,4 @@
-//! What axe finds on a page (<https://github.com/dequelabs/axe-core>).
+//! Checks pages with axe (<https://github.com/dequelabs/axe-core>).
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -9,13 +9,16 @@ use super::driver::REQUIRED_BY;
 use super::window::Window;
 use crate::support::left_out::leave_out;
 
-/// The text of `axe.min.js`, which the environment names.
+/// Source of `axe.min.js`, from the path in `VESTIBULE_AXE`; `None` if the variable is not set.
 static AXE: LazyLock<Option<String>> = LazyLock::new(|| {
     let path = std::env::var_os("VESTIBULE_AXE")?;
-    Some(std::fs::read_to_string(Path::new(&path)).unwrap_or_else(|error| panic!("VESTIBULE_AXE, {}: {error}", path.display())))
+    Some(
+        std::fs::read_to_string(Path::new(&path))
+            .unwrap_or_else(|error| panic!("VESTIBULE_AXE, {}: {error}", path.display())),
+    )
 });
 
-/// Every rule of levels A and AA, and what is merely good practice.
+/// Runs every rule of levels A and AA and the best practices.
 const RUN: &str = "
     const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
     return axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }).then(({ violations }) =>
@@ -24,7 +27,7 @@ const RUN: &str = "
         }))));
 ";
 
-/// Whether there is an axe to run; a test without one is left out.
+/// Returns whether axe is available. If not, records the test as left out.
 pub fn is_there() -> bool {
     let is_there = AXE.is_some();
     if !is_there {
@@ -33,18 +36,27 @@ pub fn is_there() -> bool {
     is_there
 }
 
-/// Puts axe beside the page's own scripts on every page that is opened from now on.
+/// Loads axe on every page that is opened from now on, next to the page's own scripts.
 pub async fn install(window: &Window) {
-    let source = AXE.as_ref().expect("it has been asked whether axe is there");
-    window.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
+    let source = AXE
+        .as_ref()
+        .expect("it has been asked whether axe is there");
+    window
+        .devtools(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({ "source": source }),
+        )
+        .await;
 }
 
-/// What is wrong with the page as it is now: rule, what it wants, which element, why.
+/// Returns the violations on the current page: rule, requirement, element and reason.
 pub async fn violations(window: &Window) -> Vec<String> {
     let found = window.run(RUN).await;
-    let text = |violation: &Value, name: &str| violation[name].as_str().unwrap_or_default().to_owned();
+    let text =
+        |violation: &Value, name: &str| violation[name].as_str().unwrap_or_default().to_owned();
     let said = |violation: &Value| {
-        let [id, help, target, html, why] = ["id", "help", "target", "html", "why"].map(|name| text(violation, name));
+        let [id, help, target, html, why] =
+            ["id", "help", "target", "html", "why"].map(|name| text(violation, name));
         format!("{id}: {help}\n    at {target}\n    {html}\n    {why}")
     };
     found.as_array().unwrap().iter().map(said).collect()

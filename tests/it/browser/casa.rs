@@ -1,4 +1,4 @@
-//! A flat with everything that a guest's page can show, and a stay for each way in which it can stand.
+//! A flat with everything that the guest page can show, and stays in every state.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -10,17 +10,17 @@ use crate::precheck::TYPES as STEP_TYPES;
 use crate::support::house::{House, guest, id, with};
 use crate::support::{Answer, App, reservation};
 
-/// A picture of one pixel.
+/// A PNG of one pixel.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// How stays lie around the tests' now, the morning of 21 November.
+/// Dates of stays relative to the start of the tests' clock, the morning of 21 November.
 pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");
 pub const ARRIVAL_DAY: (&str, &str) = ("2026-11-21", "2026-11-25");
 pub const DURING: (&str, &str) = ("2026-11-19", "2026-11-25");
 pub const DEPARTURE_DAY: (&str, &str) = ("2026-11-18", "2026-11-21");
 pub const AFTER: (&str, &str) = ("2026-11-10", "2026-11-15");
 
-/// The flat, its steps of every type, its manuals.
+/// A flat with steps of every type and manuals.
 pub struct Casa<'a> {
     pub house: House<'a>,
     pub steps: Vec<(&'static str, Uuid)>,
@@ -32,90 +32,176 @@ impl<'a> Casa<'a> {
         let house = flat(app).await;
         let mut steps = Vec::new();
         for step_type in STEP_TYPES {
-            steps.push((step_type, house.step(step_type, asked(&house, step_type).await).await));
+            steps.push((
+                step_type,
+                house.step(step_type, asked(&house, step_type).await).await,
+            ));
         }
         let manuals = manuals(&house).await;
-        Self { house, steps, manuals }
+        Self {
+            house,
+            steps,
+            manuals,
+        }
     }
 
-    /// The token of another stay in the flat.
+    /// Creates another stay in the flat and returns its token.
     pub async fn stay(&self, dates: (&str, &str), more: Value) -> String {
         self.stay_of(dates, more).await.1
     }
 
-    /// Its id, and its token.
+    /// Creates another stay in the flat and returns its id and token.
     async fn stay_of(&self, (check_in, check_out): (&str, &str), more: Value) -> (Uuid, String) {
         let org = &self.house.org;
-        let fields = json!({ "checkIn": check_in, "checkOut": check_out, "adults": 2, "children": 0 });
-        let stay = org.record("reservation", with(with(reservation(Some(self.house.flat)), fields), more)).await;
+        let fields =
+            json!({ "checkIn": check_in, "checkOut": check_out, "adults": 2, "children": 0 });
+        let stay = org
+            .record(
+                "reservation",
+                with(with(reservation(Some(self.house.flat)), fields), more),
+            )
+            .await;
         (stay, org.stay_token(stay).await)
     }
 
-    /// The token of a stay whose host has sent some of its steps back.
+    /// Returns the token of a stay for which the host has requested changes to three steps.
     pub async fn sent_back(&self) -> String {
         let (stay, token) = self.stay_of(BEFORE, json!({})).await;
         self.hand_in(&token).await;
         let steps: Vec<Uuid> = self.steps.iter().map(|(_, step)| *step).take(3).collect();
         let request = json!({ "message": "We could not read the number.\nPlease check it.", "stepIds": steps });
-        self.house.api.post(&format!("/reservations/{stay}/precheckin/request-changes"), request).await.data();
+        self.house
+            .api
+            .post(
+                &format!("/reservations/{stay}/precheckin/request-changes"),
+                request,
+            )
+            .await
+            .data();
         token
     }
 
-    /// The token of a stay whose guest has handed files in: a picture and a document.
+    /// Returns the token of a stay whose guest has uploaded a picture and a document.
     pub async fn with_files(&self) -> String {
         let token = self.stay(BEFORE, json!({})).await;
         let step = self.step("document_upload");
         let picture = BASE64_STANDARD.decode(PICTURE).unwrap();
-        for (name, content) in
-            [("passport.png", picture.as_slice()), ("a very long name of a visa, both sides, second attempt.pdf", b"%PDF-1.7 visa")]
-        {
-            let app = self.house.org.app;
-            let part = format!("--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
-            let body = [part.as_bytes(), content, b"\r\n--XX--\r\n"].concat();
-            let request = app.http.post(format!("{}/guest/v1/stays/{token}/steps/{step}/files", app.base));
-            Answer::of(request.header("content-type", "multipart/form-data; boundary=XX").body(body)).await.data();
+        for (name, content) in [
+            ("passport.png", picture.as_slice()),
+            (
+                "a very long name of a visa, both sides, second attempt.pdf",
+                b"%PDF-1.7 visa",
+            ),
+        ] {
+            self.send_file(&token, step, name, content).await;
         }
         token
     }
 
-    /// The step of a type.
-    pub fn step(&self, step_type: &str) -> Uuid {
-        self.steps.iter().find(|(there, _)| *there == step_type).unwrap().1
+    /// Uploads a file to a step of a stay.
+    pub async fn send_file(&self, token: &str, step: Uuid, name: &str, content: &[u8]) {
+        let app = self.house.org.app;
+        let part = format!(
+            "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+        );
+        let body = [part.as_bytes(), content, b"\r\n--XX--\r\n"].concat();
+        let request = app.http.post(format!(
+            "{}/guest/v1/stays/{token}/steps/{step}/files",
+            app.base
+        ));
+        Answer::of(
+            request
+                .header("content-type", "multipart/form-data; boundary=XX")
+                .body(body),
+        )
+        .await
+        .data();
     }
 
-    /// The token of a preview of everything there is, active or not.
+    /// Returns the id of the step of a type.
+    pub fn step(&self, step_type: &str) -> Uuid {
+        self.steps
+            .iter()
+            .find(|(there, _)| *there == step_type)
+            .unwrap()
+            .1
+    }
+
+    /// Returns the token of a preview that includes inactive manuals and steps.
     pub async fn preview(&self) -> String {
         let fields = json!({ "nickname": "draft", "title": "A draft", "description": "Not yet.", "propertyId": self.house.flat });
         self.house.api.post("/portal-manuals", fields).await.data();
         let body = json!({ "propertyId": self.house.flat, "includeInactive": true });
-        let made = self.house.api.post(&format!("/portals/{}/preview", self.house.portal), body).await.data();
-        made["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+        let made = self
+            .house
+            .api
+            .post(&format!("/portals/{}/preview", self.house.portal), body)
+            .await
+            .data();
+        made["url"]
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned()
     }
 
-    /// What the guest interface shows of a stay.
+    /// Reads the guest view of a stay.
     pub async fn view(&self, token: &str) -> Value {
         self.house.org.app.stay(token, "").await.data()
     }
 
-    /// Answers everything that a stay is asked.
+    /// Saves answers to all steps of a stay.
     pub async fn answer_all(&self, token: &str) {
         let app = self.house.org.app;
-        for step in self.view(token).await["precheckin"]["steps"].as_array().unwrap() {
+        for step in self.view(token).await["precheckin"]["steps"]
+            .as_array()
+            .unwrap()
+        {
             let path = format!("/steps/{}", step["id"].as_str().unwrap());
-            let saved = guest(app, token, Method::PUT, &path, Some(json!({ "answers": answers(step) }))).await.data();
-            assert_eq!(saved["isComplete"], true, "{step}");
+            if step["stepType"] == "identity_check" {
+                let step = self.step("identity_check");
+                self.send_file(token, step, "passport.pdf", b"%PDF-1.7 passport")
+                    .await;
+                continue;
+            }
+            let saved = guest(
+                app,
+                token,
+                Method::PUT,
+                &path,
+                Some(json!({ "answers": answers(step) })),
+            )
+            .await
+            .data();
+            let state = saved["state"].as_str().unwrap();
+            assert!(["done", "pending"].contains(&state), "{step}");
         }
     }
 
-    /// The same, and hands it in.
+    /// Saves answers to all steps of a stay and submits them, with the results of other systems.
     pub async fn hand_in(&self, token: &str) {
         self.answer_all(token).await;
-        guest(self.house.org.app, token, Method::POST, "/submit", None).await.data();
+        let stay = self.view(token).await["reservation"]["id"].clone();
+        let check = self.step("background_check");
+        let org = &self.house.org;
+        let path = format!("/reservations/{}/steps/{check}", stay.as_str().unwrap());
+        let body = json!({ "status": "completed" });
+        org.app
+            .platform()
+            .ok(Method::PUT, &org.path(&path), Some(body))
+            .await;
+        guest(self.house.org.app, token, Method::POST, "/submit", None)
+            .await
+            .data();
     }
 }
 
 async fn flat(app: &App) -> House<'_> {
-    let org = app.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr", "ar"] })).await;
+    let org = app
+        .org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr", "ar"] }))
+        .await;
     let api = org.key().await;
     let (group, tag) = (org.group().await, org.tag().await);
     let flat = json!({
@@ -124,7 +210,11 @@ async fn flat(app: &App) -> House<'_> {
         "wifiName": "Casa; \"Mar\"", "wifiPassword": "sal y pan 2026", "propertyGroupId": group, "tagIds": [tag],
     });
     let flat = org.record("property", flat).await;
-    // Colours on which neither white nor black text is a matter of course.
+    let cot = json!({ "name": "Cot and high chair", "description": "For the whole stay.", "priceCents": 1500, "currency": "EUR" });
+    org.record("upsell", cot).await;
+    let bell = json!({ "scopeId": flat, "title": "Ring the bell", "position": 0, "text": "The one at the top." });
+    org.record("instruction", bell).await;
+    // Background colours on which the better text colour (black or white) is not obvious.
     let branding = json!({
         "name": "Casa Mar", "primaryColor": "#F59E0B", "secondaryColor": "#FDE68A", "textColor": "#F8FAFC",
         "calloutMessage": "Welcome! We answer from 9:00 to 21:00.",
@@ -139,10 +229,19 @@ async fn flat(app: &App) -> House<'_> {
     let portal = id(&api.post("/portals", portal).await.data()["id"]);
     let stay = org.reservation(Some(flat)).await;
     let token = org.stay_token(stay).await;
-    House { org, api, group, tag, flat, portal, stay, token }
+    House {
+        org,
+        api,
+        group,
+        tag,
+        flat,
+        portal,
+        stay,
+        token,
+    }
 }
 
-/// What a step of a type asks, so that every kind of field is there.
+/// Returns the fields of a step of a type, so that every kind of form field occurs.
 async fn asked(house: &House<'_>, step_type: &str) -> Value {
     match step_type {
         "your_details" => json!({ "requiredGuestFields": [
@@ -152,6 +251,7 @@ async fn asked(house: &House<'_>, step_type: &str) -> Value {
         "other_guests" => json!({ "requiredGuestFields": ["firstName", "lastName", "birthDate"] }),
         "agreement" => json!({
             "agreementType": "esign_a",
+            "isMandatorySigning": true,
             "contractTemplateText": "No parties.\nNo noise after ten.\n".repeat(40),
         }),
         "additional_questions" => {
@@ -166,7 +266,13 @@ async fn asked(house: &House<'_>, step_type: &str) -> Value {
             ] })
         }
         "damage_deposit" => {
-            house.org.record("damage_waiver", json!({ "name": "Peace of mind", "priceCents": 1900 })).await;
+            house
+                .org
+                .record(
+                    "damage_waiver",
+                    json!({ "name": "Peace of mind", "priceCents": 1900 }),
+                )
+                .await;
             json!({
                 "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "isDamageWaiverEnabled": true, "damageWaiverMinLos": 0,
                 "damageWaiverCapCents": 150_000, "damageWaiverPricingBasis": "per_stay",
@@ -179,7 +285,12 @@ async fn asked(house: &House<'_>, step_type: &str) -> Value {
 async fn manuals(house: &House<'_>) -> Vec<Uuid> {
     let prose = "## Bins\n\nTake them *down*, see [the map](https://map.example).\n\n1. Glass\n2. Paper\n\n| Day | Bin |\n|---|---|\n| Monday | Glass |\n\n\
         `aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhoneDoesSoThatItHasToBeBrokenSomewhere`";
-    let heading = house.api.post("/portal-manual-categories", json!({ "title": "At home" })).await.data()["id"].clone();
+    let heading = house
+        .api
+        .post("/portal-manual-categories", json!({ "title": "At home" }))
+        .await
+        .data()["id"]
+        .clone();
     let mut manuals = Vec::new();
     for fields in [
         json!({ "title": "The door", "iconName": "key-round", "description": "Turn left. The code is **4711#**." }),
@@ -189,16 +300,25 @@ async fn manuals(house: &House<'_>) -> Vec<Uuid> {
         json!({ "title": "Oven", "iconName": "cooking-pot", "description": "# It is hot", "manualCategoryId": heading, "videoUrl": "https://video.example/1" }),
         json!({ "title": "Be kind", "manualCategoryId": heading }),
     ] {
-        let fields = with(json!({ "nickname": "for the team", "isActive": true, "propertyId": house.flat }), fields);
-        manuals.push(id(&house.api.post("/portal-manuals", fields).await.data()["id"]));
+        let fields = with(
+            json!({ "nickname": "for the team", "isActive": true, "propertyId": house.flat }),
+            fields,
+        );
+        manuals.push(id(
+            &house.api.post("/portal-manuals", fields).await.data()["id"]
+        ));
     }
     manuals
 }
 
-/// What completes a step, of its view.
+/// Returns answers that complete a step, given the step's view.
 fn answers(step: &Value) -> Value {
     let person = || {
-        let fields = step["requiredFields"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap());
+        let fields = step["requiredFields"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|name| name.as_str().unwrap());
         let value = |name: &str| match name {
             "email" => "ada@example.com",
             "phone" => "+34612345678",
@@ -208,7 +328,9 @@ fn answers(step: &Value) -> Value {
             "documentType" => "passport",
             _ => "Ada",
         };
-        fields.map(|name| (name.to_owned(), json!(value(name)))).collect::<serde_json::Map<_, _>>()
+        fields
+            .map(|name| (name.to_owned(), json!(value(name))))
+            .collect::<serde_json::Map<_, _>>()
     };
     match step["stepType"].as_str().unwrap() {
         "your_details" => json!(person()),
@@ -216,16 +338,25 @@ fn answers(step: &Value) -> Value {
         "agreement" => json!({ "isAccepted": true, "signedName": "Ada L" }),
         "damage_deposit" => json!({ "choice": "deposit" }),
         "additional_questions" => {
-            let answer = |question: &Value| match question["options"].as_array().and_then(|options| options.first()) {
+            let answer = |question: &Value| match question["options"]
+                .as_array()
+                .and_then(|options| options.first())
+            {
                 Some(option) => json!({ "optionIds": [option["id"]] }),
                 None => json!({ "text": "At noon" }),
             };
             let questions = step["questions"].as_array().unwrap().iter();
             questions
-                .map(|question| (question["id"].as_str().unwrap().to_owned(), answer(question)))
+                .map(|question| {
+                    (
+                        question["id"].as_str().unwrap().to_owned(),
+                        answer(question),
+                    )
+                })
                 .collect::<serde_json::Map<_, _>>()
                 .into()
         }
+        "background_check" => json!({ "isAccepted": true }),
         _ => json!({ "isConfirmed": true }),
     }
 }

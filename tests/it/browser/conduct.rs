@@ -1,4 +1,4 @@
-//! How the page behaves under a hasty hand, on paper, and where a person chooses the colours.
+//! Tests double taps, printing and forced colours.
 
 use std::time::Duration;
 
@@ -13,34 +13,65 @@ use crate::support::house::guest;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Sends every form twice as fast as a hand can.
+/// Double-clicks the button of every form.
 async fn taps_twice(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
     let token = casa.stay(BEFORE, json!({})).await;
     let page = format!("{}/stay/{token}", app.base);
-    let button = |rest: &str| format!("main form[action*='{rest}'] button[type=submit]:not([name])");
+    let button =
+        |rest: &str| format!("main form[action*='{rest}'] button[type=submit]:not([name])");
     window.resize(PHONE).await;
 
     window.go(&format!("{page}/messages?language=en")).await;
-    window.tabs_to("box for a message", |at| at["name"] == "text").await;
+    window
+        .tabs_to("box for a message", |at| at["name"] == "text")
+        .await;
     window.types("The shower drips.").await;
-    window.leaves(window.double_clicks(&button("/messages"))).await;
-    window.until("it is sent", "return document.body.innerText.includes('The shower drips.')").await;
-    let messages = guest(&app, &token, Method::GET, "/messages", None).await.data();
+    window
+        .leaves(window.double_clicks(&button("/messages")))
+        .await;
+    window
+        .until(
+            "it is sent",
+            "return document.body.innerText.includes('The shower drips.')",
+        )
+        .await;
+    let messages = guest(&app, &token, Method::GET, "/messages", None)
+        .await
+        .data();
     assert_eq!(messages.as_array().unwrap().len(), 1, "{messages}");
 
     let (_, confirmed) = casa.steps.last().unwrap();
-    window.go(&format!("{page}/steps/{confirmed}?language=en")).await;
-    window.leaves(window.double_clicks(&button("/steps/"))).await;
-    window.until("it goes on", &format!("return !location.pathname.endsWith('{confirmed}') && document.readyState === 'complete'")).await;
+    window
+        .go(&format!("{page}/steps/{confirmed}?language=en"))
+        .await;
+    window
+        .leaves(window.double_clicks(&button("/steps/")))
+        .await;
+    window
+        .until(
+            "it goes on",
+            &format!("return !location.pathname.endsWith('{confirmed}')"),
+        )
+        .await;
 
     casa.answer_all(&token).await;
     window.go(&format!("{page}/review?language=en")).await;
-    window.leaves(window.double_clicks(&button("/submit"))).await;
-    window.until("it is there", &format!("return location.pathname === '/stay/{token}' && document.readyState === 'complete'")).await;
+    window
+        .leaves(window.double_clicks(&button("/submit")))
+        .await;
+    window
+        .until(
+            "it is there",
+            &format!("return location.pathname === '/stay/{token}'"),
+        )
+        .await;
     assert_eq!(casa.view(&token).await["precheckin"]["status"], "in_review");
-    assert!(window.complaints().await.is_empty(), "none of it was refused");
+    assert!(
+        window.complaints().await.is_empty(),
+        "none of it was refused"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,9 +88,9 @@ async fn a_double_tap_sends_once_without_scripts() {
     .await;
 }
 
-/// With and without scripts: the text of each closed manual takes up room on paper.
+/// Manuals that are closed on screen have a visible text in print, also without scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_manuals_are_printed() {
+async fn closed_manuals_are_visible_in_print() {
     browse(DEADLINE, async |window| {
         window.without_scripts().await;
         let app = App::on_sqlite(&[]).await;
@@ -75,7 +106,7 @@ async fn closed_manuals_are_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn buttons_have_an_edge_in_forced_colours() {
+async fn controls_have_a_border_in_forced_colours() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;

@@ -1,5 +1,5 @@
-//! The page that asks a member whether an app may come in, as a browser shows it, and where it leads by clicks (contract: People: OAuth
-//! 2.1).
+//! Tests the page that asks a member for consent to an app, and its redirects, in a browser (rules:
+//! oauth).
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,39 +21,62 @@ use crate::people::{ada, link_for, member};
 use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
-/// How long a browser may take to get somewhere.
+/// Time limit for the browser to arrive at an address.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An app on the member's machine, at one of its addresses; nothing where the machine has no such address.
+/// Starts an app on this loopback address and returns its base URL. Returns `None` if the machine
+/// lacks the address.
 async fn local(host: &str) -> Option<String> {
-    let listener = TcpListener::bind((host.trim_matches(['[', ']']), 0)).await.ok()?;
+    let listener = TcpListener::bind((host.trim_matches(['[', ']']), 0))
+        .await
+        .ok()?;
     let base = format!("http://{host}:{}", listener.local_addr().unwrap().port());
-    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(|| async { "arrived" })).await });
+    tokio::spawn(async move {
+        axum::serve(listener, Router::new().fallback(|| async { "arrived" })).await
+    });
     Some(base)
 }
 
-/// Signs a member in by clicks, on the way to a path.
+/// Signs a member in by clicks and continues to `return_to`.
 async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
-    let link = link_for(org, id, json!({ "returnTo": return_to })).await.data();
+    let link = link_for(org, id, json!({ "returnTo": return_to }))
+        .await
+        .data();
     window.go(link["url"].as_str().unwrap()).await;
     press(window, "main button").await;
 }
 
-/// Checks that the browser has come to an app, and what it has brought along.
+/// Waits until the browser requests the app's redirect URI. Checks the query parameter `name` and
+/// the state.
 async fn arrives(window: &Window, redirect: &str, name: &str) {
     let begun = Instant::now();
     let mut seen = Vec::new();
     let there = loop {
         seen.extend(window.requests().await);
-        if let Some(there) = seen.iter().find(|address| address.starts_with(&format!("{redirect}?"))) {
+        if let Some(there) = seen
+            .iter()
+            .find(|address| address.starts_with(&format!("{redirect}?")))
+        {
             break there.clone();
         }
-        assert!(begun.elapsed() < PATIENCE, "{redirect}: {seen:?} {:?}", window.complaints().await);
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{redirect}: {seen:?} {:?}",
+            window.complaints().await
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let there = there.parse().unwrap();
-    assert!(query(&there, name).is_some() && query(&there, "state").as_deref() == Some("s p&=é"), "{there}");
-    let complaints: Vec<_> = window.complaints().await.into_iter().filter(|complaint| !complaint.contains("Failed to load")).collect();
+    assert!(
+        query(&there, name).is_some() && query(&there, "state").as_deref() == Some("s p&=é"),
+        "{there}"
+    );
+    let complaints: Vec<_> = window
+        .complaints()
+        .await
+        .into_iter()
+        .filter(|complaint| !complaint.contains("Failed to load"))
+        .collect();
     assert_eq!(complaints, [""; 0], "{redirect}");
     if redirect.starts_with("http") {
         let script = format!("return location.href.startsWith('{redirect}?')");
@@ -61,21 +84,31 @@ async fn arrives(window: &Window, redirect: &str, name: &str) {
     }
 }
 
-/// Each in a window of its own: the question whether to open an app stays on one.
+/// Each redirect URI gets its own window, because the browser's prompt to open an app stays in a
+/// window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_word_reaches_the_app_wherever_it_is() {
+async fn consent_and_refusal_reach_every_kind_of_app() {
     let app = App::on_sqlite(&[]).await;
     let org = app.org().await;
     let (id, site) = (ada(&org).await, Site::start().await);
-    let mut redirects = vec![format!("{}/cb", site.base), "com.example.app:/cb".into(), "com.example.app://cb/there".into()];
+    let mut redirects = vec![
+        format!("{}/cb", site.base),
+        "com.example.app:/cb".into(),
+        "com.example.app://cb/there".into(),
+    ];
     for host in ["127.0.0.1", "localhost", "[::1]"] {
         redirects.extend(local(host).await.map(|base| format!("{base}/cb")));
     }
     for redirect in &redirects {
         let client = new_id();
         let named = json!({ "name": "Notes", "redirectUris": [redirect] });
-        app.platform().ok(Method::PUT, &format!("/oauth-apps/{client}"), Some(named)).await;
-        let asked = format!("/oauth/authorize?{}", encoded(&ask(&client.to_string(), redirect)));
+        app.platform()
+            .ok(Method::PUT, &format!("/oauth-apps/{client}"), Some(named))
+            .await;
+        let asked = format!(
+            "/oauth/authorize?{}",
+            encoded(&ask(&client.to_string(), redirect))
+        );
         for (decision, name) in [("approve", "code"), ("deny", "error")] {
             browse(DEADLINE, async |window| {
                 sign_in(window, &org, id, &asked).await;
@@ -88,9 +121,65 @@ async fn a_word_reaches_the_app_wherever_it_is() {
     }
 }
 
-/// A browser that the policy of a page keeps from going on says so: what the tests here look for.
+/// Starts an app whose callback leads on to an address, and returns its base URL.
+async fn leading_on(to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let answer = move || {
+        let to = to.clone();
+        async move { (http::StatusCode::FOUND, [(http::header::LOCATION, to)]) }
+    };
+    let router = Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    base
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_policy_that_lets_a_form_lead_nowhere_else_is_noticed() {
+async fn a_word_reaches_an_app_whose_callback_leads_on() {
+    let app = App::on_sqlite(&[]).await;
+    let org = app.org().await;
+    let id = ada(&org).await;
+    let last = local("127.0.0.1").await.unwrap();
+    let ends = [
+        "claude-like://done".to_owned(),
+        format!("{last}/done"),
+        leading_on(format!("{last}/twice")).await,
+    ];
+    for end in ends {
+        let redirect = format!("{}/cb", leading_on(end.clone()).await);
+        let client = new_id();
+        let named = json!({ "name": "Notes", "redirectUris": [redirect] });
+        app.platform()
+            .ok(Method::PUT, &format!("/oauth-apps/{client}"), Some(named))
+            .await;
+        let asked = encoded(&ask(&client.to_string(), &redirect));
+        for decision in ["approve", "deny"] {
+            browse(DEADLINE, async |window| {
+                sign_in(window, &org, id, &format!("/oauth/authorize?{asked}")).await;
+                window.requests().await;
+                window.clicks(&format!("button[value={decision}]")).await;
+                let (begun, mut seen) = (Instant::now(), Vec::new());
+                while !seen
+                    .iter()
+                    .any(|address: &String| address.starts_with(&end))
+                {
+                    seen.extend(window.requests().await);
+                    let complaints = window.complaints().await;
+                    let is_blocked = complaints.iter().any(|one| one.contains("form-action"));
+                    assert!(!is_blocked, "{end}: {complaints:?}");
+                    assert!(begun.elapsed() < PATIENCE, "{end}: {seen:?}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            })
+            .await;
+        }
+    }
+}
+
+/// Checks that Chromium reports a redirect that `form-action` blocks. The other tests rely on that
+/// report.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chromium_reports_redirects_blocked_by_form_action() {
     browse(DEADLINE, async |window| {
         let elsewhere = local("127.0.0.1").await.unwrap();
         let there = Arc::new(Mutex::new(String::new()));
@@ -103,9 +192,11 @@ async fn a_policy_that_lets_a_form_lead_nowhere_else_is_noticed() {
                     .body(String::new())
                     .unwrap();
             }
-            let html =
-                http::Response::builder().header("content-type", "text/html").header("content-security-policy", "form-action 'self'");
-            html.body("<form method=post><button>Go</button></form>".to_owned()).unwrap()
+            let html = http::Response::builder()
+                .header("content-type", "text/html")
+                .header("content-security-policy", "form-action 'self'");
+            html.body("<form method=post><button>Go</button></form>".to_owned())
+                .unwrap()
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -116,7 +207,12 @@ async fn a_policy_that_lets_a_form_lead_nowhere_else_is_noticed() {
             window.complaints().await;
             window.run("document.querySelector('button').click()").await;
             let begun = Instant::now();
-            while !window.complaints().await.iter().any(|complaint| complaint.contains("form-action")) {
+            while !window
+                .complaints()
+                .await
+                .iter()
+                .any(|complaint| complaint.contains("form-action"))
+            {
                 assert!(begun.elapsed() < PATIENCE, "{redirect}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -126,7 +222,7 @@ async fn a_policy_that_lets_a_form_lead_nowhere_else_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_wrong_reaches_the_app_behind_the_sign_in() {
+async fn errors_reach_the_app_after_the_sign_in() {
     let app = App::on_sqlite(&[]).await;
     let org = app.org().await;
     let id = ada(&org).await;
@@ -135,9 +231,23 @@ async fn what_is_wrong_reaches_the_app_behind_the_sign_in() {
         redirects.extend(local(host).await.map(|base| format!("{base}/cb")));
     }
     for redirect in &redirects {
-        let client = register(&app, json!({ "redirect_uris": [redirect], "token_endpoint_auth_method": "none" })).await;
-        let wrong = with(ask(client.body["client_id"].as_str().unwrap(), redirect), "scope", "everything");
-        let link = link_for(&org, id, json!({ "returnTo": format!("/oauth/authorize?{}", encoded(&wrong)) })).await.data();
+        let client = register(
+            &app,
+            json!({ "redirect_uris": [redirect], "token_endpoint_auth_method": "none" }),
+        )
+        .await;
+        let wrong = with(
+            ask(client.body["client_id"].as_str().unwrap(), redirect),
+            "scope",
+            "everything",
+        );
+        let link = link_for(
+            &org,
+            id,
+            json!({ "returnTo": format!("/oauth/authorize?{}", encoded(&wrong)) }),
+        )
+        .await
+        .data();
         browse(DEADLINE, async |window| {
             window.go(link["url"].as_str().unwrap()).await;
             window.requests().await;
@@ -149,7 +259,7 @@ async fn what_is_wrong_reaches_the_app_behind_the_sign_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_signed_in_no_longer_is_sent_to_sign_in() {
+async fn a_member_whose_session_ended_is_sent_to_sign_in() {
     browse(DEADLINE, async |window| {
         let platform = local("127.0.0.1").await.unwrap();
         let app = App::on_sqlite(&[&format!("--sign-in-url={platform}/enter")]).await;
@@ -157,40 +267,71 @@ async fn who_is_signed_in_no_longer_is_sent_to_sign_in() {
         let id = ada(&org).await;
         let asked = encoded(&ask(&org.oauth_app.to_string(), crate::oauth::REDIRECT));
         sign_in(window, &org, id, &format!("/oauth/authorize?{asked}")).await;
-        window.devtools("Network.clearBrowserCookies", json!({})).await;
+        window
+            .devtools("Network.clearBrowserCookies", json!({}))
+            .await;
         press(window, "button[value=approve]").await;
         let at = window.path().await;
-        assert!(at.starts_with("/enter?return_to=%2Foauth%2Fauthorize%3F"), "{at}");
+        assert!(
+            at.starts_with("/enter?return_to=%2Foauth%2Fauthorize%3F"),
+            "{at}"
+        );
     })
     .await;
 }
 
-async fn scenes(window: &Window, org: &Org<'_>, (id, poor): (Uuid, Uuid), site: &Site, language: &str, found: &mut Vec<String>) {
+async fn scenes(
+    window: &Window,
+    org: &Org<'_>,
+    (id, poor): (Uuid, Uuid),
+    site: &Site,
+    language: &str,
+    found: &mut Vec<String>,
+) {
     let (app, name) = (org.app, |scene: &str| format!("{scene}-{language}"));
     let redirect = "http://127.0.0.1:49152/cb";
     let named = json!({ "client_name": "A notebook with rather a long name, for everything", "redirect_uris": [redirect] });
-    let registered = register(app, named).await.body["client_id"].as_str().unwrap().to_owned();
+    let registered = register(app, named).await.body["client_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let asked = |client: &str| format!("/oauth/authorize?{}", encoded(&ask(client, redirect)));
     sign_in(window, org, id, &asked(&registered)).await;
     judged(window, &name("registered"), found).await;
     let document = format!("{}/client.json", site.base);
-    site.put("/client.json", Page::json(&json!({ "client_id": document, "client_name": "Notes", "redirect_uris": [redirect] })));
+    site.put(
+        "/client.json",
+        Page::json(
+            &json!({ "client_id": document, "client_name": "Notes", "redirect_uris": [redirect] }),
+        ),
+    );
     for (scene, path) in [
         ("described", asked(&document)),
         ("unknown", asked(&new_id().to_string())),
-        ("bad-document", asked(&format!("{}/nothing.json", site.base))),
-        ("bad-redirect", format!("/oauth/authorize?{}", encoded(&ask(&registered, "https://evil.example/cb")))),
+        (
+            "bad-document",
+            asked(&format!("{}/nothing.json", site.base)),
+        ),
+        (
+            "bad-redirect",
+            format!(
+                "/oauth/authorize?{}",
+                encoded(&ask(&registered, "https://evil.example/cb"))
+            ),
+        ),
     ] {
         window.go(&format!("{}{path}", app.base)).await;
         judged(window, &name(scene), found).await;
     }
     sign_in(window, org, poor, &asked(&registered)).await;
     judged(window, &name("nothing-to-give"), found).await;
-    window.devtools("Network.clearBrowserCookies", json!({})).await;
+    window
+        .devtools("Network.clearBrowserCookies", json!({}))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_wrong_with_the_pages() {
+async fn consent_pages_pass_the_accessibility_checks() {
     if !axe::is_there() {
         return;
     }

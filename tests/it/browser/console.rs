@@ -1,4 +1,4 @@
-//! The console, as a browser shows it: judged by axe, used by the keyboard, with its script and without.
+//! Tests the console in a browser: checked by axe, used by keyboard, with and without its script.
 
 use std::time::Duration;
 
@@ -19,30 +19,50 @@ use crate::support::App;
 
 const DEADLINE: Duration = Duration::from_secs(400);
 
-/// Signs the member of everything in, in the window.
+/// Signs in the member of `things` in the window.
 pub(super) async fn enters(window: &Window, things: &Things<'_>) {
-    let made = link_for(&things.house.org, things.member, json!({ "returnTo": "/console" })).await.data();
+    let made = link_for(
+        &things.house.org,
+        things.member,
+        json!({ "returnTo": "/console" }),
+    )
+    .await
+    .data();
     window.go(made["url"].as_str().unwrap()).await;
     press(window, "main button").await;
-    window.until("the console", "return location.pathname === '/console'").await;
+    window
+        .until("the console", "return location.pathname === '/console'")
+        .await;
 }
 
-/// A server with everything, whose member has come in.
+/// Starts a server with test data and a signed-in member.
 async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
     let photos = Provider::start().await;
     let flags = photos.flags();
-    let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str))
+        .collect();
     let app = App::on_sqlite(&flags).await;
-    // What is shown of photos is here.
-    let shown = crate::covers::page().to_string().replace("https://i.example/a/small", &format!("{}/favicon.ico", app.base));
-    photos.answer(200, &shown.replace("https://i.example/b/small", &format!("{}/favicon.ico", app.base)));
+    // The fake photo provider's images point to this server.
+    let shown = crate::covers::page().to_string().replace(
+        "https://i.example/a/small",
+        &format!("{}/favicon.ico", app.base),
+    );
+    photos.answer(
+        200,
+        &shown.replace(
+            "https://i.example/b/small",
+            &format!("{}/favicon.ico", app.base),
+        ),
+    );
     let things = Things::make(&app, "Casa Azul").await;
     enters(window, &things).await;
     test(&app, &things).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_wrong_with_any_screen() {
+async fn every_screen_passes_the_accessibility_checks() {
     if !axe::is_there() {
         return;
     }
@@ -53,8 +73,14 @@ async fn nothing_is_wrong_with_any_screen() {
             let looks = addresses().filter(|address| address.method == Method::GET);
             let looks: Vec<_> = looks
                 .map(|address| (address.name, things.at(&address).pop().unwrap()))
-                .chain([("missing", "/console/nothing".into()), ("many-questions", format!("/console/steps/{many}/questions"))])
-                .chain([("photos", format!("/console/manuals/{}/icon?query=house", things.manual))])
+                .chain([
+                    ("missing", "/console/nothing".into()),
+                    ("many-questions", format!("/console/steps/{many}/questions")),
+                ])
+                .chain([(
+                    "photos",
+                    format!("/console/manuals/{}/icon?query=house", things.manual),
+                )])
                 .collect();
             let mut found = Vec::new();
             for language in ["en", "es", "fr"] {
@@ -72,7 +98,7 @@ async fn nothing_is_wrong_with_any_screen() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_portal_is_changed_by_the_keyboard_with_and_without_scripts() {
+async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
     browse(DEADLINE, async |window| {
         furnished(window, async |app, things| {
             let address = format!("{}/console/portals/{}", app.base, things.house.portal);
@@ -90,7 +116,8 @@ async fn a_portal_is_changed_by_the_keyboard_with_and_without_scripts() {
                 let notes = things.house.api.get(&format!("/portals/{}", things.house.portal)).await.data()["supportNotes"].clone();
                 assert!(notes.as_str().unwrap().contains(&format!("night {number}")), "{notes}");
             }
-            // Without a script, what is typed is shown by a button, and stays.
+            // Without a script, a button updates the preview, and the typed text stays in the
+            // field.
             let is = |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
             window.tabs_to("the notes", is("f-supportNotes")).await;
             window.types(" and day").await;
@@ -107,7 +134,7 @@ async fn a_portal_is_changed_by_the_keyboard_with_and_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_script_makes_it_handier() {
+async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
     browse(DEADLINE, async |window| {
         furnished(window, async |app, things| {
         let go = async |path: &str| window.go(&format!("{}/console{path}", app.base)).await;
@@ -128,12 +155,13 @@ async fn the_script_makes_it_handier() {
         go(&format!("/brandings/{}", things.branding)).await;
         let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
         assert_eq!(window.run(picked).await, json!("#112233"));
-        // A colour that is not set is picked from what it is, which is white.
+        // The colour picker of an unset colour starts with the effective colour, white.
         let unset = "const typed = document.getElementById('f-backgroundColor'); return [typed.value, typed.previousElementSibling.value]";
         assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
         let told = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
         assert_eq!(window.run(told).await, json!("16.1 · good"), "how well it can be read");
-        // What was typed is guarded against whatever another form sends, and not against its own button.
+        // Typed text is guarded when another form is submitted, but not when its own form is
+        // submitted.
         go(&format!("/categories/{}", things.category)).await;
         let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));
             const asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }));
@@ -145,7 +173,7 @@ async fn the_script_makes_it_handier() {
             return [typed, searched, asks()]";
         assert_eq!(window.run(guarded).await, json!([true, true, false]));
         let complaints: Vec<String> = window.complaints().await;
-        // Nobody has touched the page that was left with something typed.
+        // Chromium reports a `beforeunload` error, because no user gesture happened on the page.
         let complaints: Vec<_> = complaints.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();
         assert!(complaints.is_empty(), "{complaints:?}");
         }).await;

@@ -1,30 +1,32 @@
-//! A member at work in the console with a keyboard and nothing else.
+//! Operates the console by keyboard alone.
 
 use serde_json::Value;
 
 use super::window::{DOWN, ENTER, SPACE, TAB, Window};
 use crate::support::App;
 
-/// What Tab stops at, in the order of the page.
+/// A script that lists the elements that Tab stops at, in page order.
 const TABBABLE: &str = include_str!("tabbable.js");
-/// Presses by which the focus comes from near a place to the place itself: a date has a stop for each of its parts.
+/// Most key presses to reach an element from a nearby one. A date field has several stops.
 const NEAR: usize = 24;
 
-/// A window, and where it is at work.
+/// A browser window on the console of a server.
 pub struct Desk<'d> {
     pub window: &'d Window,
     pub app: &'d App,
-    /// What sets what is made in this run apart.
+    /// A text that makes the names of this run unique.
     pub mark: String,
 }
 
 impl Desk<'_> {
-    /// Opens a page of the console.
     pub async fn open(&self, path: &str) {
-        self.window.go(&format!("{}/console{path}", self.app.base)).await;
+        self.window
+            .go(&format!("{}/console{path}", self.app.base))
+            .await;
     }
 
-    /// Brings the focus by Tab to the first of what a selector finds whose text or label begins so, and sees to it that it is seen there.
+    /// Moves the focus by Tab to the first element that matches the selector and whose label or
+    /// text begins with `text`. Checks that the focus is visible.
     pub async fn tab(&self, selector: &str, text: &str) {
         let find = format!(
             "{TABBABLE} window.wanted = tabbable.find((it) => it.matches({selector:?}) && (it.getAttribute('aria-label') || it.innerText || '')
@@ -32,40 +34,61 @@ impl Desk<'_> {
             return tabbable.indexOf(window.wanted) - tabbable.indexOf(document.activeElement);"
         );
         for _ in 0..NEAR {
-            let away = self.window.run(&find).await;
+            let mut away = self.window.run(&find).await;
+            // A page that is still loading does not have its last elements yet.
+            for _ in 0..50 {
+                if !away.is_null() {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                away = self.window.run(&find).await;
+            }
             let Some(away) = away.as_i64() else {
-                panic!("no {selector} {text:?} is reached at {}: {}", self.window.path().await, self.window.text().await)
+                panic!(
+                    "no {selector} {text:?} is reached at {}: {}",
+                    self.window.path().await,
+                    self.window.text().await
+                )
             };
             if away == 0 {
                 let focused = self.window.focused().await;
-                assert!(focused["isOutlined"] == true, "the focus is not seen: {focused}");
+                assert!(
+                    focused["isOutlined"] == true,
+                    "the focus is not seen: {focused}"
+                );
                 return;
             }
-            self.window.repeats(TAB, usize::try_from(away.unsigned_abs()).unwrap(), away < 0).await;
+            self.window
+                .repeats(TAB, usize::try_from(away.unsigned_abs()).unwrap(), away < 0)
+                .await;
         }
-        panic!("{selector} {text:?} is not reached by Tab at {}: {}", self.window.path().await, self.window.focused().await);
+        panic!(
+            "{selector} {text:?} is not reached by Tab at {}: {}",
+            self.window.path().await,
+            self.window.focused().await
+        );
     }
 
-    /// Goes to a link or a button and presses Enter, which leads to another page.
+    /// Moves to a link or button, presses Enter, and waits for the next page.
     pub async fn enter(&self, selector: &str, text: &str) {
         self.tab(selector, text).await;
         self.window.leaves(self.window.press(ENTER)).await;
     }
 
-    /// Writes into a field, in place of what it holds.
+    /// Replaces the content of a field.
     pub async fn write(&self, selector: &str, text: &str) {
         self.tab(selector, "").await;
         self.window.empties().await;
         self.window.types(text).await;
     }
 
-    /// Ticks a box, or unticks it.
+    /// Toggles a checkbox.
     pub async fn tick(&self, selector: &str) {
         self.tab(selector, "").await;
         self.window.press(SPACE).await;
     }
 
-    /// Chooses something of a list, by going down in it.
+    /// Selects a value in a list with the Down key.
     pub async fn choose(&self, selector: &str, value: &str) {
         self.tab(selector, "").await;
         for _ in 0..60 {
@@ -77,18 +100,27 @@ impl Desk<'_> {
         panic!("{selector} never has {value}");
     }
 
-    /// Sees to it that the page says that something was done.
+    /// Checks that the page shows a success message.
     #[track_caller]
     pub fn done(&self) -> impl Future<Output = ()> {
         let caller = std::panic::Location::caller();
         async move {
-            let is_done = self.window.run("return !!document.querySelector('.done')").await;
-            assert_eq!(is_done, true, "{caller}: {} says {}", self.window.path().await, self.window.text().await);
+            let is_done = self
+                .window
+                .run("return !!document.querySelector('.done')")
+                .await;
+            assert_eq!(
+                is_done,
+                true,
+                "{caller}: {} says {}",
+                self.window.path().await,
+                self.window.text().await
+            );
         }
     }
 
-    /// Goes through the whole page by Tab: everything that can be used is come to, in the order in which it is read, is seen to have the
-    /// focus, and lets it go again.
+    /// Tabs through the whole page. Checks that every usable element gets a visible focus, in
+    /// reading order, and can lose it again.
     pub async fn goes_around(&self) {
         let window = self.window;
         let at = window.path().await;
@@ -108,7 +140,10 @@ impl Desk<'_> {
         for _ in 0..most {
             window.press(TAB).await;
             let step = window.run(step).await;
-            assert!(step["isSeen"] == true, "{at}: the focus is not seen: {step}");
+            assert!(
+                step["isSeen"] == true,
+                "{at}: the focus is not seen: {step}"
+            );
             if step["isDone"] == true {
                 is_done = true;
                 break;
@@ -117,6 +152,10 @@ impl Desk<'_> {
         assert!(is_done, "{at}: the focus is caught");
         let left =
             window.run("return [...window.left].filter((it) => it.localName !== 'iframe').map((it) => it.outerHTML.slice(0, 120))").await;
-        assert_eq!(left, Value::Array(Vec::new()), "{at}: Tab passes over these");
+        assert_eq!(
+            left,
+            Value::Array(Vec::new()),
+            "{at}: Tab passes over these"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Chromium through its driver: one driver for all tests, two windows at a time.
+//! Starts one `chromedriver` for all tests. At most two windows are open at a time.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -13,27 +13,35 @@ use tokio::sync::Semaphore;
 use super::window::Window;
 use crate::support::left_out::leave_out;
 
-/// What makes a test fail that has no browser.
+/// Environment variable that makes a test fail if no browser is installed.
 pub const REQUIRED_BY: &str = "VESTIBULE_REQUIRE_CHROMIUM";
 
-/// How long the driver may take to start.
+/// Time limit for the start of the driver.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Windows that may be open at once.
+/// Limits the number of open windows.
 static PLACES: Semaphore = Semaphore::const_new(2);
 
 static DRIVER: LazyLock<Option<Driver>> = LazyLock::new(Driver::start);
 
-/// A running `chromedriver`, of this process.
+/// The `chromedriver` of this process.
 struct Driver {
     base: String,
-    /// What ends it, and every browser it started, once this process has ended in whatever way and closed its standard input.
+    /// A shell that kills the driver and its browsers. It does so when its standard input closes,
+    /// which happens however this process ends.
     _guard: Child,
 }
 
 impl Driver {
     fn start() -> Option<Self> {
-        let is_there = |program: &&str| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+        let is_there = |program: &&str| {
+            Command::new(program)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok()
+        };
         if !["chromium", "chromedriver"].iter().all(is_there) {
             return None;
         }
@@ -47,7 +55,7 @@ impl Driver {
             .unwrap();
         let output = BufReader::new(guard.stdout.take().unwrap());
         let (said, port) = mpsc::channel();
-        // It goes on reading, so that the driver can go on writing.
+        // The thread reads on after the port is known, so that the driver's output never blocks.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 if let Some((_, port)) = line.split_once("started successfully on port ") {
@@ -55,20 +63,35 @@ impl Driver {
                 }
             }
         });
-        let port = port.recv_timeout(PATIENCE).expect("chromedriver says its port");
-        Some(Self { base: format!("http://127.0.0.1:{port}"), _guard: guard })
+        let port = port
+            .recv_timeout(PATIENCE)
+            .expect("chromedriver says its port");
+        Some(Self {
+            base: format!("http://127.0.0.1:{port}"),
+            _guard: guard,
+        })
     }
 }
 
-/// Runs a test in a window of its own, which is closed behind it; leaves it out where there is no Chromium.
+/// Runs a test in its own window and closes the window afterwards. The test is left out if Chromium
+/// is not installed.
 pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
-    let Some(driver) = tokio::task::spawn_blocking(|| DRIVER.as_ref()).await.unwrap() else {
-        leave_out("Chromium", "chromium or chromedriver was not found", REQUIRED_BY);
+    let Some(driver) = tokio::task::spawn_blocking(|| DRIVER.as_ref())
+        .await
+        .unwrap()
+    else {
+        leave_out(
+            "Chromium",
+            "chromium or chromedriver was not found",
+            REQUIRED_BY,
+        );
         return;
     };
     let _place = PLACES.acquire().await.unwrap();
     let window = Window::open(&driver.base).await;
-    let outcome = AssertUnwindSafe(tokio::time::timeout(deadline, test(&window))).catch_unwind().await;
+    let outcome = AssertUnwindSafe(tokio::time::timeout(deadline, test(&window)))
+        .catch_unwind()
+        .await;
     window.close().await;
     match outcome {
         Ok(in_time) => in_time.expect("the browser is done in time"),

@@ -1,5 +1,5 @@
-//! Each screen's main job, done from end to end by keyboard alone: on a phone, a tablet and a desktop, with the console's script and
-//! without.
+//! Does the main job of each screen by keyboard alone: on phone, tablet and desktop, with and
+//! without the console's script.
 
 use std::time::Duration;
 
@@ -20,10 +20,15 @@ const DESKTOP: (u32, u32) = (1280, 800);
 
 const SAVE: &str = "main form[method=post] .actions button";
 
-/// A thing of a list, by what it is called.
+/// Finds an item of a list by the value of a field.
 async fn named(things: &Things<'_>, path: &str, field: &str, name: &str) -> Value {
     let all = things.house.api.get(path).await.data();
-    all.as_array().unwrap().iter().find(|thing| thing[field] == name).unwrap_or_else(|| panic!("no {name}: {all}")).clone()
+    all.as_array()
+        .unwrap()
+        .iter()
+        .find(|thing| thing[field] == name)
+        .unwrap_or_else(|| panic!("no {name}: {all}"))
+        .clone()
 }
 
 fn id(thing: &Value) -> &str {
@@ -37,33 +42,65 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main a[href$='/portals/new']", "").await;
     desk.write("#f-name", &name).await;
     desk.enter(SAVE, "").await;
-    // What is refused is where the person is taken, and its link leads to the field.
+    // A refusal moves the focus to the summary, whose link leads to the field.
     desk.write("#f-supportEmail", "nobody at home").await;
     desk.write("#f-supportNotes", "Ring twice").await;
     desk.enter(SAVE, "").await;
     let focused = desk.window.focused().await;
-    assert_eq!(focused["role"], "alert", "the refusal has the focus: {focused}");
+    assert_eq!(
+        focused["role"], "alert",
+        "the refusal has the focus: {focused}"
+    );
     desk.tab("main [role=alert] a", "").await;
     desk.window.press(ENTER).await;
-    desk.window.until("the field has the focus", "return document.activeElement.id === 'f-supportEmail'").await;
+    desk.window
+        .until(
+            "the field has the focus",
+            "return document.activeElement.id === 'f-supportEmail'",
+        )
+        .await;
     let field = desk.window.focused().await;
-    assert!(field["isInvalid"] == true && field["described"].as_str().unwrap().trim().len() > 3, "it says what is wrong: {field}");
+    assert!(
+        field["isInvalid"] == true && field["described"].as_str().unwrap().trim().len() > 3,
+        "it says what is wrong: {field}"
+    );
     desk.write("#f-supportEmail", "hello@example.com").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
     let portal = named(things, "/portals", "name", &name).await;
-    let portal = things.house.api.get(&format!("/portals/{}", id(&portal))).await.data();
-    assert_eq!((&portal["supportEmail"], &portal["supportNotes"]), (&json!("hello@example.com"), &json!("Ring twice")));
+    let portal = things
+        .house
+        .api
+        .get(&format!("/portals/{}", id(&portal)))
+        .await
+        .data();
+    assert_eq!(
+        (&portal["supportEmail"], &portal["supportNotes"]),
+        (&json!("hello@example.com"), &json!("Ring twice"))
+    );
 
-    // And the flats that have it.
+    // Next, a flat is assigned to the portal.
     desk.enter("main .counts a", "").await;
-    desk.write("main .filters input[type=search]", "flat of").await;
+    desk.write("main .filters input[type=search]", "flat of")
+        .await;
     desk.window.leaves(desk.window.press(ENTER)).await;
     desk.tick("main input[name=assigned]").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    let scopes = things.house.api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={}", id(&portal))).await.data();
-    assert_eq!(scopes["propertyIds"].as_array().unwrap().len(), 1, "{scopes}");
+    let scopes = things
+        .house
+        .api
+        .get(&format!(
+            "/entity-scopes?entityType=portal_settings&entityId={}",
+            id(&portal)
+        ))
+        .await
+        .data();
+    assert_eq!(
+        scopes["propertyIds"].as_array().unwrap().len(),
+        1,
+        "{scopes}"
+    );
 }
 
 async fn a_branding(desk: &Desk<'_>, things: &Things<'_>) {
@@ -75,7 +112,10 @@ async fn a_branding(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("#f-primaryColor", "#7c3aed").await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    assert_eq!(named(things, "/portal-brandings", "name", &name).await["primaryColor"], "#7c3aed");
+    assert_eq!(
+        named(things, "/portal-brandings", "name", &name).await["primaryColor"],
+        "#7c3aed"
+    );
 }
 
 async fn a_step(desk: &Desk<'_>, things: &Things<'_>) {
@@ -94,19 +134,40 @@ async fn a_step(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main button[value=save]", "").await;
     desk.done().await;
     let step = named(things, "/precheck-steps", "nickname", &name).await;
-    let step = api.get(&format!("/precheck-steps/{}", id(&step))).await.data();
-    assert_eq!((&step["questions"][0]["kind"], &step["questions"][0]["isRequired"]), (&json!("yes_no"), &json!(true)), "{step}");
-    // It is moved before the one that was there.
+    let step = api
+        .get(&format!("/precheck-steps/{}", id(&step)))
+        .await
+        .data();
+    assert_eq!(
+        (
+            &step["questions"][0]["kind"],
+            &step["questions"][0]["isRequired"]
+        ),
+        (&json!("yes_no"), &json!(true)),
+        "{step}"
+    );
+    // The new step is moved past the existing step, up or down.
     let order = async || {
         let all = api.get("/precheck-steps").await.data();
-        let place = |wanted: &str| all.as_array().unwrap().iter().position(|step| id(step) == wanted).unwrap();
+        let place = |wanted: &str| {
+            all.as_array()
+                .unwrap()
+                .iter()
+                .position(|step| id(step) == wanted)
+                .unwrap()
+        };
         place(id(&step)) < place(&things.questions.to_string())
     };
     let was = order().await;
     desk.open("/steps").await;
-    let (way, moved) = if was { ("down", id(&step)) } else { ("up", id(&step)) };
+    let (way, moved) = if was {
+        ("down", id(&step))
+    } else {
+        ("up", id(&step))
+    };
     for _ in 0..8 {
-        desk.enter(&format!("main button[name={way}][value='{moved}']"), "").await;
+        desk.enter(&format!("main button[name={way}][value='{moved}']"), "")
+            .await;
         desk.done().await;
         if order().await != was {
             return;
@@ -125,11 +186,15 @@ async fn a_manual(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter(SAVE, "").await;
     desk.enter("main .aside a[href$='/visibility']", "").await;
     desk.tick("input[name='use.length_of_stay']").await;
-    desk.write("#f-length_of_stay-lengthOfStayFromDays", "3").await;
+    desk.write("#f-length_of_stay-lengthOfStayFromDays", "3")
+        .await;
     desk.enter(SAVE, "").await;
     desk.done().await;
     let manual = named(things, "/portal-manuals", "nickname", &name).await;
-    assert_eq!(manual["visibilityRules"][0]["lengthOfStayFromDays"], 3, "{manual}");
+    assert_eq!(
+        manual["visibilityRules"][0]["lengthOfStayFromDays"], 3,
+        "{manual}"
+    );
 }
 
 async fn a_category(desk: &Desk<'_>, things: &Things<'_>) {
@@ -142,55 +207,106 @@ async fn a_category(desk: &Desk<'_>, things: &Things<'_>) {
     desk.write("main #title", &format!("{name} again")).await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    named(things, "/portal-manual-categories", "title", &format!("{name} again")).await;
+    named(
+        things,
+        "/portal-manual-categories",
+        "title",
+        &format!("{name} again"),
+    )
+    .await;
 }
 
 async fn a_translation(desk: &Desk<'_>, things: &Things<'_>) {
     let text = format!("Bienvenidos {}", desk.mark);
     desk.open("/translations").await;
-    desk.enter(&format!("main .list a[href$='{}']", things.text), "").await;
+    desk.enter(&format!("main .list a[href$='{}']", things.text), "")
+        .await;
     desk.write("textarea[name='text.es']", &text).await;
     desk.enter(SAVE, "").await;
     desk.done().await;
-    let all = things.house.api.get(&format!("/translations/{}/entries", things.text)).await.data();
-    assert!(all.as_array().unwrap().iter().any(|entry| entry["language"] == "es" && entry["text"] == text.as_str()), "{all}");
+    let all = things
+        .house
+        .api
+        .get(&format!("/translations/{}/entries", things.text))
+        .await
+        .data();
+    assert!(
+        all.as_array()
+            .unwrap()
+            .iter()
+            .any(|entry| entry["language"] == "es" && entry["text"] == text.as_str()),
+        "{all}"
+    );
 }
 
 async fn a_submission(desk: &Desk<'_>, things: &Things<'_>) {
-    let status = async |stay: &str| things.house.api.get(&format!("/reservations/{stay}/precheckin")).await.data();
-    let guest = async |name: &str| handed_in(&things.house, things.steps, (name, "Casa"), None).await.0.to_string();
+    let status = async |stay: &str| {
+        things
+            .house
+            .api
+            .get(&format!("/reservations/{stay}/precheckin"))
+            .await
+            .data()
+    };
+    let guest = async |name: &str| {
+        handed_in(&things.house, things.steps, (name, "Casa"), None)
+            .await
+            .0
+            .to_string()
+    };
     let (one, other) = (guest("Grace").await, guest("Joan").await);
     desk.open("/submissions").await;
-    desk.enter(&format!("main .list a[href$='{one}']"), "").await;
+    desk.enter(&format!("main .list a[href$='{one}']"), "")
+        .await;
     desk.enter("main form[action$='/approve'] button", "").await;
     desk.done().await;
     assert_eq!(status(&one).await["status"], "approved");
     desk.open("/submissions").await;
-    desk.enter(&format!("main .list a[href$='{other}']"), "").await;
-    // Nothing is ticked: it says so, and keeps what was typed.
-    desk.write("main textarea[name=message]", "Please sign with your own name.").await;
+    desk.enter(&format!("main .list a[href$='{other}']"), "")
+        .await;
+    // Without a selected step the form is refused and keeps the typed message.
+    desk.write(
+        "main textarea[name=message]",
+        "Please sign with your own name.",
+    )
+    .await;
     desk.enter("main form[action$='/changes'] button", "").await;
-    assert_eq!(desk.window.focused().await["role"], "alert", "the refusal has the focus");
-    desk.tick("main form[action$='/changes'] input[name=step]").await;
+    assert_eq!(
+        desk.window.focused().await["role"],
+        "alert",
+        "the refusal has the focus"
+    );
+    desk.tick("main form[action$='/changes'] input[name=step]")
+        .await;
     desk.enter("main form[action$='/changes'] button", "").await;
     desk.done().await;
     let asked = status(&other).await;
-    assert_eq!((&asked["status"], &asked["message"]), (&json!("changes_requested"), &json!("Please sign with your own name.")));
+    assert_eq!(
+        (&asked["status"], &asked["message"]),
+        (
+            &json!("changes_requested"),
+            &json!("Please sign with your own name.")
+        )
+    );
 }
 
 async fn a_stay(desk: &Desk<'_>, things: &Things<'_>) {
     desk.open("/stays").await;
     desk.write("main #query", "Casa").await;
-    // Month, day and year, each with a place of its own in the field.
+    // A date field has separate parts for month, day and year.
     desk.tab("main #to-day", "").await;
     desk.window.types("12312026").await;
     desk.enter("main .filters button", "").await;
-    desk.enter(&format!("main .list a[href$='/{}']", things.house.stay), "").await;
+    desk.enter(&format!("main .list a[href$='/{}']", things.house.stay), "")
+        .await;
     desk.enter("main a[href*='/why']", "").await;
     desk.choose("main #shown", "no").await;
     desk.enter("main .filters button", "").await;
     let text = desk.window.text().await;
-    assert!(text.contains("What would change this") || text.to_lowercase().contains("change"), "{text}");
+    assert!(
+        text.contains("To change this") || text.to_lowercase().contains("change"),
+        "{text}"
+    );
     assert!(desk.window.path().await.contains("shown=no"));
 }
 
@@ -204,11 +320,19 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
     desk.enter("main a[href*='/console/webhooks/']", "").await;
     desk.enter("main form[action$='/ping'] button", "").await;
     desk.done().await;
-    // Time passes until nothing is tried any more; then it is sent again.
+    // The clock moves until the delivery has failed for good; then it is sent again.
     let path = desk.window.path().await;
     let path = path.split('?').next().unwrap().to_owned();
     let mut looks = 0;
-    while !things.browser.get(&path).await.body.as_str().unwrap().contains("/deliveries/") {
+    while !things
+        .browser
+        .get(&path)
+        .await
+        .body
+        .as_str()
+        .unwrap()
+        .contains("/deliveries/")
+    {
         assert!(looks < 400, "it is tried for ever");
         looks += 1;
         desk.app.clock.advance(Duration::from_secs(1));
@@ -216,13 +340,18 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     desk.window.reload().await;
-    desk.enter("main form[action*='/deliveries/'] button", "").await;
+    desk.enter("main form[action*='/deliveries/'] button", "")
+        .await;
     desk.done().await;
     desk.enter("main a[href$='/rotate']", "").await;
     desk.enter(SAVE, "").await;
     assert!(
         desk.window.text().await.contains("whsec_")
-            || desk.window.run("return document.documentElement.innerHTML.includes('whsec_')").await == true
+            || desk
+                .window
+                .run("return document.documentElement.innerHTML.includes('whsec_')")
+                .await
+                == true
     );
     desk.enter("main a[href*='/console/webhooks/']", "").await;
     desk.enter("main a[href$='/delete']", "").await;
@@ -231,8 +360,21 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
 }
 
 async fn a_connection(desk: &Desk<'_>, things: &Things<'_>) {
-    let org = Org { app: desk.app, id: things.house.org.id, oauth_app: things.house.org.oauth_app };
-    if things.house.api.get("/connections").await.data().as_array().unwrap().is_empty() {
+    let org = Org {
+        app: desk.app,
+        id: things.house.org.id,
+        oauth_app: things.house.org.oauth_app,
+    };
+    if things
+        .house
+        .api
+        .get("/connections")
+        .await
+        .data()
+        .as_array()
+        .unwrap()
+        .is_empty()
+    {
         connect(&org, things.member).await;
     }
     desk.open("/access").await;
@@ -252,8 +394,17 @@ async fn a_search(desk: &Desk<'_>, things: &Things<'_>, has_scripts: bool) {
     }
     desk.window.types("casa").await;
     desk.window.leaves(desk.window.press(ENTER)).await;
-    desk.enter(&format!("main a[href$='/portals/{}']", things.house.portal), "").await;
-    assert!(desk.window.path().await.ends_with(&things.house.portal.to_string()));
+    desk.enter(
+        &format!("main a[href$='/portals/{}']", things.house.portal),
+        "",
+    )
+    .await;
+    assert!(
+        desk.window
+            .path()
+            .await
+            .ends_with(&things.house.portal.to_string())
+    );
 }
 
 async fn every_job(window: &Window, has_scripts: bool) {
@@ -273,7 +424,11 @@ async fn every_job(window: &Window, has_scripts: bool) {
             "tablet" => window.held(TABLET).await,
             _ => window.resize(DESKTOP).await,
         }
-        let desk = Desk { window, app: &app, mark: format!("{device}-{has_scripts}") };
+        let desk = Desk {
+            window,
+            app: &app,
+            mark: format!("{device}-{has_scripts}"),
+        };
         a_portal(&desk, &things).await;
         a_branding(&desk, &things).await;
         a_step(&desk, &things).await;
@@ -287,8 +442,11 @@ async fn every_job(window: &Window, has_scripts: bool) {
         a_search(&desk, &things, has_scripts).await;
     }
     let complaints: Vec<String> = window.complaints().await;
-    // What was refused on purpose.
-    let complaints: Vec<_> = complaints.iter().filter(|it| !it.contains("status of 4") && !it.contains("beforeunload")).collect();
+    // Responses with a status of 4xx are intended.
+    let complaints: Vec<_> = complaints
+        .iter()
+        .filter(|it| !it.contains("status of 4") && !it.contains("beforeunload"))
+        .collect();
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
@@ -303,15 +461,21 @@ async fn every_job_is_done_by_keyboard_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_focus_goes_around_every_screen() {
+async fn the_tab_key_reaches_every_control_of_every_screen() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
         enters(window, &things).await;
-        // A preview has stops of its own.
+        // With scripts, the preview would add stops of its own.
         window.without_scripts().await;
-        let desk = Desk { window, app: &app, mark: String::new() };
-        let looks: Vec<_> = vestibule::console::addresses().filter(|address| address.method == Method::GET).collect();
+        let desk = Desk {
+            window,
+            app: &app,
+            mark: String::new(),
+        };
+        let looks: Vec<_> = vestibule::console::addresses()
+            .filter(|address| address.method == Method::GET)
+            .collect();
         for (number, address) in looks.iter().enumerate() {
             if number % 2 == 0 {
                 window.held(PHONE).await;
@@ -327,7 +491,7 @@ async fn the_focus_goes_around_every_screen() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_runs_that_people_have_written() {
+async fn injected_scripts_never_run_in_the_console() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, crate::console::hostile::ATTEMPT).await;

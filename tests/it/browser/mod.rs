@@ -1,8 +1,10 @@
-//! The guest's page in a real Chromium (contract: The guest's page).
+//! Tests of the guest's page in a real Chromium (rules: stays#page).
 //!
-//! They run where `chromium` and `chromedriver` are found, those that judge by axe where `VESTIBULE_AXE` names its file as well;
-//! `VESTIBULE_REQUIRE_CHROMIUM=1` makes it a failure that they are not.
+//! The tests run if `chromium` and `chromedriver` are installed. Tests with axe also need the path
+//! of `axe.min.js` in `VESTIBULE_AXE`. With `VESTIBULE_REQUIRE_CHROMIUM=1` a missing program is a
+//! failure.
 
+mod as_written;
 mod axe;
 mod casa;
 mod conduct;

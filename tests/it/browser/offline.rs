@@ -1,4 +1,4 @@
-//! The page without a connection: at the door of the flat, where there may be none.
+//! Tests the page without a connection, as a guest may open it at the door of the flat.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use crate::support::App;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// A stay that has begun by the tests' clock and is not over by the browser's, whose worker has this machine's.
+/// A stay that contains both the tests' date and today. The service worker uses the clock of this
+/// machine.
 const NOW_AND_THEN: (&str, &str) = ("2026-11-21", "2099-01-01");
 
-/// Whether the worker holds the page and answers for it.
+/// Whether the service worker has cached the page and controls it.
 const IS_KEPT: &str = "
     return caches.match(location.pathname).then((copy) => Boolean(copy && navigator.serviceWorker.controller));
 ";
@@ -24,7 +25,7 @@ async fn shows(window: &Window, text: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_door_code_is_there_without_a_connection() {
+async fn the_door_code_is_shown_without_a_connection() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;

@@ -1,4 +1,4 @@
-//! The pages by which members come in and leave, as a browser shows them (contract: People: signing in).
+//! Tests the pages for signing in and out in a browser (rules: members#signing-in).
 
 use std::time::Duration;
 
@@ -15,10 +15,14 @@ use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// A server with a provider.
+/// Starts a server with an OpenID provider.
 pub(super) async fn furnished(idp: &Idp, more: &[&str]) -> App {
     let flags = idp.flags();
-    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let flags: Vec<&str> = flags
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect();
     let app = App::on_sqlite(&flags).await;
     idp.goes_by(&app.clock);
     app
@@ -26,10 +30,15 @@ pub(super) async fn furnished(idp: &Idp, more: &[&str]) -> App {
 
 pub(super) async fn speak(window: &Window, language: &str) {
     window.devtools("Network.enable", json!({})).await;
-    window.devtools("Network.setExtraHTTPHeaders", json!({ "headers": { "Accept-Language": language } })).await;
+    window
+        .devtools(
+            "Network.setExtraHTTPHeaders",
+            json!({ "headers": { "Accept-Language": language } }),
+        )
+        .await;
 }
 
-/// What is wrong with the page as it is, in every form that it takes.
+/// Collects the problems of the current page in every size and colour scheme.
 pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>) {
     for (device, size) in [("phone", PHONE), ("tablet", TABLET), ("desktop", DESKTOP)] {
         window.resize(size).await;
@@ -51,12 +60,13 @@ pub(super) async fn judged(window: &Window, name: &str, found: &mut Vec<String>)
     }
 }
 
-/// Clicks on what leads to another page.
+/// Clicks an element and waits for the next page.
 pub(super) async fn press(window: &Window, selector: &str) {
     window.leaves(window.clicks(selector)).await;
 }
 
-/// The choice of organizations, of somebody whom the provider has let in; a browser of ours goes there, and the window shows what it got.
+/// Opens the page that asks which organization to sign in to. A simulated browser signs in at the
+/// provider, and the window gets its cookie.
 async fn choice(window: &Window, app: &App, idp: &Idp) {
     let browser = Browser::new(app);
     let off = browser.get("/sign-in/provider").await;
@@ -64,22 +74,38 @@ async fn choice(window: &Window, app: &App, idp: &Idp) {
     let cookie = browser.cookie("vestibule_provider").unwrap();
     let cookie = json!({ "name": "vestibule_provider", "value": cookie, "url": app.base });
     window.devtools("Network.setCookie", cookie).await;
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(back).finish();
-    window.go(&format!("{}/sign-in/callback?{query}", app.base)).await;
+    let query = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(back)
+        .finish();
+    window
+        .go(&format!("{}/sign-in/callback?{query}", app.base))
+        .await;
 }
 
-async fn scenes(window: &Window, (org, id): (&Org<'_>, Uuid), idp: &Idp, language: &str, found: &mut Vec<String>) {
+async fn scenes(
+    window: &Window,
+    (org, id): (&Org<'_>, Uuid),
+    idp: &Idp,
+    language: &str,
+    found: &mut Vec<String>,
+) {
     let app = org.app;
     let name = |scene: &str| format!("{scene}-{language}");
     window.go(&format!("{}/sign-in", app.base)).await;
     judged(window, &name("ways"), found).await;
-    window.go(&format!("{}/sign-in?ticket=st_nothing", app.base)).await;
+    window
+        .go(&format!("{}/sign-in?ticket=st_nothing", app.base))
+        .await;
     judged(window, &name("used"), found).await;
-    window.go(&format!("{}{}", app.base, link(org, id).await)).await;
+    window
+        .go(&format!("{}{}", app.base, link(org, id).await))
+        .await;
     judged(window, &name("ticket"), found).await;
     press(window, "main button").await;
     assert_eq!(window.path().await, "/console");
-    window.go(&format!("{}/sign-in?return_to=/console", app.base)).await;
+    window
+        .go(&format!("{}/sign-in?return_to=/console", app.base))
+        .await;
     judged(window, &name("signed-in"), found).await;
     window.go(&format!("{}/sign-out", app.base)).await;
     judged(window, &name("sign-out"), found).await;
@@ -90,11 +116,13 @@ async fn scenes(window: &Window, (org, id): (&Org<'_>, Uuid), idp: &Idp, languag
     press(window, "main button").await;
     window.go(&format!("{}/sign-in/nothing", app.base)).await;
     judged(window, &name("missing"), found).await;
-    window.devtools("Network.clearBrowserCookies", json!({})).await;
+    window
+        .devtools("Network.clearBrowserCookies", json!({}))
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_wrong_with_them() {
+async fn sign_in_pages_pass_the_accessibility_checks() {
     if !axe::is_there() {
         return;
     }
@@ -120,21 +148,93 @@ async fn nothing_is_wrong_with_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_member_comes_in_and_leaves_by_the_keyboard() {
+async fn a_member_signs_in_and_out_by_keyboard() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let org = app.org().await;
         let id = ada(&org).await;
-        let made = crate::people::link_for(&org, id, json!({ "returnTo": "/sign-in" })).await.data();
+        let made = crate::people::link_for(&org, id, json!({ "returnTo": "/sign-in" }))
+            .await
+            .data();
         window.without_scripts().await;
         window.go(made["url"].as_str().unwrap()).await;
-        let button = |text: &'static str| move |focused: &serde_json::Value| focused.to_string().contains(text);
+        let button = |text: &'static str| {
+            move |focused: &serde_json::Value| focused.to_string().contains(text)
+        };
         window.tabs_to("button", button("Sign in")).await;
         window.press(ENTER).await;
-        window.until("signed in", "return document.title === 'You are signed in'").await;
+        window
+            .until("signed in", "return document.title === 'You are signed in'")
+            .await;
         window.tabs_to("button", button("Sign out")).await;
         window.press(ENTER).await;
-        window.until("signed out", "return document.title === 'You are signed out'").await;
+        window
+            .until(
+                "signed out",
+                "return document.title === 'You are signed out'",
+            )
+            .await;
+    })
+    .await;
+}
+
+/// Fills in fields of the page's form, by their selectors.
+async fn fill(window: &Window, values: &[(&str, &str)]) {
+    for (selector, value) in values {
+        let set = json!([selector, value]);
+        window
+            .run(&format!(
+                "const [selector, value] = {set}; document.querySelector(selector).value = value;"
+            ))
+            .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
+    if !axe::is_there() {
+        return;
+    }
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        axe::install(window).await;
+        let mut found = Vec::new();
+        let link = vestibule::people::setup_link(&app.server.service)
+            .await
+            .unwrap()
+            .unwrap();
+        for language in ["es", "fr", "en"] {
+            speak(window, language).await;
+            window.go(&link).await;
+            judged(window, &format!("setup-{language}"), &mut found).await;
+        }
+        let mut clicks = 0;
+        let mut press = async |selector: &'static str| {
+            clicks += 1;
+            press(window, selector).await;
+        };
+        fill(window, &[("#organization", "Casa Mar"), ("#country", "ES"), ("#timezone", "Europe/Madrid"), ("#name", "Marta"), ("#email", "marta@example.com")]).await;
+        press("main button").await;
+        assert_eq!(window.path().await, "/console");
+        press("main a[href$='/console/flats/new']").await;
+        fill(window, &[("#f-name", "Flat 1")]).await;
+        press("#edit button").await;
+        for path in ["", "/flats", "/flats?kind=tag", "/flats/new", "/flats/import", "/ready-set", "/access/members", "/access/members/new"] {
+            window.go(&format!("{}/console{path}", app.base)).await;
+            judged(window, path, &mut found).await;
+        }
+        window.go(&format!("{}/console/portals/new", app.base)).await;
+        fill(window, &[("#f-name", "Casa Mar")]).await;
+        press("#edit button").await;
+        window.go(&format!("{}/console/flats/new?kind=reservation", app.base)).await;
+        fill(window, &[("#f-checkIn", "2026-12-11"), ("#f-checkOut", "2026-12-15"), ("#f-guest-firstName", "Ada")]).await;
+        window.run("const flat = document.querySelector('#f-propertyId'); flat.value = [...flat.options].find((it) => it.text === 'Flat 1').value;").await;
+        press("#edit button").await;
+        let link = window.run("return document.querySelector('#guest-link').value").await;
+        window.go(link.as_str().unwrap()).await;
+        assert!(window.text().await.contains("Ada"), "{}", window.text().await);
+        assert!(clicks <= 5, "{clicks} clicks");
+        assert!(found.is_empty(), "{}", found.join("\n"));
     })
     .await;
 }

@@ -1,4 +1,5 @@
-//! The pictures in docs/images, of the demo as it runs: the guest's page by `just screenshots`, the console by `just console-pictures`.
+//! Writes the pictures in docs/images from the running demo: `just screenshots` for the guest's
+//! page, `just console-pictures` for the console.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,15 +12,17 @@ use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
 use crate::support::demo::Demo;
 
-/// Bytes of a picture at the most.
+/// Size limit of a picture in bytes.
 const MOST: usize = 150 << 10;
 
-/// A desk on which the console is looked at.
+/// Size of a desktop window for the console.
 const CONSOLE: (u32, u32) = (1280, 800);
 
-/// Writes what is seen, as sharp as fits.
+/// Writes a screenshot with the highest resolution that stays within the size limit.
 async fn write(window: &Window, name: &str, size: (u32, u32)) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/images").join(format!("{name}.png"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("docs/images")
+        .join(format!("{name}.png"));
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     for scale in [2.0, 1.5, 1.0] {
         window.scaled(size, scale).await;
@@ -33,7 +36,7 @@ async fn write(window: &Window, name: &str, size: (u32, u32)) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "it writes docs/images"]
-async fn screenshots() {
+async fn screenshots_of_the_guest_page_are_written() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
         let flat = demo.flat().await;
@@ -56,16 +59,19 @@ async fn screenshots() {
     .await;
 }
 
-/// Where the webhooks of the picture go: to nobody.
+/// Webhook targets in the pictures. The addresses do not exist.
 const RECEIVERS: [(&str, &str); 3] = [
-    ("reservation.created", "https://hooks.example.com/reservations"),
+    (
+        "reservation.created",
+        "https://hooks.example.com/reservations",
+    ),
     ("device.offline", "https://locks.example.com/devices"),
     ("task.created", "https://cleaning.example.com/tasks"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "it writes docs/images"]
-async fn console_pictures() {
+async fn screenshots_of_the_console_are_written() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
         let go = async |path: &str| window.go(&format!("{}/console{path}", demo.root())).await;

@@ -1,4 +1,4 @@
-//! A window of Chromium: what a person does in it, and what can be seen of it.
+//! A Chromium window: simulates a person's input and reads the visible page.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::choose_tls_provider;
 
-/// The keys that are no letters, as the driver names them.
+/// Keys without a printable character, as codes of the `WebDriver` protocol.
 pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
 pub const SPACE: char = ' ';
@@ -16,19 +16,19 @@ const SHIFT: char = '\u{e008}';
 const CONTROL: char = '\u{e009}';
 const DELETE: char = '\u{e017}';
 
-/// A phone, a tablet, a desktop, and the narrowest there is: CSS pixels.
+/// Screen sizes in CSS pixels: phone, tablet, desktop and the narrowest that is supported.
 pub const PHONE: (u32, u32) = (390, 844);
 pub const TABLET: (u32, u32) = (820, 1180);
 pub const DESKTOP: (u32, u32) = (1280, 900);
 pub const NARROWEST: (u32, u32) = (320, 640);
 
-/// How long anything may take that is waited for.
+/// Time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What stands in the focus.
+/// A script that describes the focused element.
 const FOCUSED: &str = include_str!("focused.js");
 
-/// A session of the driver, with one window.
+/// A `WebDriver` session with one window.
 pub struct Window {
     http: Client,
     session: String,
@@ -37,8 +37,12 @@ pub struct Window {
 impl Window {
     pub(super) async fn open(driver: &str) -> Self {
         choose_tls_provider();
-        // A command waits for a page, which has its own deadline.
-        let http = Client::builder().timeout(PATIENCE * 2).no_proxy().build().unwrap();
+        // A command may wait for a page load, which has its own time limit.
+        let http = Client::builder()
+            .timeout(PATIENCE * 2)
+            .no_proxy()
+            .build()
+            .unwrap();
         let patience = PATIENCE.as_millis();
         let flags = [
             "--headless=new",
@@ -52,15 +56,28 @@ impl Window {
             "--lang=en-US",
         ];
         let capabilities = json!({
-            // Of apps on this machine, whose authority is made for the test.
+            // Accepts the certificates of test apps on this machine, whose authority exists only in
+            // the test.
             "acceptInsecureCerts": true,
             "timeouts": { "pageLoad": patience, "script": patience },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
             "goog:chromeOptions": { "args": flags },
         });
-        let mut window = Self { http, session: format!("{driver}/session") };
-        let session = window.command(Method::POST, "", json!({ "capabilities": { "alwaysMatch": capabilities } })).await;
-        window.session = format!("{driver}/session/{}", session["sessionId"].as_str().unwrap());
+        let mut window = Self {
+            http,
+            session: format!("{driver}/session"),
+        };
+        let session = window
+            .command(
+                Method::POST,
+                "",
+                json!({ "capabilities": { "alwaysMatch": capabilities } }),
+            )
+            .await;
+        window.session = format!(
+            "{driver}/session/{}",
+            session["sessionId"].as_str().unwrap()
+        );
         window
     }
 
@@ -69,13 +86,23 @@ impl Window {
     }
 
     async fn tried(&self, method: Method, path: &str, body: Value) -> Result<Value, String> {
-        let request = self.http.request(method.clone(), format!("{}{path}", self.session));
-        let request = if method == Method::POST { request.json(&body) } else { request };
+        let request = self
+            .http
+            .request(method.clone(), format!("{}{path}", self.session));
+        let request = if method == Method::POST {
+            request.json(&body)
+        } else {
+            request
+        };
         let response = request.send().await.map_err(|error| error.to_string())?;
         let is_done = response.status().is_success();
         let mut answer: Value = response.json().await.map_err(|error| error.to_string())?;
         let value = answer["value"].take();
-        if is_done { Ok(value) } else { Err(format!("{}: {}", value["error"], value["message"])) }
+        if is_done {
+            Ok(value)
+        } else {
+            Err(format!("{}: {}", value["error"], value["message"]))
+        }
     }
 
     async fn command(&self, method: Method, path: &str, body: Value) -> Value {
@@ -83,91 +110,143 @@ impl Window {
         answer.unwrap_or_else(|error| panic!("the browser refuses {path}: {error}"))
     }
 
-    /// A command of the protocol of Chromium's own tools.
+    /// Sends a command of the Chrome `DevTools` Protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
-        self.command(Method::POST, "/goog/cdp/execute", json!({ "cmd": command, "params": parameters })).await
+        self.command(
+            Method::POST,
+            "/goog/cdp/execute",
+            json!({ "cmd": command, "params": parameters }),
+        )
+        .await
     }
 
-    /// Opens an address, and waits until it is there.
+    /// Opens an address and waits until the page is loaded.
     pub async fn go(&self, address: &str) {
-        self.command(Method::POST, "/url", json!({ "url": address })).await;
+        self.command(Method::POST, "/url", json!({ "url": address }))
+            .await;
     }
 
     pub async fn reload(&self) {
         self.command(Method::POST, "/refresh", json!({})).await;
     }
 
-    /// What a script returns, or what its promise comes to. It runs where the page's own scripts may not.
+    /// Returns the result of a script, or of the promise that it returns. Works even if the page's
+    /// own scripts are disabled.
     pub async fn run(&self, script: &str) -> Value {
-        self.command(Method::POST, "/execute/sync", json!({ "script": script, "args": [] })).await
+        self.command(
+            Method::POST,
+            "/execute/sync",
+            json!({ "script": script, "args": [] }),
+        )
+        .await
     }
 
-    /// Waits until a script returns true.
+    /// Waits until the page is loaded and a script returns true.
     pub async fn until(&self, what: &str, script: &str) {
         let began = Instant::now();
+        let script =
+            format!("if (document.readyState !== 'complete') return 'still loading';\n{script}");
         loop {
-            // Between two pages there is none to ask.
-            let answer = self.tried(Method::POST, "/execute/sync", json!({ "script": script, "args": [] })).await;
+            // The command fails while the browser changes from one page to the next.
+            let answer = self
+                .tried(
+                    Method::POST,
+                    "/execute/sync",
+                    json!({ "script": script, "args": [] }),
+                )
+                .await;
             if answer.as_ref().is_ok_and(|answer| answer == true) {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "{what}: {answer:?} at {}", self.path().await);
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{what}: {answer:?} at {}",
+                self.path().await
+            );
             tokio::time::sleep(Duration::from_millis(25)).await;
         }
     }
 
-    /// Does what leads to another page, and waits until that one is there.
+    /// Runs an action that leads to another page, and waits until that page is loaded.
     pub async fn leaves(&self, act: impl Future<Output = ()>) {
         self.run("window.isLeft = true").await;
         act.await;
-        self.until("another page", "return !window.isLeft && document.readyState === 'complete'").await;
+        self.until("another page", "return !window.isLeft").await;
     }
 
-    /// Path and query of where it is.
+    /// Returns path and query of the current address.
     pub async fn path(&self) -> String {
         let address = self.command(Method::GET, "/url", Value::Null).await;
         let address: reqwest::Url = address.as_str().unwrap().parse().unwrap();
-        address.query().map_or_else(|| address.path().to_owned(), |query| format!("{}?{query}", address.path()))
+        address.query().map_or_else(
+            || address.path().to_owned(),
+            |query| format!("{}?{query}", address.path()),
+        )
     }
 
-    /// The text that is seen.
+    /// Returns the visible text.
     pub async fn text(&self) -> String {
-        self.run("return document.body.innerText").await.as_str().unwrap().to_owned()
+        self.run("return document.body.innerText")
+            .await
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
-    /// Presses keys, one after the other.
+    /// Presses keys one after the other.
     pub async fn types(&self, keys: &str) {
-        let pressed = |key: char| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
+        let pressed = |key: char| {
+            [
+                json!({ "type": "keyDown", "value": key }),
+                json!({ "type": "keyUp", "value": key }),
+            ]
+        };
         let actions: Vec<Value> = keys.chars().flat_map(pressed).collect();
-        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions }))
+            .await;
     }
 
-    /// Presses a key so many times, with Shift where it goes backwards.
+    /// Presses a key several times, with Shift if `is_backwards`.
     pub async fn repeats(&self, key: char, times: usize, is_backwards: bool) {
-        let (down, up) = (|key: char| json!({ "type": "keyDown", "value": key }), |key: char| json!({ "type": "keyUp", "value": key }));
+        let (down, up) = (
+            |key: char| json!({ "type": "keyDown", "value": key }),
+            |key: char| json!({ "type": "keyUp", "value": key }),
+        );
         let mut actions: Vec<Value> = is_backwards.then(|| down(SHIFT)).into_iter().collect();
         actions.extend((0..times).flat_map(|_| [down(key), up(key)]));
         actions.extend(is_backwards.then(|| up(SHIFT)));
-        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions }))
+            .await;
     }
 
-    /// Takes away what stands in the field that has the focus.
+    /// Empties the focused field.
     pub async fn empties(&self) {
-        let (down, up) = (|key: char| json!({ "type": "keyDown", "value": key }), |key: char| json!({ "type": "keyUp", "value": key }));
-        let actions = [down(CONTROL), down('a'), up('a'), up(CONTROL), down(DELETE), up(DELETE)];
-        self.acts(json!({ "type": "key", "id": "keys", "actions": actions })).await;
+        let (down, up) = (
+            |key: char| json!({ "type": "keyDown", "value": key }),
+            |key: char| json!({ "type": "keyUp", "value": key }),
+        );
+        let actions = [
+            down(CONTROL),
+            down('a'),
+            up('a'),
+            up(CONTROL),
+            down(DELETE),
+            up(DELETE),
+        ];
+        self.acts(json!({ "type": "key", "id": "keys", "actions": actions }))
+            .await;
     }
 
     pub async fn press(&self, key: char) {
         self.types(&key.to_string()).await;
     }
 
-    /// What stands in the focus, as `focused.js` has it.
+    /// Describes the focused element with `focused.js`.
     pub async fn focused(&self) -> Value {
         self.run(FOCUSED).await
     }
 
-    /// Presses Tab until the focus is where it is wanted, which it has to be somewhere on the page.
+    /// Presses Tab until the wanted element has the focus. Panics if 150 presses do not reach it.
     pub async fn tabs_to(&self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let mut passed = Vec::new();
         for _ in 0..150 {
@@ -178,85 +257,159 @@ impl Window {
             }
             passed.push(focused["is"].clone());
         }
-        panic!("no {what} is reached by Tab at {}, but {passed:?}", self.path().await);
+        panic!(
+            "no {what} is reached by Tab at {}, but {passed:?}",
+            self.path().await
+        );
     }
 
-    /// A click, as a person makes it, on what a selector finds first.
+    /// Clicks the first element that matches a selector.
     pub async fn clicks(&self, selector: &str) {
-        let element = self.command(Method::POST, "/element", json!({ "using": "css selector", "value": selector })).await;
-        let id = element.as_object().unwrap().values().next().unwrap().as_str().unwrap();
-        self.command(Method::POST, &format!("/element/{id}/click"), json!({})).await;
+        let element = self
+            .command(
+                Method::POST,
+                "/element",
+                json!({ "using": "css selector", "value": selector }),
+            )
+            .await;
+        let id = element
+            .as_object()
+            .unwrap()
+            .values()
+            .next()
+            .unwrap()
+            .as_str()
+            .unwrap();
+        self.command(Method::POST, &format!("/element/{id}/click"), json!({}))
+            .await;
     }
 
-    /// Two clicks in quick succession on what a selector finds first.
+    /// Double-clicks the first element that matches a selector.
     pub async fn double_clicks(&self, selector: &str) {
-        let element = self.command(Method::POST, "/element", json!({ "using": "css selector", "value": selector })).await;
-        let (down, up) = (json!({ "type": "pointerDown", "button": 0 }), json!({ "type": "pointerUp", "button": 0 }));
-        let there = json!({ "type": "pointerMove", "duration": 0, "origin": element, "x": 0, "y": 0 });
+        let element = self
+            .command(
+                Method::POST,
+                "/element",
+                json!({ "using": "css selector", "value": selector }),
+            )
+            .await;
+        let (down, up) = (
+            json!({ "type": "pointerDown", "button": 0 }),
+            json!({ "type": "pointerUp", "button": 0 }),
+        );
+        let there =
+            json!({ "type": "pointerMove", "duration": 0, "origin": element, "x": 0, "y": 0 });
         let actions = json!([there, down, up, down, up]);
         self.acts(json!({ "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions })).await;
     }
 
+    /// Performs input. The driver may report an error although it performed the input, if the
+    /// input leads to another page.
     async fn acts(&self, source: Value) {
-        self.command(Method::POST, "/actions", json!({ "actions": [source] })).await;
+        let answer = self
+            .tried(Method::POST, "/actions", json!({ "actions": [source] }))
+            .await;
+        if let Err(error) = answer {
+            let has_left = ["navigat", "loading status", "detached"]
+                .iter()
+                .any(|words| error.contains(words));
+            assert!(has_left, "the browser refuses input: {error}");
+        }
     }
 
-    /// How much there is to see at once.
+    /// Sets the size of the visible page in CSS pixels.
     pub async fn resize(&self, (width, height): (u32, u32)) {
         self.scaled((width, height), 1.0).await;
     }
 
-    /// The same of something that is held in the hand, and touched.
+    /// Sets the size, as `resize` does, but of a mobile device with a touch screen.
     pub async fn held(&self, (width, height): (u32, u32)) {
-        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
-        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
-        self.devtools("Emulation.setTouchEmulationEnabled", json!({ "enabled": true })).await;
+        let screen =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 2, "mobile": true });
+        self.devtools("Emulation.setDeviceMetricsOverride", screen)
+            .await;
+        self.devtools(
+            "Emulation.setTouchEmulationEnabled",
+            json!({ "enabled": true }),
+        )
+        .await;
     }
 
-    /// The same, with so many of the screen's own pixels to one of CSS.
+    /// Sets the size with `scale` device pixels per CSS pixel.
     pub async fn scaled(&self, (width, height): (u32, u32), scale: f64) {
         let screen = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
-        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        self.devtools("Emulation.setDeviceMetricsOverride", screen)
+            .await;
     }
 
-    /// What the person prefers, as media queries name it, and nothing else.
+    /// Sets the user's preferences, named as in media queries, and resets all others.
     pub async fn prefer(&self, features: &[(&str, &str)]) {
-        let features: Vec<Value> = features.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "", "features": features })).await;
+        let features: Vec<Value> = features
+            .iter()
+            .map(|(name, value)| json!({ "name": name, "value": value }))
+            .collect();
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            json!({ "media": "", "features": features }),
+        )
+        .await;
     }
 
-    /// As it would be printed.
+    /// Shows the page as it would be printed.
     pub async fn on_paper(&self) {
-        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }))
+            .await;
     }
 
-    /// The pages that are opened from now on run no scripts of their own.
+    /// Disables the scripts of pages that are opened from now on.
     pub async fn without_scripts(&self) {
-        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+        self.devtools(
+            "Emulation.setScriptExecutionDisabled",
+            json!({ "value": true }),
+        )
+        .await;
     }
 
-    /// What is seen of the page, as a PNG in base64.
+    /// Returns a screenshot of the visible page as a PNG in base64.
     pub async fn picture(&self) -> String {
-        self.command(Method::GET, "/screenshot", Value::Null).await.as_str().unwrap().to_owned()
+        self.command(Method::GET, "/screenshot", Value::Null)
+            .await
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
-    /// The errors that the console has got since it was last asked.
+    /// Returns the errors that the browser console has logged since the last call.
     pub async fn complaints(&self) -> Vec<String> {
         let entries = self.log("browser").await;
         let errors = entries.iter().filter(|entry| entry["level"] == "SEVERE");
-        errors.map(|entry| entry["message"].as_str().unwrap().to_owned()).collect()
+        errors
+            .map(|entry| entry["message"].as_str().unwrap().to_owned())
+            .collect()
     }
 
-    /// What pages have asked for since this was last asked.
+    /// Returns the URLs that pages have requested since the last call.
     pub async fn requests(&self) -> Vec<String> {
         let entries = self.log("performance").await;
-        let events = entries.iter().map(|entry| serde_json::from_str::<Value>(entry["message"].as_str().unwrap()).unwrap());
-        let asked = events.filter(|event| event["message"]["method"] == "Network.requestWillBeSent");
-        asked.map(|event| event["message"]["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
+        let events = entries.iter().map(|entry| {
+            serde_json::from_str::<Value>(entry["message"].as_str().unwrap()).unwrap()
+        });
+        let asked =
+            events.filter(|event| event["message"]["method"] == "Network.requestWillBeSent");
+        asked
+            .map(|event| {
+                event["message"]["params"]["request"]["url"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect()
     }
 
     async fn log(&self, kind: &str) -> Vec<Value> {
-        let entries = self.command(Method::POST, "/se/log", json!({ "type": kind })).await;
+        let entries = self
+            .command(Method::POST, "/se/log", json!({ "type": kind }))
+            .await;
         entries.as_array().unwrap().clone()
     }
 }

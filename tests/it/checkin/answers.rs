@@ -1,4 +1,4 @@
-//! What a guest may answer, and what becomes of it when the step changes.
+//! Tests the answers to questions, and their fate when the step changes.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::support::house::House;
 use crate::support::{App, new_id, on_both};
 
 on_both! {
-    async fn what_is_missing_can_follow(app: App) {
+    async fn missing_answers_can_be_saved_later(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let rows: [(Chosen, Written, bool); 10] = [
@@ -18,7 +18,7 @@ on_both! {
             (&[(DRIVE, &[0])], &[], false),
             (&[(DRIVE, &[0])], &[(CAR, " ")], false),
             (&[(DRIVE, &[0])], &[(CAR, "A red one")], true),
-            // What is required counts only where it is asked.
+            // A required question counts only if it is asked.
             (&[(DRIVE, &[1])], &[], true),
             (&[(DRIVE, &[1])], &[(CAR, "")], true),
             (&[(DRIVE, &[1]), (BED, &[0]), (EXTRAS, &[0, 1])], &[(AGE, "Two")], true),
@@ -65,12 +65,12 @@ on_both! {
             assert_eq!(house.answer(survey.step, answers.clone()).await.issues(), issues, "{answers}");
         }
         assert_eq!(house.answer(agreement, json!({ "isAccepted": "yes" })).await.issues(), ["answers.isAccepted"]);
-        // Nothing of all that was saved, so nothing was used.
+        // Nothing was saved, so the type of the step can still change.
         assert_eq!(house.status().await, "not_started");
         house.update(agreement, json!({ "stepType": "main" })).await.data();
     }
 
-    async fn answers_are_an_object_and_nothing_beside_it(app: App) {
+    async fn the_body_holds_only_an_object_of_answers(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({})).await;
         for (body, issues) in [
@@ -90,7 +90,7 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["isComplete"], true);
     }
 
-    async fn only_a_step_that_is_shown_can_be_answered(app: App) {
+    async fn only_shown_steps_can_be_answered(app: App) {
         let house = House::build(&app).await;
         let other = House::build(&app).await;
         let hidden = [
@@ -107,7 +107,7 @@ on_both! {
         assert_eq!(house.status().await, "not_started");
     }
 
-    async fn an_answer_locks_the_type(app: App) {
+    async fn a_saved_answer_locks_the_step_type(app: App) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let rules = house.step("agreement", json!({})).await;
@@ -123,13 +123,14 @@ on_both! {
         }
     }
 
-    async fn kept_questions_keep_their_answers(app: App) {
+    async fn kept_questions_keep_their_saved_answers(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let answers = survey.answers(&[(DRIVE, &[0]), (BED, &[1]), (EXTRAS, &[0])], &[(CAR, "A red one"), (AGE, "Two")]);
         house.answer(survey.step, answers.clone()).await.data();
 
-        // The bed moves to the front, the car stays, the extras and what hangs on them go.
+        // The questions get a new order: the bed comes first. The extras, and the question that
+        // depends on them, are removed.
         let kept = json!([survey.questions[BED], survey.questions[DRIVE], survey.questions[CAR]]);
         house.update(survey.step, json!({ "questions": kept })).await.data();
         let view = house.step_view(survey.step, "en").await;
@@ -140,7 +141,8 @@ on_both! {
         let gone = survey.question(EXTRAS);
         assert_eq!(house.answer(survey.step, json!({ gone: { "optionIds": [] } })).await.issues(), [format!("answers.{gone}")]);
 
-        // A new question is open, and one whose chosen option is gone is open again.
+        // A new required question is open. A question whose chosen option was removed is open
+        // again.
         let mut bed = survey.questions[BED].clone();
         bed["options"].as_array_mut().unwrap().remove(1);
         bed["isRequired"] = json!(true);
@@ -150,7 +152,7 @@ on_both! {
         house.answer(survey.step, survey.answers(&[(BED, &[0]), (DRIVE, &[1])], &[])).await.data();
         assert_eq!(house.step_view(survey.step, "en").await["isComplete"], true);
 
-        // All are gone, and others come in their place.
+        // All questions are removed, and another one is added.
         house.update(survey.step, json!({ "questions": [], "isActive": false })).await.data();
         assert_eq!(house.precheckin().await["steps"], json!([]));
         let text = house.text(&[("en", "When?")]).await;

@@ -1,4 +1,4 @@
-//! What a guest writes to the host.
+//! Tests messages from a guest to the host.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::house::House;
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn a_guest_writes_to_the_host(app: App) {
+    async fn a_guest_sends_messages_to_the_host(app: App) {
         let house = House::build(&app).await;
         assert_eq!(house.handed_in().await["messages"], json!([]));
         for text in ["Is there parking?", "  And a sauna?\n"] {

@@ -1,30 +1,37 @@
-//! Pre-check-in as a guest goes through it (contract: Guest interface; spec: Pre-check step).
+//! Tests pre-check-in as a guest (rules: pre-check-in).
 
+mod after;
+mod agreements;
 mod answers;
 mod details;
+mod flags;
+mod guest_rules;
 mod messages;
+mod random;
 mod reviews;
+mod several;
 mod shown;
 mod steps;
 mod steps_done;
 mod submission;
 mod unasked;
+mod waiting;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::House;
 
-/// Additional questions: whether they drive (required); which car (required, if they drive); which bed; what extras
-/// (if they do not drive, or the beds are twins); and how old the child is (if a crib is wanted).
+/// A step with five questions: DRIVE (required), CAR (required if they drive), BED, EXTRAS (if they
+/// do not drive, or the beds are twins), and AGE of the child (if a crib is wanted).
 struct Survey {
     step: Uuid,
     questions: Value,
 }
 
-/// What was chosen: questions, each with the places of its options.
+/// Chosen options: questions, each with the positions of its options.
 type Chosen = &'static [(usize, &'static [usize])];
-/// What was written: questions, each with a text.
+/// Written texts: questions, each with its text.
 type Written = &'static [(usize, &'static str)];
 
 const DRIVE: usize = 0;
@@ -35,12 +42,25 @@ const AGE: usize = 4;
 
 impl Survey {
     async fn build(house: &House<'_>) -> Self {
-        let drive = house.text(&[("en", "Will you drive?"), ("es", "¿Vienes en coche?")]).await;
+        let drive = house
+            .text(&[("en", "Will you drive?"), ("es", "¿Vienes en coche?")])
+            .await;
         let car = house.text(&[("en", "Which car?")]).await;
-        let bed = house.text(&[("en", "Which bed?"), ("fr", "Quel lit ?")]).await;
-        let double = house.text(&[("en", "Double"), ("es", "Doble"), ("fr", "Double, bien sûr")]).await;
+        let bed = house
+            .text(&[("en", "Which bed?"), ("fr", "Quel lit ?")])
+            .await;
+        let double = house
+            .text(&[
+                ("en", "Double"),
+                ("es", "Doble"),
+                ("fr", "Double, bien sûr"),
+            ])
+            .await;
         let twins = house.text(&[("en", "Twins"), ("es", "Dos camas")]).await;
-        let (extras, crib) = (house.text(&[("en", "Extras?")]).await, house.text(&[("en", "Crib")]).await);
+        let (extras, crib) = (
+            house.text(&[("en", "Extras?")]).await,
+            house.text(&[("en", "Crib")]).await,
+        );
         let sauna = house.text(&[("en", "Sauna")]).await;
         let age = house.text(&[("en", "How old is the child?")]).await;
         let when = |question: usize, option: usize| json!({ "questionIndex": question, "optionIndex": option });
@@ -52,9 +72,18 @@ impl Survey {
               "conditions": [when(DRIVE, 1), when(BED, 1)] },
             { "kind": "free_form_input", "textMlTextId": age, "conditions": [when(EXTRAS, 0)] },
         ]);
-        let step = house.step("additional_questions", json!({ "questions": questions })).await;
-        let read = house.api.get(&format!("/precheck-steps/{step}")).await.data();
-        Self { step, questions: read["questions"].clone() }
+        let step = house
+            .step("additional_questions", json!({ "questions": questions }))
+            .await;
+        let read = house
+            .api
+            .get(&format!("/precheck-steps/{step}"))
+            .await
+            .data();
+        Self {
+            step,
+            questions: read["questions"].clone(),
+        }
     }
 
     fn question(&self, number: usize) -> &str {
@@ -62,14 +91,19 @@ impl Survey {
     }
 
     fn option(&self, number: usize, place: usize) -> &str {
-        self.questions[number]["options"][place]["id"].as_str().unwrap()
+        self.questions[number]["options"][place]["id"]
+            .as_str()
+            .unwrap()
     }
 
-    /// Answers from what was chosen, and what was written.
+    /// Builds answers from chosen options and written texts.
     fn answers(&self, chosen: &[(usize, &[usize])], written: &[(usize, &str)]) -> Value {
         let mut answers = json!({});
         for (number, places) in chosen {
-            let ids: Vec<&str> = places.iter().map(|place| self.option(*number, *place)).collect();
+            let ids: Vec<&str> = places
+                .iter()
+                .map(|place| self.option(*number, *place))
+                .collect();
             answers[self.question(*number)] = json!({ "optionIds": ids });
         }
         for (number, text) in written {
@@ -78,9 +112,18 @@ impl Survey {
         answers
     }
 
-    /// The numbers of the questions that a view of the step asks.
+    /// Returns the numbers of the questions in a view of the step.
     fn asked(&self, view: &Value) -> Vec<usize> {
-        let number = |question: &Value| (0..5).find(|number| question["id"] == self.question(*number)).unwrap();
-        view["questions"].as_array().unwrap().iter().map(number).collect()
+        let number = |question: &Value| {
+            (0..5)
+                .find(|number| question["id"] == self.question(*number))
+                .unwrap()
+        };
+        view["questions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(number)
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! What staff make of what guests hand in: what waits, what it says, approving it and sending some of it back.
+//! Tests the review of submissions by staff: the list, the details, approval and requests for
+//! changes.
 
 use std::time::Duration;
 
@@ -24,31 +25,64 @@ async fn approve(api: &Api, stay: Uuid) -> Answer {
 }
 
 async fn request(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -> Answer {
-    api.post(&path(stay, "/request-changes"), json!({ "message": message, "stepIds": steps })).await
+    api.post(
+        &path(stay, "/request-changes"),
+        json!({ "message": message, "stepIds": steps }),
+    )
+    .await
 }
 
-/// The reservations that a list names.
+/// Returns the reservation ids of a list.
 async fn listed(api: &Api, query: &str) -> Vec<Uuid> {
     let rows = api.get(&format!("{LIST}{query}")).await.data();
-    rows.as_array().unwrap().iter().map(|row| id(&row["reservationId"])).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| id(&row["reservationId"]))
+        .collect()
 }
 
-/// Another stay, whose guest submits: nothing is asked of anybody but where the house has steps.
+/// Creates another stay and submits its pre-check-in without answers. Its only step is one that
+/// another system has completed.
 async fn submitted_stay(house: &House<'_>, property: Uuid) -> Uuid {
     let stay = house.org.reservation(Some(property)).await;
     let token = house.org.stay_token(stay).await;
-    guest(house.org.app, &token, Method::POST, "/submit", None).await.data();
+    let steps = async || {
+        let view = house.org.guest_view(stay).await;
+        ids(&view["precheckin"]["steps"])
+    };
+    if steps().await.is_empty() {
+        let step = house.idle_step("screen_and_protect", json!({})).await;
+        let target = json!({ "propertyIds": [property] });
+        house.scopes("add", "precheck_step", step, target).await;
+    }
+    for step in steps().await {
+        let path = format!("/reservations/{stay}/steps/{step}");
+        let body = json!({ "status": "completed" });
+        let platform = house.org.app.platform();
+        platform
+            .ok(Method::PUT, &house.org.path(&path), Some(body))
+            .await;
+    }
+    guest(house.org.app, &token, Method::POST, "/submit", None)
+        .await
+        .data();
     stay
 }
 
-/// Whether each step is open, as the guest sees it.
+/// Returns for each step whether it is open to the guest.
 async fn open(house: &House<'_>) -> Vec<bool> {
     let steps = house.precheckin().await["steps"].clone();
-    steps.as_array().unwrap().iter().map(|step| step["isOpen"].as_bool().unwrap()).collect()
+    steps
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["isOpen"].as_bool().unwrap())
+        .collect()
 }
 
 on_both! {
-    async fn what_is_submitted_waits_and_is_approved(app: App) {
+    async fn a_submission_waits_for_review_and_is_approved(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({})).await;
         let House { api, stay, .. } = &house;
@@ -56,18 +90,20 @@ on_both! {
         let mut item = json!({
             "reservationId": stay, "propertyId": house.flat, "propertyName": "Flat", "guestName": "Ada L", "checkIn": "2026-12-11",
             "status": "not_started", "submittedAt": null, "decidedAt": null, "decidedBy": null, "message": null,
+            "openSteps": [],
         });
         let steps = |answers: Value, is_open: bool| {
             json!([{
                 "id": step, "stepType": "your_details", "title": "Your details", "isShown": true, "isComplete": !answers.is_null(),
+                "state": if answers.is_null() { "todo" } else { "done" },
                 "isOpen": is_open, "answers": answers,
             }])
         };
-        assert_eq!(read().await, with(item.clone(), json!({ "steps": steps(Value::Null, true) })));
+        assert_eq!(read().await, with(item.clone(), json!({ "flags": [], "steps": steps(Value::Null, true) })));
         let answers = json!({ "firstName": "Ada" });
         house.answer(step, answers.clone()).await.data();
         item["status"] = json!("in_progress");
-        assert_eq!(read().await, with(item.clone(), json!({ "steps": steps(answers.clone(), true) })));
+        assert_eq!(read().await, with(item.clone(), json!({ "flags": [], "steps": steps(answers.clone(), true) })));
         assert!(listed(api, "").await.is_empty());
         for refused in [approve(api, *stay).await, request(api, *stay, "Why?", &[step]).await] {
             assert_eq!(refused.error(409)["code"], "CONFLICT");
@@ -76,7 +112,7 @@ on_both! {
         house.submit().await.data();
         item["status"] = json!("in_review");
         item["submittedAt"] = json!("2026-11-21T09:30:00.001Z");
-        assert_eq!(read().await, with(item.clone(), json!({ "steps": steps(answers.clone(), false) })));
+        assert_eq!(read().await, with(item.clone(), json!({ "flags": [], "steps": steps(answers.clone(), false) })));
         for query in ["", "?status=in_review", &format!("?propertyId={}", house.flat), &format!("?status=in_review&propertyId={}", house.flat)] {
             assert_eq!(api.get(&format!("{LIST}{query}")).await.data(), json!([item]), "{query}");
         }
@@ -91,16 +127,15 @@ on_both! {
         item["decidedBy"] = json!("key");
         assert_eq!((approved.status, approved.data()), (200, item.clone()));
         assert_eq!(api.get(&format!("{LIST}?status=approved")).await.data(), json!([item]));
-        assert_eq!(read().await, with(item, json!({ "steps": steps(answers, false) })));
+        assert_eq!(read().await, with(item, json!({ "flags": [], "steps": steps(answers, false) })));
         assert_eq!((house.status().await.as_str(), open(&house).await), ("approved", vec![false]));
         assert!(listed(api, "?status=in_review").await.is_empty());
         approve(api, *stay).await.error(409);
-        request(api, *stay, "Once more?", &[step]).await.error(409);
         house.answer(step, json!({})).await.error(409);
         house.submit().await.error(409);
     }
 
-    async fn steps_that_are_sent_back_are_open_again(app: App) {
+    async fn steps_sent_back_are_open_again(app: App) {
         let house = House::build(&app).await;
         let [details, papers, last] = ["your_details", "document_upload", "main"];
         let details = house.step(details, json!({})).await;
@@ -134,7 +169,7 @@ on_both! {
         assert_eq!((&view["status"], &view["message"]), (&json!("changes_requested"), &asked["message"]));
         assert_eq!(view["requestedAt"], asked["decidedAt"]);
         assert_eq!(open(&house).await, [true, true, false]);
-        // A decision has been made, and it is the guest's turn.
+        // A decision has been made, so only the guest can act.
         approve(api, *stay).await.error(409);
         request(api, *stay, "And that?", &[last]).await.error(409);
 
@@ -146,7 +181,7 @@ on_both! {
         let kept: Vec<&Value> = read["steps"].as_array().unwrap().iter().map(|step| &step["answers"]["kept"]).collect();
         assert_eq!(kept, [true, false, true]);
 
-        // What was sent back and is left as it was can be submitted, too.
+        // A step that was sent back can be submitted again without a change.
         app.clock.advance(Duration::from_secs(60));
         let again = house.submit().await.data();
         assert_eq!((&again["status"], &again["message"], &again["requestedAt"]), (&json!("in_review"), &Value::Null, &Value::Null));
@@ -157,7 +192,8 @@ on_both! {
         house.submit().await.error(409);
         house.answer(papers, json!({})).await.error(409);
 
-        // The rule of the first time: what the portal does not review any more is approved at once, by nobody.
+        // The rule of the first submission applies: without manual review the submission is
+        // approved at once, and `decidedBy` is null.
         request(api, *stay, "Both sides, please.", &[papers]).await.data();
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
         assert_eq!(house.submit().await.data()["status"], "approved");
@@ -166,7 +202,7 @@ on_both! {
         assert_eq!(fired().await, 3);
     }
 
-    async fn nobody_is_left_with_a_step_they_cannot_save(app: App) {
+    async fn incomplete_steps_stay_open_while_changes_are_requested(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let details = house.step("your_details", json!({})).await;
@@ -175,7 +211,7 @@ on_both! {
         house.submit().await.data();
         request(&house.api, house.stay, "Your name?", &[details]).await.data();
         assert_eq!(open(&house).await, [true, false]);
-        // A step that comes to be asked, and one in which something comes to be missing.
+        // One step is new, and another step has become incomplete.
         let rules = house.step("agreement", json!({})).await;
         let mut questions = survey.questions.clone();
         questions[BED]["isRequired"] = json!(true);
@@ -184,12 +220,12 @@ on_both! {
         assert_eq!(open(&house).await, [true, true, true]);
         house.answer(rules, json!({ "isAccepted": true })).await.data();
         let saved = house.answer(survey.step, survey.answers(&[(DRIVE, &[1]), (BED, &[0])], &[])).await.data();
-        assert_eq!(saved["isOpen"], false, "complete again, it stays as it is");
-        house.answer(survey.step, json!({})).await.error(409);
+        assert_eq!(saved["isOpen"], true, "what was saved since can be changed until it is submitted");
         house.submit().await.data();
+        assert_eq!(open(&house).await, [false, false, false]);
     }
 
-    async fn a_request_names_steps_that_the_guest_gets(app: App) {
+    async fn changes_can_be_requested_only_for_shown_steps(app: App) {
         let house = House::build(&app).await;
         let other = House::build(&app).await;
         let step = house.step("your_details", json!({})).await;
@@ -197,7 +233,7 @@ on_both! {
         let inactive = house.step("main", json!({ "isActive": false })).await;
         let theirs = other.step("main", json!({})).await;
         let House { api, stay, .. } = &house;
-        // What a request names is looked up before what it conflicts with.
+        // Unknown ids are reported (404) before conflicts (409).
         request(api, *stay, "Why?", &[new_id()]).await.error(404);
         house.answer(step, json!({})).await.data();
         house.submit().await.data();
@@ -223,14 +259,14 @@ on_both! {
         assert_eq!(api.post(&path(*stay, "/approve"), json!({ "by": "me" })).await.issues(), ["by"]);
         assert_eq!(house.status().await, "in_review");
         request(api, *stay, &"é".repeat(2_000), &[step]).await.data();
-        // Who is not asked for anything any more is sent nothing back.
+        // A cancelled stay has no steps that could be sent back.
         house.submit().await.data();
         house.org.put_record("reservation", *stay, with(reservation(Some(house.flat)), json!({ "status": "cancelled" }))).await;
         request(api, *stay, "Why?", &[step]).await.error(404);
         assert_eq!(approve(api, *stay).await.data()["status"], "approved");
     }
 
-    async fn answers_have_the_texts_of_questions_and_options(app: App) {
+    async fn reviews_show_the_texts_of_questions_and_options(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         house.update(survey.step, json!({ "displayTitle": "Your arrival" })).await.data();
@@ -250,7 +286,7 @@ on_both! {
         let read = async || house.api.get(&path(house.stay, "")).await.data()["steps"].clone();
         let steps = read().await;
         assert_eq!((&steps[0]["title"], &steps[0]["answers"]), (&json!("Your arrival"), &given));
-        // What was answered and is no longer asked is still read, behind the rest.
+        // Answers to a step that is no longer shown are still listed, after the others.
         let details = house.step("your_details", json!({})).await;
         house.update(survey.step, json!({ "isActive": false })).await.data();
         let steps = read().await;
@@ -259,11 +295,11 @@ on_both! {
         assert_eq!((&steps[1]["isShown"], &steps[1]["isOpen"], &steps[1]["answers"]), (&json!(false), &json!(false), &given));
     }
 
-    async fn the_longest_waiting_comes_first(app: App) {
+    async fn submissions_are_listed_longest_waiting_first(app: App) {
         let house = House::build(&app).await;
         let mut stays = Vec::new();
         for _ in 0..3 {
-            // Two at a moment.
+            // Two stays are submitted at the same time.
             for _ in 0..2 {
                 stays.push(submitted_stay(&house, house.flat).await);
             }
@@ -296,7 +332,7 @@ on_both! {
         api.get(&path(by_id[2], "")).await.error(404);
     }
 
-    async fn a_limited_caller_reaches_the_stays_of_their_properties(app: App) {
+    async fn a_limited_caller_reviews_only_stays_of_their_properties(app: App) {
         let house = House::build(&app).await;
         let (org, theirs, others) = (&house.org, house.flat, house.org.property(None, &[]).await);
         let limited = org.limited(&[theirs]).await;
@@ -312,14 +348,14 @@ on_both! {
             request(&limited, stay, "Why?", &[new_id()]).await.error(404);
         };
         refused(outside).await;
-        // The stay moves to their property, and theirs away.
+        // One stay moves into the caller's property, another moves out.
         org.put_record("reservation", outside, reservation(Some(theirs))).await;
         org.put_record("reservation", inside, reservation(Some(others))).await;
         assert_eq!((listed(&limited, "").await, listed(&house.api, "").await.len()), (vec![outside], 2));
         assert_eq!(listed(&house.api, &format!("?propertyId={others}")).await, [inside]);
         refused(inside).await;
         approve(&limited, outside).await.data();
-        // A stay that is in no property is in none of theirs.
+        // A stay without a property is in none of the caller's properties.
         org.delete_record("property", others).await;
         let item = house.api.get(&path(inside, "")).await.data();
         assert_eq!((&item["propertyId"], &item["propertyName"], &item["steps"]), (&Value::Null, &Value::Null, &json!([])));
@@ -329,7 +365,7 @@ on_both! {
         approve(&house.api, inside).await.data();
     }
 
-    async fn deciding_takes_both_permissions(app: App) {
+    async fn a_decision_needs_both_permissions(app: App) {
         use Permission::{ModifyProperties, ViewReservations};
         let house = House::build(&app).await;
         let stay = submitted_stay(&house, house.flat).await;
@@ -345,7 +381,7 @@ on_both! {
         approve(&both, stay).await.data();
     }
 
-    async fn a_decision_is_repeated_and_not_made_again(app: App) {
+    async fn a_repeated_decision_is_replayed_by_its_key(app: App) {
         let house = House::build(&app).await;
         let stay = submitted_stay(&house, house.flat).await;
         let first = house.api.post_with_key(&path(stay, "/approve"), "once", json!({})).await;
@@ -355,7 +391,7 @@ on_both! {
         house.api.post_with_key(&path(stay, "/approve"), "twice", json!({})).await.error(409);
     }
 
-    async fn the_page_lets_the_guest_submit_again(app: App) {
+    async fn the_page_allows_another_submission_after_requested_changes(app: App) {
         let house = House::build(&app).await;
         let step = house.step("agreement", json!({})).await;
         house.answer(step, json!({ "isAccepted": true })).await.data();

@@ -1,4 +1,4 @@
-//! What the view says of the flat, of its network, of the steps' state, and of what is to come.
+//! Tests the flat, its network, open steps and upcoming manuals in the guest view.
 
 use std::time::Duration;
 
@@ -17,21 +17,24 @@ fn flat(house: &House<'_>) -> Value {
     })
 }
 
-/// A manual of the flat that is shown from some hours before check-in on, and under these rules.
+/// Creates a manual of the flat that is shown from `hours` before check-in, with further rules.
 async fn manual(house: &House<'_>, title: &str, hours: Option<u32>, more: Value) -> Value {
     let start = |hours: u32| json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": hours, "daysBeforeTimeUnit": "hour" });
     let mut rules: Vec<Value> = hours.map(start).into_iter().collect();
     rules.extend(more["rules"].as_array().into_iter().flatten().cloned());
     let fields = with(
         json!({ "nickname": title, "title": title, "isActive": true, "propertyId": house.flat, "visibilityRules": rules }),
-        more["fields"].as_object().cloned().map_or(json!({}), Value::Object),
+        more["fields"]
+            .as_object()
+            .cloned()
+            .map_or(json!({}), Value::Object),
     );
     house.org.app.clock.advance(Duration::from_millis(1));
     house.api.post("/portal-manuals", fields).await.data()
 }
 
 on_both! {
-    async fn the_flat_is_where_it_is(app: App) {
+    async fn the_view_shows_address_photo_and_coordinates_of_the_flat(app: App) {
         let house = House::build(&app).await;
         let view = app.stay(&house.token, "").await.data();
         assert_eq!((&view["property"]["latitude"], &view["property"]["photoUrl"]), (&Value::Null, &Value::Null));
@@ -41,7 +44,7 @@ on_both! {
         let property = app.stay(&house.token, "").await.data()["property"].clone();
         assert_eq!((&property["latitude"], property["longitude"].as_f64()), (&json!(41.38412), Some(2.0)));
         assert_eq!((&property["photoUrl"], &property["address"]["street"]), (&json!("https://img.example/1.jpg"), &json!("C/ Mar 1")));
-        // Properties from before these fields were known may have anything there.
+        // Older properties may have values of any type in these fields.
         for (field, value) in [("latitude", json!("41.4")), ("photoUrl", json!("javascript:alert(1)")), ("wifiName", json!({ "ssid": "Casa" }))] {
             let doc = store::Value::json(&with(flat(&house), json!({ field: value }))).unwrap();
             let text = "update record set doc = ?2 where organization_id = ?1 and kind = 'property'";
@@ -52,7 +55,7 @@ on_both! {
         }
     }
 
-    async fn a_step_is_open_until_it_is_submitted(app: App) {
+    async fn a_step_is_open_until_submission(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         assert_eq!(house.step_view(step, "en").await["isOpen"], true);
@@ -62,7 +65,7 @@ on_both! {
         assert_eq!((&view["isOpen"], &view["answers"]), (&json!(false), &json!({ "isConfirmed": true })));
     }
 
-    async fn the_network_is_told_by_the_manual_about_it(app: App) {
+    async fn the_wifi_manual_shows_the_network_and_password(app: App) {
         let house = House::build(&app).await;
         let wifi = json!({ "fields": { "iconName": "wifi" } });
         manual(&house, "Wi-Fi", None, wifi.clone()).await;
@@ -91,8 +94,8 @@ on_both! {
         assert!(!app.stay(&house.token, "").await.data().to_string().contains(PASSWORD));
     }
 
-    /// Only where the portal tells of it, and of what time alone hides.
-    async fn what_is_to_come_is_told_of(app: App) {
+    /// Lists upcoming manuals only if the portal enables it, and only those that time alone hides.
+    async fn upcoming_manuals_are_listed_if_the_portal_enables_them(app: App) {
         let house = House::build(&app).await;
         let short = json!({ "rules": [{ "ruleCategory": "length_of_stay", "lengthOfStayToDays": 2 }] });
         let long = json!({ "rules": [{ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 2 }] });
@@ -111,7 +114,7 @@ on_both! {
         let door = json!({ "title": "Door code", "visibleFrom": "2026-12-11T12:00:00.000Z" });
         let parking = json!({ "title": "Parking", "visibleFrom": "2026-12-09T14:00:00.000Z" });
         assert_eq!(upcoming().await, json!([parking, door]));
-        // At that very moment it is shown.
+        // The manual is shown from that very moment.
         let start = "2026-12-09T14:00:00Z".parse::<jiff::Timestamp>().unwrap();
         let just_before = start - jiff::SignedDuration::from_millis(1);
         app.clock.advance(just_before.duration_since(app.clock.now()).unsigned_abs());
@@ -124,8 +127,8 @@ on_both! {
         assert_eq!(upcoming().await, json!([]));
     }
 
-    /// Of the steps that others carry out, too, and of however many there are.
-    async fn a_view_takes_as_many_statements_as_before(app: App) {
+    /// Steps that other systems complete need no more statements, however many there are.
+    async fn steps_of_other_systems_need_no_more_statements(app: App) {
         let house = House::build(&app).await;
         let mut steps = Vec::new();
         for step_type in ["your_details", "identity_check", "damage_deposit", "mandatory_fee"] {
@@ -134,7 +137,7 @@ on_both! {
         let statements = async || {
             let store = &app.server.service.store;
             app.stay(&house.token, "").await.data();
-            // Another state of the stay, so that it is read and not remembered.
+            // A change of the stay, so that the view is not answered from the cache.
             house.say("Hello").await.data();
             let _ = store.heaviest();
             app.stay(&house.token, "").await.data();
@@ -147,14 +150,14 @@ on_both! {
             house.answer(*step, json!({ "isConfirmed": true })).await.data();
         }
         let after = statements().await;
-        // One of them reads files, since a step takes some.
+        // One of the statements reads uploaded files, because a step accepts files.
         assert!(after <= before && after <= 5, "{before}, {after}");
     }
 }
 
 with_receiver! {
-    /// In no answer under `/api/v1`, and in no webhook.
-    async fn the_password_is_for_the_guest_alone(app: App, receiver: Receiver) {
+    /// The password is in no response under `/api/v1` and in no webhook.
+    async fn the_wifi_password_is_shown_only_to_the_guest(app: App, receiver: Receiver) {
         let house = House::build(&app).await;
         let network = json!({ "name": "Casa Wifi", "wifiName": "Casa Wifi", "wifiPassword": PASSWORD });
         house.org.put_record("property", house.flat, with(flat(&house), network)).await;

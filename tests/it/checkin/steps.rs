@@ -1,4 +1,4 @@
-//! What a step shows its guest: its title, and what it asks.
+//! Tests the content of a step: its title and its questions.
 
 use std::collections::HashSet;
 
@@ -11,11 +11,16 @@ use crate::support::{App, on_both, reservation};
 
 async fn titles(app: &App, token: &str, query: &str) -> Vec<String> {
     let view = app.stay(token, query).await.data();
-    view["precheckin"]["steps"].as_array().unwrap().iter().map(|step| step["title"].as_str().unwrap().to_owned()).collect()
+    view["precheckin"]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["title"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 on_both! {
-    async fn every_type_has_a_title_in_three_languages(app: App) {
+    async fn every_step_type_has_a_title_in_three_languages(app: App) {
         let house = House::build(&app).await;
         for step_type in TYPES {
             house.step(step_type, json!({})).await;
@@ -56,29 +61,29 @@ on_both! {
         }
     }
 
-    async fn a_step_shows_what_the_contract_lists(app: App) {
+    async fn a_step_view_has_the_fields_of_the_contract(app: App) {
         let house = House::build(&app).await;
         house.step("your_details", json!({})).await;
         let survey = Survey::build(&house).await;
         let precheckin = house.precheckin().await;
         let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        assert_eq!(fields(&precheckin), ["isEnabled", "promptMessage", "status", "steps"]);
-        assert_eq!(fields(&precheckin["steps"][0]), ["id", "isComplete", "isOpen", "requiredFields", "stepType", "title"]);
-        assert_eq!(fields(&precheckin["steps"][1]), ["id", "isComplete", "isOpen", "questions", "stepType", "title"]);
+        assert_eq!(fields(&precheckin), ["isEnabled", "openSteps", "promptMessage", "status", "steps"]);
+        assert_eq!(fields(&precheckin["steps"][0]), ["id", "isComplete", "isOpen", "requiredFields", "state", "stepType", "title"]);
+        assert_eq!(fields(&precheckin["steps"][1]), ["id", "isComplete", "isOpen", "questions", "state", "stepType", "title"]);
         assert_eq!((&precheckin["isEnabled"], id(&precheckin["steps"][1]["id"])), (&json!(true), survey.step));
         assert_eq!((&precheckin["steps"][0]["stepType"], &precheckin["steps"][0]["isComplete"]), (&json!("your_details"), &json!(false)));
     }
 
-    async fn an_agreement_shows_what_is_agreed_to(app: App) {
+    async fn an_agreement_shows_its_text(app: App) {
         let house = House::build(&app).await;
         let step = house.step("agreement", json!({ "contractTemplateText": "No parties." })).await;
         let view = house.step_view(step, "en").await;
         let fields: Vec<&String> = view.as_object().unwrap().keys().collect();
-        assert_eq!(fields, ["agreementText", "id", "isComplete", "isOpen", "isSignatureRequired", "stepType", "title"]);
-        assert_eq!(view["agreementText"], "No parties.");
+        assert_eq!(fields, ["agreement", "id", "isComplete", "isOpen", "isSignatureRequired", "state", "stepType", "title"]);
+        assert_eq!(view["agreement"], json!({ "title": null, "subtitle": null, "text": "No parties.", "isSignedElsewhere": false }));
     }
 
-    async fn questions_are_asked_in_the_guests_language(app: App) {
+    async fn questions_are_shown_in_the_guests_language(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         for (language, expected) in [
@@ -113,7 +118,7 @@ on_both! {
             (&[(DRIVE, &[0]), (BED, &[1])], &[DRIVE, CAR, BED, EXTRAS]),
             (&[(DRIVE, &[1]), (EXTRAS, &[0, 1])], &[DRIVE, BED, EXTRAS, AGE]),
             (&[(DRIVE, &[1]), (EXTRAS, &[1])], &[DRIVE, BED, EXTRAS]),
-            // What depends on a question that is not asked is not asked either.
+            // A question that depends on a hidden question is hidden, too.
             (&[(DRIVE, &[0]), (EXTRAS, &[0])], &[DRIVE, CAR, BED]),
             (&[(BED, &[0])], &[DRIVE, BED]),
         ];

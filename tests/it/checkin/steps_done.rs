@@ -1,4 +1,4 @@
-//! Agreements, deposits, and what other systems carry out.
+//! Tests agreements, deposits, and steps that other systems complete.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,22 +8,41 @@ use crate::precheck::TYPES;
 use crate::support::house::{House, id, with};
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
-/// SHA-256 of `No parties.`, and of `Sin fiestas.`.
+/// SHA-256 of `No parties.` and of `Sin fiestas.`.
 const ENGLISH: &str = "99c789cf1eb6536a9bde3bfaa2788d3eb68c31353d0ebb6d75e5607b54a062bc";
 const SPANISH: &str = "7c8776d81b4dd07a4a217ecee0a30b6b2cc39552a7ef3de65503e897babbdee7";
 
-/// Types that another system carries out, whatever the step says.
-const ELSEWHERE: [&str; 6] =
-    ["identity_check", "background_check", "authority_reporting", "mandatory_fee", "damage_deposit", "screen_and_protect"];
+/// Types that another system always completes.
+const ELSEWHERE: [&str; 6] = [
+    "identity_check",
+    "background_check",
+    "authority_reporting",
+    "mandatory_fee",
+    "damage_deposit",
+    "screen_and_protect",
+];
 
 async fn say(house: &House<'_>, step: Uuid, body: Value) -> Answer {
-    let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
-    house.org.app.platform().send(Method::PUT, &path, Some(body)).await
+    let path = house
+        .org
+        .path(&format!("/reservations/{}/steps/{step}", house.stay));
+    house
+        .org
+        .app
+        .platform()
+        .send(Method::PUT, &path, Some(body))
+        .await
 }
 
 async fn handed_in(house: &House<'_>, step: Uuid) -> Value {
     let read = house.handed_in().await;
-    read["steps"].as_array().unwrap().iter().find(|row| id(&row["id"]) == step).cloned().unwrap()
+    read["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| id(&row["id"]) == step)
+        .cloned()
+        .unwrap()
 }
 
 async fn waiver(house: &House<'_>, data: Value) -> Uuid {
@@ -31,11 +50,20 @@ async fn waiver(house: &House<'_>, data: Value) -> Uuid {
 }
 
 async fn account(house: &House<'_>, more: Value) -> Uuid {
-    house.org.record("payment_account", with(json!({ "name": "Main", "isActive": true, "isDefault": true }), more)).await
+    house
+        .org
+        .record(
+            "payment_account",
+            with(
+                json!({ "name": "Main", "isActive": true, "isDefault": true }),
+                more,
+            ),
+        )
+        .await
 }
 
 on_both! {
-    async fn what_was_accepted_is_kept_beside_the_answers(app: App) {
+    async fn the_accepted_text_is_recorded_beside_the_answers(app: App) {
         let house = House::build(&app).await;
         let text = json!({ "sourceTable": "precheck_step_detail", "text": "No parties." });
         let text = id(&house.api.post("/translations", text).await.data()["id"]);
@@ -45,8 +73,7 @@ on_both! {
         let written = house.step("agreement", json!({})).await;
         let elsewhere = house.step("agreement", json!({ "contractTemplateText": null, "esignATemplateId": "t-1" })).await;
         let accept = async |step: Uuid, language: Option<&str>| {
-            let forged = json!({ "acceptedAt": "2000-01-01T00:00:00.000Z", "textSha256": "00", "language": "xx" });
-            let mut body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L", "acceptance": forged } });
+            let mut body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L" } });
             if let Some(language) = language {
                 body["language"] = json!(language);
             }
@@ -63,10 +90,22 @@ on_both! {
             (elsewhere, Some("fr"), Value::Null, Value::Null),
         ] {
             let view = accept(step, language).await;
-            assert_eq!((&view["isComplete"], view.get("acceptance")), (&json!(true), None));
-            assert_eq!(handed_in(&house, step).await["acceptance"], expected(hash, of_text), "{language:?}");
+            let state = if step == elsewhere { "pending" } else { "done" };
+            assert_eq!(view["state"], state);
+            let text = match of_text.as_str() {
+                Some("es") => json!("Sin fiestas."),
+                Some(_) => json!("No parties."),
+                None => Value::Null,
+            };
+            let recorded = expected(hash, of_text);
+            assert_eq!(handed_in(&house, step).await["acceptance"], recorded, "{language:?}");
+            let expected = with(recorded, json!({ "signedName": "Ada L", "text": text, "isCurrent": true }));
+            assert_eq!(view["acceptance"], expected);
+            let read = house.api.get(&format!("/reservations/{}/precheckin", house.stay)).await.data();
+            let steps = read["steps"].as_array().unwrap();
+            assert_eq!(steps.iter().find(|row| id(&row["id"]) == step).unwrap()["acceptance"], expected);
         }
-        // It is of the text as it read then.
+        // The hash is that of the text at the time of acceptance.
         house.api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Parties!" }))).await;
         assert_eq!(handed_in(&house, linked).await["acceptance"]["textSha256"], ENGLISH);
         for refusal in [json!({ "isAccepted": false, "signedName": "Ada L" }), json!({ "signedName": "Ada L" }), json!({})] {
@@ -78,10 +117,10 @@ on_both! {
         assert_eq!(house.guest(Method::PUT, &format!("/steps/{linked}"), Some(json!({ "answers": {}, "language": "!" }))).await.issues(), ["language"]);
     }
 
-    async fn a_name_signs_where_that_is_asked(app: App) {
+    async fn the_agreement_type_decides_whether_a_signed_name_is_required(app: App) {
         let house = House::build(&app).await;
-        for (agreement_type, is_required) in [(Value::Null, false), (json!("text"), false), (json!("template"), false), (json!("esign_a"), true), (json!("esign_b"), true)] {
-            let step = house.step("agreement", json!({ "agreementType": agreement_type })).await;
+        for (agreement_type, is_required) in [(Value::Null, false), (json!("text"), true), (json!("template"), false), (json!("esign_a"), false), (json!("esign_b"), true)] {
+            let step = house.step("agreement", json!({ "agreementType": agreement_type, "isMandatorySigning": is_required })).await;
             assert_eq!(house.step_view(step, "en").await["isSignatureRequired"], is_required, "{agreement_type}");
             for name in [json!(""), json!(" \n"), Value::Null] {
                 let saved = house.answer(step, json!({ "isAccepted": true, "signedName": name })).await.data();
@@ -96,10 +135,10 @@ on_both! {
         }
     }
 
-    async fn a_deposit_is_left_or_a_waiver_taken(app: App) {
+    async fn a_guest_chooses_the_deposit_or_an_offered_waiver(app: App) {
         let house = House::build(&app).await;
         let gold = waiver(&house, json!({ "name": "Gold", "priceCents": 1200 })).await;
-        let silver = waiver(&house, json!({ "name": "Silver", "priceCents": "cheap", "amountCents": 700 })).await;
+        let silver = waiver(&house, json!({ "name": "Silver", "priceCents": null, "amountCents": 700 })).await;
         account(&house, json!({ "currency": "EUR" })).await;
         let fields = json!({
             "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "securityDepositDaysBeforeCheckin": 2,
@@ -107,10 +146,16 @@ on_both! {
             "damageWaiverCapCents": 150_000, "damageWaiverPricingBasis": "per_stay",
         });
         let step = house.step("damage_deposit", fields).await;
-        let offered = |waiver: Uuid, name: &str, price: u32| json!({ "id": waiver, "name": name, "priceCents": price, "pricingBasis": "per_stay", "capCents": 150_000 });
+        let offered = |waiver: Uuid, name: &str, price: u32| json!({
+            "choice": "waiver", "damageWaiverId": waiver, "name": name, "amountCents": price, "currency": "EUR",
+            "pricingBasis": "per_stay", "totalCents": price,
+        });
         assert_eq!(house.step_view(step, "en").await["deposit"], json!({
-            "amountCents": 30000, "currency": "EUR", "releaseDaysAfterCheckout": 5, "daysBeforeCheckin": 2,
-            "waivers": [offered(gold, "Gold", 1200), offered(silver, "Silver", 700)],
+            "subtitle": null, "releaseDaysAfterCheckout": 5, "daysBeforeCheckin": 2,
+            "choices": [offered(gold, "Gold", 1200), offered(silver, "Silver", 700), {
+                "choice": "deposit", "damageWaiverId": null, "name": null, "amountCents": 30000, "currency": "EUR",
+                "pricingBasis": null, "totalCents": 30000,
+            }],
         }));
         let elsewhere = House::build(&app).await;
         let theirs = waiver(&elsewhere, json!({ "name": "Gold" })).await;
@@ -137,8 +182,9 @@ on_both! {
         assert_eq!(handed_in(&house, step).await["answers"], json!({ "choice": "waiver", "damageWaiverId": gold }));
     }
 
-    /// Enabled, for a stay long enough, and with an active account to charge.
-    async fn a_waiver_is_offered_where_it_is_usable(app: App) {
+    /// A waiver is offered if it is enabled, the stay is long enough and an active account can be
+    /// charged.
+    async fn a_waiver_is_offered_only_if_usable(app: App) {
         let house = House::build(&app).await;
         let gold = waiver(&house, json!({ "name": "Gold" })).await;
         let (used, idle) = (account(&house, json!({ "isDefault": false })).await, account(&house, json!({ "isDefault": false })).await);
@@ -146,7 +192,7 @@ on_both! {
         let take = json!({ "choice": "waiver", "damageWaiverId": gold });
         let check = async |is_offered: bool, why: &str| {
             let view = house.step_view(step, "en").await;
-            assert_eq!(view["deposit"]["waivers"].as_array().unwrap().len(), usize::from(is_offered), "{why}");
+            assert_eq!(view["deposit"]["choices"].as_array().unwrap().len(), usize::from(is_offered), "{why}");
             let answer = house.answer(step, take.clone()).await;
             assert_eq!(answer.status, if is_offered { 200 } else { 400 }, "{why}");
         };
@@ -166,7 +212,7 @@ on_both! {
         assert_eq!(house.answer(step, json!({ "choice": "waiver" })).await.issues(), ["answers.choice"]);
     }
 
-    async fn fees_are_shown_with_what_they_cost(app: App) {
+    async fn fees_are_shown_with_their_amounts(app: App) {
         let house = House::build(&app).await;
         let mut ids = Vec::new();
         for data in [json!({ "name": "Tax", "amountCents": 450, "currency": "EUR" }), json!({ "name": "Linen", "price": 12 })] {
@@ -174,8 +220,8 @@ on_both! {
         }
         let step = house.step("mandatory_fee", json!({ "feeProductIds": ids })).await;
         assert_eq!(house.step_view(step, "en").await["fees"], json!([
-            { "id": ids[0], "name": "Tax", "amountCents": 450, "currency": "EUR" },
-            { "id": ids[1], "name": "Linen", "amountCents": null, "currency": null },
+            { "feeProductId": ids[0], "name": "Tax", "amountCents": 450, "currency": "EUR", "totalCents": 450 },
+            { "feeProductId": ids[1], "name": "Linen", "amountCents": null, "currency": "EUR", "totalCents": null },
         ]));
         house.org.put_record("fee_product", ids[1], json!({ "name": "Linen", "amountCents": 1200 })).await;
         assert_eq!(house.step_view(step, "en").await["fees"][1]["amountCents"], 1200);
@@ -183,7 +229,7 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["fees"].as_array().unwrap().len(), 1);
     }
 
-    async fn another_system_says_how_a_step_stands(app: App) {
+    async fn another_system_reports_the_progress_of_a_step(app: App) {
         let house = House::build(&app).await;
         let mut steps = Vec::new();
         for step_type in ELSEWHERE {
@@ -196,16 +242,18 @@ on_both! {
             "status": "action_required", "actionUrl": "https://verify.example.com/s/1?a=b", "message": "Please take a photo.",
             "amountCents": 4500, "currency": "EUR",
         });
-        for step in &steps {
+        for (number, step) in steps.iter().enumerate() {
+            let step_type = ELSEWHERE.get(number).copied().unwrap_or("agreement");
             assert_eq!(house.step_view(*step, "en").await.get("progress"), None);
             let said = say(&house, *step, full.clone()).await.data();
             assert_eq!((&said["stepId"], &said["status"], said["updatedAt"].is_string()), (&json!(step), &json!("action_required"), true));
             let view = house.step_view(*step, "en").await;
             assert_eq!((&view["progress"], &view["isComplete"]), (&full, &json!(false)));
-            // What the guest gave does not count beside it.
-            let saved = house.answer(*step, json!({ "isAccepted": true, "signedName": "Ada" })).await.data();
+            // The other system's status takes precedence over the guest's answer.
+            let saved = house.answer(*step, json!({ "isAccepted": true })).await.data();
             assert_eq!((&saved["isComplete"], &saved["progress"]["status"]), (&json!(false), &json!("action_required")));
-            for (status, is_complete) in [("pending", false), ("completed", true), ("failed", false), ("completed", true)] {
+            let is_done_by_failure = step_type == "background_check";
+            for (status, is_complete) in [("pending", false), ("completed", true), ("failed", is_done_by_failure), ("completed", true)] {
                 say(&house, *step, json!({ "status": status })).await.data();
                 let view = house.step_view(*step, "en").await;
                 let expected = json!({ "status": status, "actionUrl": null, "message": null, "amountCents": null, "currency": null });
@@ -219,20 +267,20 @@ on_both! {
         assert_eq!(house.status().await, "in_review", "what is submitted stays so");
     }
 
-    async fn a_step_nobody_spoke_of_is_completed_by_its_guest(app: App) {
+    async fn without_reported_progress_the_guest_completes_a_step(app: App) {
         let house = House::build(&app).await;
-        let (own, other) = (house.step("identity_check", json!({})).await, house.org.reservation(Some(house.flat)).await);
+        let (own, other) = (house.step("authority_reporting", json!({})).await, house.org.reservation(Some(house.flat)).await);
         house.answer(own, json!({ "isConfirmed": true })).await.data();
         let path = house.org.path(&format!("/reservations/{other}/steps/{own}"));
         app.platform().send(Method::PUT, &path, Some(json!({ "status": "failed" }))).await.data();
         assert_eq!(house.step_view(own, "en").await["isComplete"], true, "it was said of another stay");
-        // Without the guest having saved anything.
+        // The step counts as complete although the guest has saved nothing.
         let unsaved = house.step("screen_and_protect", json!({})).await;
         say(&house, unsaved, json!({ "status": "completed" })).await.data();
         house.submit().await.data();
     }
 
-    async fn the_moment_moves_with_what_is_said(app: App) {
+    async fn updated_at_changes_only_with_new_progress(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
         let first = say(&house, step, json!({ "status": "pending" })).await.data();
@@ -241,7 +289,7 @@ on_both! {
         assert!(second["updatedAt"].as_str() > first["updatedAt"].as_str());
     }
 
-    async fn what_is_wrong_with_what_is_said_is_named(app: App) {
+    async fn every_wrong_field_of_a_progress_report_is_named(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
         for (body, issues) in [
@@ -266,7 +314,7 @@ on_both! {
         say(&house, step, json!({ "status": "pending", "message": "é".repeat(2000), "amountCents": 0 })).await.data();
     }
 
-    async fn nothing_is_said_of_what_is_not_there(app: App) {
+    async fn progress_is_refused_for_unknown_stays_and_steps(app: App) {
         let house = House::build(&app).await;
         let other = House::build(&app).await;
         let (step, theirs) = (house.step("identity_check", json!({})).await, other.step("identity_check", json!({})).await);
@@ -282,7 +330,7 @@ on_both! {
         stranger.token = house.api.token.clone();
         let path = house.org.path(&format!("/reservations/{stay}/steps/{step}"));
         stranger.send(Method::PUT, &path, Some(body.clone())).await.error(401);
-        // What a guest does alone is nobody else's to say.
+        // Another system cannot set the status of a step that the guest completes.
         for step_type in TYPES.iter().filter(|step_type| !ELSEWHERE.contains(step_type)) {
             let own = house.step(step_type, json!({})).await;
             assert_eq!(say(&house, own, body.clone()).await.issues(), ["stepId"], "{step_type}");
@@ -294,7 +342,7 @@ on_both! {
         assert_eq!((view.get("progress"), &view["isComplete"]), (None, &json!(false)), "it is signed here now");
     }
 
-    async fn what_was_said_goes_with_the_stay(app: App) {
+    async fn progress_is_deleted_with_its_stay(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({})).await;
         say(&house, step, json!({ "status": "completed" })).await.data();

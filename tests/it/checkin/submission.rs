@@ -1,5 +1,6 @@
-//! From the first answer to the approval, and what the platform reads of it.
+//! Tests the way from the first answer to the approval, and the platform's view of it.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::house::{House, ids};
@@ -7,7 +8,7 @@ use crate::support::receiver::{subscribe, with_receiver};
 use crate::support::{App, new_id, on_both};
 
 on_both! {
-    async fn a_stay_goes_from_not_started_to_submitted(app: App) {
+    async fn a_stay_goes_from_not_started_to_in_review(app: App) {
         let house = House::build(&app).await;
         let rules = house.step("agreement", json!({})).await;
         let details = house.step("your_details", json!({})).await;
@@ -31,7 +32,7 @@ on_both! {
         assert_eq!((house.status().await, &house.step_view(rules, "en").await["isComplete"]), ("in_review".to_owned(), &json!(true)));
     }
 
-    async fn some_submissions_are_approved_at_once(app: App) {
+    async fn unreviewed_submissions_are_approved_at_once(app: App) {
         type Row = (bool, &'static [(&'static str, bool)], &'static str);
         let rows: [Row; 9] = [
             (true, &[], "in_review"),
@@ -39,7 +40,7 @@ on_both! {
             (true, &[("document_upload", true)], "in_review"),
             (true, &[("document_upload", false), ("damage_deposit", false), ("additional_questions", false)], "approved"),
             (true, &[("document_upload", false), ("damage_deposit", true)], "in_review"),
-            // Not one of the types that have the setting.
+            // An agreement's review setting is ignored, because its type has no such setting.
             (true, &[("agreement", false)], "in_review"),
             (true, &[("agreement", true), ("damage_deposit", false)], "approved"),
             (false, &[("document_upload", true)], "approved"),
@@ -52,7 +53,7 @@ on_both! {
             for (step_type, is_held) in reviewable {
                 steps.push(house.step(step_type, json!({ "isManualReviewEnabled": is_held })).await);
             }
-            // What the guest does not get is not reviewed.
+            // A step that the guest does not get is not reviewed.
             house.step("document_upload", json!({ "minLos": 30 })).await;
             for step in steps {
                 let question = house.step_view(step, "en").await["questions"][0]["id"].clone();
@@ -64,7 +65,7 @@ on_both! {
         }
     }
 
-    async fn of_many_submissions_one_counts(app: App) {
+    async fn only_the_first_of_concurrent_submissions_counts(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         house.answer(step, json!({})).await.data();
@@ -74,7 +75,7 @@ on_both! {
         assert_eq!(statuses, [200, 409, 409, 409, 409, 409]);
     }
 
-    async fn the_platform_reads_what_was_handed_in(app: App) {
+    async fn the_platform_reads_the_submitted_answers(app: App) {
         let house = House::build(&app).await;
         let policy = json!({ "document_expired": "ignore", "guest_is_local": "review", "guest_underage": "fail" });
         let identity = house.step("identity_check", json!({ "identityFlagPolicy": policy, "minimumGuestAge": 21 })).await;
@@ -103,11 +104,12 @@ on_both! {
         assert_eq!((&second["files"], &first["files"], third.get("files")), (&json!([]), &json!([]), None));
         assert_eq!(third["settings"]["contractTemplateText"], "Quiet from 22:00.");
         assert_eq!(read["messages"][0]["text"], "Sent!");
-        // No public read has these settings.
+        // No read of the public interface has these settings.
         let public = house.api.get(&format!("/precheck-steps/{papers}")).await.data();
         assert_eq!(public.get("requiredDocumentTypes"), None);
 
-        house.answer(identity, json!({})).await.data();
+        let path = house.org.path(&format!("/reservations/{}/steps/{identity}", house.stay));
+        app.platform().ok(Method::PUT, &path, Some(json!({ "status": "completed" }))).await;
         house.answer(rules, json!({ "isAccepted": true })).await.data();
         house.submit().await.data();
         let read = house.handed_in().await;
@@ -126,8 +128,8 @@ on_both! {
 }
 
 with_receiver! {
-    /// Whatever was tried before and after.
-    async fn a_submission_is_told_once(app: App, receiver: Receiver) {
+    /// A submission causes exactly one event, despite refused attempts before and after.
+    async fn a_submission_fires_a_single_event(app: App, receiver: Receiver) {
         let house = House::build(&app).await;
         subscribe(&house.api, "reservation.precheckin_submitted", &receiver.url).await;
         let step = house.step("agreement", json!({})).await;

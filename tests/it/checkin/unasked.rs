@@ -1,4 +1,4 @@
-//! Stays that are asked nothing: without pre-check-in, without a portal, cancelled, gone.
+//! Tests stays without steps: without pre-check-in, without a portal, cancelled or deleted.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::support::house::{House, guest, with};
 use crate::support::{App, on_both, reservation};
 
 on_both! {
-    async fn without_precheckin_nothing_is_asked(app: App) {
+    async fn without_precheckin_no_step_is_shown(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         house.answer(step, json!({})).await.data();
@@ -38,7 +38,7 @@ on_both! {
         }
     }
 
-    async fn a_cancelled_stay_is_asked_and_told_nothing(app: App) {
+    async fn a_cancelled_stay_shows_no_steps_and_no_manuals(app: App) {
         let house = House::build(&app).await;
         let step = house.step("agreement", json!({ "contractTemplateText": "No parties." })).await;
         let manual = json!({ "nickname": "Door", "title": "Door code", "isActive": true, "propertyId": house.flat });
@@ -55,19 +55,19 @@ on_both! {
         }
     }
 
-    async fn what_was_answered_outlives_a_cancellation(app: App) {
+    async fn saved_answers_outlive_a_cancellation(app: App) {
         let house = House::build(&app).await;
         let (done, _) = (house.step("your_details", json!({})).await, house.step("main", json!({})).await);
         house.answer(done, json!({ "firstName": "Ada" })).await.data();
         let with_status = |status: &str| with(reservation(Some(house.flat)), json!({ "status": status }));
         house.org.put_record("reservation", house.stay, with_status("cancelled")).await;
-        // The guest may still write, and is still told how to reach the host.
+        // The guest can still write, and still sees the host's contact details.
         house.update_portal(house.portal, json!({ "supportPhone": "934 12 34 56", "communicationMethod": "phone" })).await;
         house.say("Will I be paid back?").await.data();
         let view = house.org.guest_view(house.stay).await;
         assert_eq!((&view["contact"]["method"], &view["reservation"]["status"]), (&json!("phone"), &json!("cancelled")));
         assert_eq!((&view["precheckin"]["status"], &view["precheckin"]["promptMessage"]), (&json!("not_started"), &Value::Null));
-        // The platform still reads what was answered.
+        // The platform can still read the answers.
         let handed_in = house.handed_in().await;
         assert_eq!(handed_in["steps"].as_array().unwrap().len(), 1);
         let step = &handed_in["steps"][0];
@@ -77,7 +77,7 @@ on_both! {
         assert_eq!((&precheckin["status"], &precheckin["steps"][0]["isComplete"]), (&json!("in_progress"), &json!(true)));
     }
 
-    async fn a_wrong_token_opens_nothing(app: App) {
+    async fn a_wrong_guest_token_gets_404(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({})).await;
         let gone = house.org.reservation(Some(house.flat)).await;

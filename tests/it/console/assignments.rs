@@ -1,4 +1,4 @@
-//! What things are assigned to, from thousands.
+//! Tests assignments in an organization with thousands of flats.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Form, marta, member_with, page, portal, read};
 use crate::people::{ada, signed_in};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// So many flats of a name and a number.
+/// Creates flats named `name` plus a number.
 async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {
     let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
     let record = |(number, id): (usize, &Uuid)| json!({ "kind": "property", "id": id, "data": { "name": format!("{name} {number:03}"), "timezone": "Europe/Madrid", "country": "ES" } });
@@ -18,17 +18,25 @@ async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {
     ids
 }
 
-/// The flats that a portal is assigned to.
+/// Returns the ids of the flats that a portal is assigned to.
 async fn assigned(api: &Api, portal: &str) -> BTreeSet<String> {
-    ids(&read(api, &format!("/entity-scopes?entityType=portal_settings&entityId={portal}")).await["propertyIds"])
+    ids(&read(
+        api,
+        &format!("/entity-scopes?entityType=portal_settings&entityId={portal}"),
+    )
+    .await["propertyIds"])
 }
 
 fn ids(list: &Value) -> BTreeSet<String> {
-    list.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap().to_owned())
+        .collect()
 }
 
 on_both! {
-    async fn rows_that_are_shown_are_changed_and_no_others(app: App) {
+    async fn only_the_shown_rows_are_changed(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let ids: Vec<_> = (0..130).map(|_| new_id()).collect();
@@ -77,7 +85,7 @@ on_both! {
         assert!(!page(&browser, &path).await.contains("to=portals"));
     }
 
-    async fn what_was_ticked_is_kept_while_searching_and_turning_pages(app: App) {
+    async fn ticks_are_kept_across_searches_and_pages(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flats = flats(&org, "Flat", 130).await;
@@ -87,7 +95,7 @@ on_both! {
         let browser = marta(&org).await;
         let path = format!("/console/assignments/portals/{id}");
         let first = page(&browser, &path).await;
-        // Nothing is ticked: a search is an address.
+        // Nothing is selected yet, so a search redirects to an address.
         let found = Form::of(&first, &format!("{path}?")).with("query", "Flat 12").with("act", "show").send(&browser).await;
         assert_eq!((found.status, found.header("location")), (303, Some(&*format!("{path}?to=properties&query=Flat+12"))));
         let ticking = |page: &str, number: usize| {
@@ -97,34 +105,34 @@ on_both! {
         };
         let ticked = Form { action: format!("{path}?"), ..ticking(first.split("<main").nth(1).unwrap(), 3) };
         let second = ticked.with("act", "from 50").refused(&browser, 200).await;
-        assert!(second.contains("51 to 100 of 130") && second.contains("Not saved yet: 1 to assign, 0 to take back."), "{second}");
+        assert!(second.contains("51 to 100 of 130") && second.contains("Not saved yet: 1 to assign, 0 to unassign."), "{second}");
         let second = second.split("<main").nth(1).unwrap();
         let found = ticking(second, 60).with("query", "Flat 12").with("act", "show").refused(&browser, 200).await;
         assert!(found.contains("Flat 129") && !found.contains("Flat 060") && found.contains("value=\"Flat 12\""), "{found}");
         let mut form = Form::of(&found, "query=Flat+12");
-        // The one that was assigned is taken back.
+        // The flat that was assigned is deselected.
         form.fields.retain(|(name, value)| name != "assigned" || *value != flats[129].to_string());
         let back = form.with("query", "").with("act", "show").refused(&browser, 200).await;
-        assert!(back.contains("Not saved yet: 2 to assign, 1 to take back."), "{back}");
+        assert!(back.contains("Not saved yet: 2 to assign, 1 to unassign."), "{back}");
         let again = Form::of(&back, "to=properties");
         assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{back}");
         again.with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, ids(&json!([flats[3], flats[60]])));
-        // All of a page at once, to be saved or not.
+        // All flats of a page are selected at once, before they are saved.
         let form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
         let all = form.clone().with("act", "tick all").refused(&browser, 200).await;
-        assert!(all.contains("Not saved yet: 49 to assign, 0 to take back."), "{all}");
+        assert!(all.contains("Not saved yet: 49 to assign, 0 to unassign."), "{all}");
         let none = Form::of(&all, &format!("{path}?")).with("act", "tick none").refused(&browser, 200).await;
-        assert!(none.contains("Not saved yet: 0 to assign, 1 to take back."), "{none}");
+        assert!(none.contains("Not saved yet: 0 to assign, 1 to unassign."), "{none}");
         Form::of(&all, &format!("{path}?")).with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await.len(), 51);
-        // As many as a form can carry, and not one of them is lost.
+        // A form carries at most 500 changes. A form with more is refused and keeps every change.
         let many: Vec<String> = (0..501).map(|_| new_id().to_string()).collect();
         let refused = form.with("added", &many.join(",")).with("act", "from 50").refused(&browser, 400).await;
-        assert!(refused.contains("At most 500 changes are kept") && refused.contains("1 to 50 of 130") && refused.contains(&many[500]), "{refused}");
+        assert!(refused.contains("At most 500 unsaved changes can be kept") && refused.contains("1 to 50 of 130") && refused.contains(&many[500]), "{refused}");
     }
 
-    async fn all_that_were_found_are_assigned_at_once(app: App) {
+    async fn all_found_flats_are_assigned_at_once(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (sea, hills) = (flats(&org, "Sea", 1_010).await, flats(&org, "Hill", 60).await);
@@ -136,28 +144,28 @@ on_both! {
         let hill = hills[0].to_string();
         let form = Form::of(&found, "query=Sea").with("added", &hill);
         let question = form.with("act", "ask add").refused(&browser, 200).await;
-        assert!(question.contains("This assigns all 1010 that were found") && question.contains("leaves the one that it has now"), "{question}");
+        assert!(question.contains("This assigns all 1010 that were found") && question.contains("loses the portal that it has now"), "{question}");
         assert!(assigned(&api, &id).await.is_empty(), "it is asked first");
         let asked = Form::of(&question, "query=Sea");
-        // Whoever does not want it has what was ticked.
+        // "Stay" discards the question and keeps the selection.
         let stayed = asked.clone().with("act", "stay").refused(&browser, 200).await;
         assert!(!stayed.contains("This assigns all") && Form::of(&stayed, "query=Sea").value("added") == Some(&hill), "{stayed}");
         asked.with("act", "all add").done(&browser, "assigned").await;
         let all: BTreeSet<String> = sea.iter().map(Uuid::to_string).chain([hill.clone()]).collect();
         assert_eq!(assigned(&api, &id).await, all);
-        // And of what is assigned all that a name finds is taken back.
+        // Of the assigned flats, all with a matching name are taken back.
         let only = page(&browser, &format!("{path}?to=properties&query=Sea&only=1")).await;
-        assert!(only.contains("Take back all 1010 that were found") && !only.contains("Assign all"), "{only}");
+        assert!(only.contains("Unassign all 1010 that were found") && !only.contains("Assign all"), "{only}");
         let question = Form::of(&only, "only=1").with("act", "ask remove").refused(&browser, 200).await;
         Form::of(&question, "only=1").with("act", "all remove").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, BTreeSet::from([hill]));
-        // Whoever may not change anything has neither ticks nor such buttons.
+        // A member who may not change anything sees no checkboxes and no such buttons.
         let reader = member_with(&org, &[engine::access::Permission::ViewProperties], None).await;
         let shown = page(&reader, &format!("{path}?query=Sea")).await;
         assert!(!shown.contains("name=\"act\"") && shown.contains("from=50"), "{shown}");
     }
 
-    async fn what_was_ticked_stays_whatever_is_refused(app: App) {
+    async fn ticks_are_kept_when_the_form_is_refused(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let flats = [org.property(None, &[]).await, org.property(None, &[]).await, org.property(None, &[]).await];
@@ -170,7 +178,7 @@ on_both! {
         let mut form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
         form.fields.retain(|(name, _)| name != "assigned");
         form.fields.push(("assigned".to_owned(), flats[1].to_string()));
-        // Somebody else assigns another one meanwhile.
+        // Another caller assigns another flat in the meantime.
         api.post("/entity-scopes/add", scopes(&flats[2..])).await.data();
         let ticked = |page: &str| {
             let form = Form::of(page, &format!("{path}?"));

@@ -1,4 +1,4 @@
-//! Forms that make and change things: what is sent, what is refused, what two change at once.
+//! Tests forms that create and change resources: their requests, refusals and conflicts.
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Form, marta, member_with, page, portal, read};
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn a_portal_is_made_once_however_often_the_button_is_pressed(app: App) {
+    async fn a_double_submission_creates_a_single_portal(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let browser = marta(&org).await;
@@ -16,14 +16,14 @@ on_both! {
         assert_eq!((first.status, second.status), (303, 303), "{} {}", first.body, second.body);
         assert_eq!(first.header("location"), second.header("location"));
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
-        // The same form with another name is another portal, which the person is told.
+        // The same form with another name creates another portal, after a warning.
         let again = form.clone().with("name", "Casa Verde").refused(&browser, 422).await;
-        assert!(again.contains("created from this form already") && again.contains("value=\"Casa Verde\""), "{again}");
+        assert!(again.contains("has already created something") && again.contains("value=\"Casa Verde\""), "{again}");
         Form::of(&again, "/console/portals/new").done(&browser, "created").await;
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 2);
     }
 
-    async fn only_what_has_changed_is_sent(app: App) {
+    async fn only_changed_fields_are_sent(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -54,7 +54,7 @@ on_both! {
         assert_eq!(again.value("specialOfferTitle"), Some("Late check-out"));
         assert_eq!(again.value("supportNotes"), Some("From 9 to 21\r\nevery day"));
         again.done(&browser, "unchanged").await;
-        // Nothing is null, and no tile hidden is an empty list.
+        // An empty field becomes null. An empty selection of hidden tiles becomes an empty list.
         let (_, cleared) = again.with("supportPhone", "").without("excludedQuickAccessTypes").done(&browser, "saved").await;
         let cleared_portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&cleared_portal["supportPhone"], &cleared_portal["excludedQuickAccessTypes"]), (&Value::Null, &json!([])));
@@ -62,7 +62,7 @@ on_both! {
         assert_eq!(read(&api, &format!("/portals/{id}")).await["excludedQuickAccessTypes"], Value::Null);
     }
 
-    async fn what_is_refused_stands_beside_its_field_and_what_was_typed_stays(app: App) {
+    async fn errors_are_shown_at_their_fields_and_typed_values_are_kept(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -86,7 +86,7 @@ on_both! {
         assert_eq!((&portal["name"], &portal["supportNotes"]), (&json!("Free"), &json!("Kept <as> typed")));
     }
 
-    async fn two_who_change_the_same_see_both_versions(app: App) {
+    async fn concurrent_changes_of_a_field_show_both_versions(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -106,13 +106,13 @@ on_both! {
         merged.clone().with("choose.name", "theirs").done(&browser, "saved").await;
         let portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&portal["name"], &portal["supportNotes"], &portal["supportEmail"]), (&json!("Theirs"), &json!("My notes"), &json!("theirs@example.com")));
-        // The state that was merged on is another by now.
+        // The portal has changed since the merge.
         let stale = merged.with("choose.name", "mine").refused(&browser, 409).await;
         Form::of(&stale, &path).done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Mine");
     }
 
-    async fn a_branding_tells_how_well_it_can_be_read(app: App) {
+    async fn a_branding_shows_the_readability_of_its_colours(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let browser = marta(&org).await;
@@ -132,7 +132,7 @@ on_both! {
         assert_eq!(entries[0]["text"], "Welcome back");
     }
 
-    async fn a_form_of_which_a_text_is_refused_goes_on_from_the_rest(app: App) {
+    async fn a_refused_text_does_not_undo_the_saved_fields(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Old" })).await.data();
@@ -146,18 +146,18 @@ on_both! {
             let form = Form::of(&page(&browser, &path).await, &path).with(name, "Renamed").with(title, "Retitled").with(text, &"x".repeat(most + 1));
             app.clock.advance(std::time::Duration::from_secs(5));
             let refused = form.refused(&browser, 400).await;
-            assert!(refused.contains("What else you changed is saved.") && refused.contains(&format!("f-{text}-error")), "{refused}");
+            assert!(refused.contains("Your other changes are saved.") && refused.contains(&format!("f-{text}-error")), "{refused}");
             let stored = if read_at.is_empty() { api.get("/portal-brandings").await.data()[0].clone() } else { read(&api, &read_at).await };
             assert_eq!(stored[name], "Renamed");
             app.clock.advance(std::time::Duration::from_secs(5));
-            // Nobody else has changed anything.
+            // The part that was saved is no conflict for the rest of the form.
             let (_, saved) = Form::of(&refused, &path).with(text, "Short").done(&browser, "saved").await;
             let form = Form::of(&saved, &path);
             assert_eq!((form.value(name), form.value(title), form.value(text)), (Some("Renamed"), Some("Retitled"), Some("Short")));
         }
     }
 
-    async fn a_text_that_may_not_be_read_is_not_written_over(app: App) {
+    async fn a_text_that_the_member_may_not_read_is_not_overwritten(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "The real text" })).await.data();
@@ -167,7 +167,7 @@ on_both! {
         let shown = page(&browser, &path).await;
         let form = Form::of(&shown, &path);
         assert_eq!((form.value("titleId"), form.value("descriptionId"), form.value("nickname")), (None, None, Some("Wi-Fi")));
-        assert!(shown.contains("To change it you need the permission see the setup and flats"), "{shown}");
+        assert!(shown.contains("To change this, you need the permission see the setup and flats"), "{shown}");
         form.with("nickname", "Internet").done(&browser, "saved").await;
         let stored = read(&api, &format!("/portal-manuals/{id}")).await;
         assert_eq!((&stored["nickname"], &stored["titleId"], &stored["descriptionId"]), (&json!("Internet"), &manual["titleId"], &manual["descriptionId"]));
@@ -175,7 +175,7 @@ on_both! {
         assert_eq!(text[0]["text"], "The real text");
     }
 
-    async fn a_permission_that_is_lacking_is_called_by_its_name(app: App) {
+    async fn a_missing_permission_is_shown_by_its_label(app: App) {
         let org = app.org().await;
         let (_, path) = portal(&org.key().await, "Casa Azul").await;
         let browser = member_with(&org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;

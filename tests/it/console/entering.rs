@@ -1,4 +1,4 @@
-//! Who gets in, what they are shown the way to, and whose things they see.
+//! Tests access to the console: sign-in, navigation and the isolation of organizations.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::{Browser, field};
 use crate::support::{App, new_id, on_both};
 
-/// Each screen, and what REST has to allow for it.
+/// Each screen, and the REST path with the same permissions.
 const SCREENS: [(&str, &str); 7] = [
     ("/console/portals", "/portals"),
     ("/console/brandings", "/portal-brandings"),
@@ -21,7 +21,7 @@ const SCREENS: [(&str, &str); 7] = [
 ];
 
 on_both! {
-    async fn whoever_is_not_signed_in_signs_in_first(app: App) {
+    async fn a_visitor_without_a_session_is_sent_to_sign_in(app: App) {
         let browser = Browser::new(&app);
         for (path, back) in [
             ("/console", "%2Fconsole"),
@@ -34,7 +34,7 @@ on_both! {
         }
     }
 
-    async fn what_is_not_there_is_a_page(app: App) {
+    async fn unknown_addresses_show_a_404_page(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
         let id = new_id();
@@ -49,7 +49,7 @@ on_both! {
         }
     }
 
-    async fn a_member_sees_what_their_calls_allow(app: App) {
+    async fn console_pages_follow_the_members_permissions(app: App) {
         let org = app.org().await;
         for permission in Permission::VARIANTS {
             let id = new_id();
@@ -75,7 +75,7 @@ on_both! {
         }
     }
 
-    async fn what_is_of_another_organization_is_not_there(app: App) {
+    async fn resources_of_another_organization_are_404(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let api = other.key().await;
         let (portal, _) = portal(&api, "Theirs").await;
@@ -123,14 +123,14 @@ on_both! {
         let foreign = Form::of(&page(&other, &path).await, &path);
         for token in ["", "x", foreign.value("form").unwrap()] {
             let refused = form.clone().with("form", token).refused(&browser, 403).await;
-            assert!(refused.contains("This form was not given to your session"), "{refused}");
+            assert!(refused.contains("This form does not belong to your session"), "{refused}");
         }
         form.clone().without("form").refused(&browser, 403).await;
         assert_eq!(api.get(&format!("/portals/{id}")).await.data()["name"], "Casa Azul");
         form.done(&browser, "saved").await;
     }
 
-    async fn a_limited_member_reaches_their_own(app: App) {
+    async fn a_limited_member_reaches_only_their_own_resources(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
@@ -145,7 +145,7 @@ on_both! {
         assert!(list.contains(&mine.to_string()) && !list.contains(&theirs.to_string()), "{list}");
     }
 
-    async fn the_language_is_the_one_that_was_chosen(app: App) {
+    async fn the_chosen_language_is_used_on_every_page(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
         let answer = browser.send(browser.request(Method::GET, "/console/portals").header("accept-language", "fr-CA, es;q=0.5")).await;
@@ -161,7 +161,7 @@ on_both! {
         }
     }
 
-    async fn what_a_name_holds_is_text(app: App) {
+    async fn names_and_texts_are_escaped(app: App) {
         let org = app.org_with(json!({ "name": "<script>alert(1)</script>" })).await;
         let api = org.key().await;
         let evil = "\"><img src=x onerror=alert(1)><script>alert(2)</script>";
@@ -202,7 +202,7 @@ on_both! {
         }
     }
 
-    async fn a_preview_may_be_framed_and_a_stay_may_not(app: App) {
+    async fn a_preview_may_be_framed_and_a_stay_page_may_not(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (_, path) = portal(&api, "Casa Azul").await;

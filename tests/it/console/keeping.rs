@@ -1,4 +1,4 @@
-//! A session that ends while somebody types.
+//! Tests a session that ends before a member submits a form.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::people::{ada, signed_in};
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn what_was_typed_comes_back_after_signing_in_again(app: App) {
+    async fn typed_values_return_after_signing_in_again(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -33,7 +33,7 @@ on_both! {
         assert_eq!((portal["name"].as_str(), portal["supportNotes"].as_str()), (Some("Casa \"Verde\""), Some("a\nb")));
     }
 
-    async fn a_category_that_was_typed_comes_back_too(app: App) {
+    async fn a_typed_category_returns_after_signing_in_again(app: App) {
         let org = app.org().await;
         let member = ada(&org).await;
         let browser = signed_in(&org, member).await;
@@ -42,13 +42,13 @@ on_both! {
         let ended = form.refused(&browser, 401).await;
         let again = signed_in(&org, member).await;
         let filled = Form::of(&ended, "/console/categories").refused(&again, 200).await;
-        assert!(filled.contains("when your session ended") && !filled.contains("not given to your session"), "{filled}");
+        assert!(filled.contains("when your session ended") && !filled.contains("does not belong to your session"), "{filled}");
         let form = Form::of(&filled, "/console/categories");
         assert_eq!(form.value("title"), Some("Kitchen"));
         form.done(&again, "created").await;
     }
 
-    async fn what_comes_from_elsewhere_is_not_kept(app: App) {
+    async fn forms_of_other_sites_are_not_kept(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -68,7 +68,7 @@ on_both! {
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa Azul");
     }
 
-    async fn a_form_that_is_too_large_is_refused(app: App) {
+    async fn a_too_large_form_is_refused(app: App) {
         let org = app.org().await;
         let (_, path) = portal(&org.key().await, "Casa Azul").await;
         let browser = marta(&org).await;
@@ -78,7 +78,7 @@ on_both! {
         assert_eq!(answer.status, 400, "{}", answer.body);
     }
 
-    async fn what_comes_too_fast_is_not_lost(app: App, "--rate-limit-per-minute=30") {
+    async fn a_rate_limited_form_is_not_lost(app: App, "--console-rate-limit-per-minute=30") {
         let org = app.org().await;
         let api = org.key().await;
         let (id, path) = portal(&api, "Casa Azul").await;
@@ -93,7 +93,7 @@ on_both! {
             let answer = form.send(&browser).await;
             assert!(answer.header("retry-after").is_some(), "{}", answer.body);
             let later = form.refused(&browser, 429).await;
-            assert!(later.contains("It is not lost") && later.contains("Send it again"), "{later}");
+            assert!(later.contains("They are not lost") && later.contains("Send it again"), "{later}");
             assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Casa Azul");
             let again = Form::of(&later, &form.action);
             assert_eq!(again.fields, form.fields.iter().map(|(name, value)| (name.clone(), value.replace("\r\n", "\n"))).collect::<Vec<_>>());
@@ -112,7 +112,7 @@ on_both! {
         assert_eq!(step["questions"][0]["kind"], "yes_no");
     }
 
-    async fn a_moment_and_hours_that_were_typed_stay(app: App, "--webhook-allow=127.0.0.0/8", "--console-keys") {
+    async fn typed_times_and_hours_return_after_signing_in_again(app: App, "--webhook-allow=127.0.0.0/8", "--console-keys") {
         let org = app.org().await;
         let key = org.key_and_id(&[]).await.1;
         let member = ada(&org).await;

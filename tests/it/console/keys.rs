@@ -1,4 +1,5 @@
-//! API keys: seen by whoever manages the organization, and made by them where the service lets them.
+//! Tests API keys: members who manage the organization see them, and create them if the server
+//! allows that.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -12,7 +13,7 @@ use crate::support::{App, new_id, on_both};
 const NASTY: &str = "<script>alert(1)</script>";
 
 on_both! {
-    async fn keys_are_listed_with_their_use(app: App) {
+    async fn api_keys_are_listed_with_their_last_use(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let listed = api.get("/api-keys").await.data()[0].clone();
@@ -33,13 +34,13 @@ on_both! {
         let browser = marta(&org).await;
         let keys = page(&browser, "/console/access/keys").await;
         assert!(plain(&keys).contains("key changed the portal Casa Azul") && !keys.contains("updatePortal"), "{keys}");
-        assert!(keys.contains("The platform makes and ends them"), "{keys}");
+        assert!(keys.contains("The platform creates and revokes them"), "{keys}");
         assert!(!keys.contains("/access/keys/new") && !keys.contains("/revoke"), "{keys}");
         let history = plain(keys.split("/console/audit?actor=").nth(1).unwrap().split('"').next().unwrap());
         let log = page(&browser, &format!("/console/audit?actor={history}")).await;
-        assert!(log.contains("What one API key or member did") && log.contains("Casa Azul") && !log.contains("signed in"), "{log}");
+        assert!(log.contains("The activity of one API key or member") && log.contains("Casa Azul") && !log.contains("signed in"), "{log}");
 
-        // What the log does not tell somebody is not told here.
+        // A caller who cannot read an audit entry does not see its content here either.
         let flat = org.property(None, &[]).await;
         let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
         assert_eq!((&listed["name"], &listed["lastWrite"]), (&json!("key"), &Value::Null));
@@ -48,7 +49,7 @@ on_both! {
         assert!(!keys.contains("/console/audit?actor="), "{keys}");
     }
 
-    async fn without_the_flag_nobody_makes_a_key_here(app: App) {
+    async fn without_the_flag_api_keys_cannot_be_created_in_the_console(app: App) {
         let org = app.org().await;
         let id = org.key_and_id(Permission::VARIANTS).await.1;
         let browser = marta(&org).await;
@@ -63,7 +64,7 @@ on_both! {
         assert!(revoked["message"].as_str().unwrap().contains("--console-keys"), "{revoked}");
     }
 
-    async fn a_key_is_made_replaced_and_revoked(app: App, "--console-keys") {
+    async fn an_api_key_is_created_rotated_and_revoked(app: App, "--console-keys") {
         let org = app.org().await;
         let browser = member_with(&org, &[Permission::ManageOrganization, Permission::ViewTasks], None).await;
         let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new");
@@ -71,7 +72,7 @@ on_both! {
         assert!(form.contains("view_tasks") && !form.contains("view_devices"), "{form}");
         let refused = new.clone().with("name", NASTY).with("permission", "view_tasks").with("expiresAt", "2020-01-01T00:00").refused(&browser, 400).await;
         assert!(!refused.contains(NASTY) && plain(&refused).contains(NASTY) && refused.contains("value=\"view_tasks\" checked"), "{refused}");
-        // What the form does not offer is refused as well.
+        // A permission that the form does not offer is refused as well.
         new.clone().with("name", "More").with("permission", "view_devices").refused(&browser, 403).await;
         let made = html(&new.with("name", NASTY).with("permission", "view_tasks").send(&browser).await);
         let token = |page: &str| format!("sk_{}", page.split("sk_").nth(1).unwrap().split('"').next().unwrap());
@@ -87,13 +88,13 @@ on_both! {
         assert_eq!(app.api(&token(&rotated)).get("/tasks").await.status, 401);
         assert_eq!(browser.get(&format!("{path}/revoke")).await.status, 404);
         let log = plain(&page(&browser, "/console/audit").await);
-        for said in ["made the API key", "made a new token for the API key", "revoked the API key"] {
+        for said in ["created the API key", "created a new token for the API key", "revoked the API key"] {
             assert!(log.contains(said), "{said}: {log}");
         }
         assert!(!log.contains("sk_"), "{log}");
     }
 
-    async fn a_token_is_shown_once_and_kept_nowhere(app: App, "--console-keys") {
+    async fn a_token_is_shown_once_and_never_again(app: App, "--console-keys") {
         let org = app.org().await;
         let id = new_id();
         org.member(id, None, Permission::VARIANTS, true).await;
@@ -101,9 +102,9 @@ on_both! {
         let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new").with("name", NASTY).with("permission", "view_tasks");
         let again = async |form: &Form| {
             let shown = html(&form.send(&browser).await);
-            assert!(shown.contains("sk_") && !shown.contains("is kept nowhere"), "{shown}");
+            assert!(shown.contains("sk_") && !shown.contains("is not stored"), "{shown}");
             let shown = html(&form.send(&browser).await);
-            assert!(!shown.contains("sk_") && shown.contains("is kept nowhere") && plain(&shown).contains(NASTY), "{shown}");
+            assert!(!shown.contains("sk_") && shown.contains("is not stored") && plain(&shown).contains(NASTY), "{shown}");
             shown
         };
         let shown = again(&new).await;
@@ -114,15 +115,15 @@ on_both! {
         assert_eq!(kept.len(), 2);
         assert!(kept.iter().all(|body| body.contains("\"token\":null") && !body.contains("sk_")), "{kept:?}");
         assert_eq!(app.platform().get(&org.path("/api-keys")).await.data().as_array().unwrap().len(), 1);
-        // Who may make none any more is not told again.
+        // The same request from a member who may no longer create keys is not answered again.
         let flat = org.property(None, &[]).await;
         org.member(id, Some(&[flat]), Permission::VARIANTS, true).await;
         assert_eq!(new.send(&browser).await.status, 404);
         let refused = rotate.refused(&browser, 403).await;
-        assert!(refused.contains("reach every flat"), "{refused}");
+        assert!(refused.contains("access to every flat"), "{refused}");
     }
 
-    async fn keys_are_made_by_who_answers_for_the_organization(app: App, "--console-keys") {
+    async fn only_unlimited_managers_create_api_keys(app: App, "--console-keys") {
         let org = app.org().await;
         let id = org.key_and_id(Permission::VARIANTS).await.1;
         let flat = org.property(None, &[]).await;
@@ -131,21 +132,21 @@ on_both! {
         let few = member_with(&org, &[Permission::ManageOrganization], None).await;
         let rotate = Form::of(&page(&few, &format!("/console/access/keys/{id}/rotate")).await, "/rotate");
         let refused = rotate.refused(&few, 403).await;
-        assert!(refused.contains("would hold a permission that you do not hold"), "{refused}");
-        // Neither a key nor an app makes one, whatever they hold.
+        assert!(refused.contains("can have only permissions that you have"), "{refused}");
+        // Neither an API key nor an app can create an API key, whatever its permissions.
         let api = org.key().await;
         let ada = crate::support::new_id();
         org.member(ada, None, Permission::VARIANTS, true).await;
         for caller in [&api, &org.token_of(ada, Permission::VARIANTS).await] {
             let refused = caller.post("/api-keys", json!({ "name": "Mine", "permissions": [] })).await.error(403);
-            assert!(refused["message"].as_str().unwrap().contains("signed in"), "{refused}");
+            assert!(refused["message"].as_str().unwrap().contains("signed-in"), "{refused}");
             assert_eq!(caller.post(&format!("/api-keys/{id}/rotate"), json!({})).await.status, 403);
         }
         let elsewhere = marta(&app.org().await).await;
         assert_eq!(elsewhere.get(&format!("/console/access/keys/{id}/revoke")).await.status, 404);
     }
 
-    async fn who_changed_a_thing_stands_on_its_screen(app: App) {
+    async fn each_screen_shows_who_changed_its_resource(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let made = |path: &'static str, body: Value| { let api = &api; async move { api.post(path, body).await.data()["id"].as_str().unwrap().to_owned() } };
@@ -161,7 +162,7 @@ on_both! {
         for (place, id) in &things {
             let path = format!("/console/{place}/{id}");
             let shown = page(&manager, &path).await;
-            assert!(shown.contains("Who changed this") && shown.contains("key made the") && shown.contains(&format!("/console/audit?target={id}")), "{path}: {shown}");
+            assert!(shown.contains("Who changed this") && shown.contains("key created the") && shown.contains(&format!("/console/audit?target={id}")), "{path}: {shown}");
             assert!(!shown.contains(NASTY), "{shown}");
             assert!(!page(&other, &path).await.contains("Who changed this"), "{path}");
         }

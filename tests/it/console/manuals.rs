@@ -1,4 +1,4 @@
-//! Manuals, their rules and covers; categories; texts in all languages.
+//! Tests manuals with rules and covers, categories, and texts in all languages.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::covers::{Provider, with_provider};
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn seasons_have_their_years(app: App) {
+    async fn seasons_are_shown_with_their_years(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let category = api.post("/portal-manual-categories", json!({ "title": "House" })).await.data()["id"].clone();
@@ -31,7 +31,7 @@ on_both! {
         }
     }
 
-    async fn a_manual_is_written_and_looked_at(app: App) {
+    async fn a_manual_is_created_edited_and_rendered(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let category = api.post("/portal-manual-categories", json!({ "title": "Essentials" })).await.data();
@@ -48,14 +48,15 @@ on_both! {
         let list = page(&browser, "/console/manuals?search=wi").await;
         assert!(list.contains("Essentials") && list.contains("Always."), "{list}");
         assert!(page(&browser, "/console/manuals?search=xyz").await.contains("Nothing was found."));
-        // A cover is chosen from what a search finds.
+        // A cover is chosen from search results.
         let icons = page(&browser, &format!("{path}/icon?query=wifi")).await;
         assert!(icons.contains("value=\"house-wifi\""), "{icons}");
         assert!(!icons.contains("Photos") && icons.contains("Choose an icon"), "without a library of photos none are offered: {icons}");
         Form::of(&icons, &format!("{path}/icon")).with("iconName", "wifi").done(&browser, "saved").await;
         let id = path.rsplit('/').next().unwrap();
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["iconName"], "wifi");
-        // Somebody else changes it meanwhile, although the interface does not guard it.
+        // Somebody else changes the manual in the meantime. The REST operation itself does not
+        // detect such conflicts.
         let form = Form::of(&page(&browser, &path).await, &path);
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/portal-manuals/{id}"), json!({ "data": { "nickname": "Internet" } })).await.data();
@@ -65,10 +66,12 @@ on_both! {
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["nickname"], "WLAN");
         let form = Form::of(&page(&browser, &path).await, &path);
         let rendered = browser.post("/console/rendered", &[("form", form.value("form").unwrap()), ("text", "**a** <script>x</script>")]).await;
-        assert!(rendered.body.as_str().unwrap().contains("<strong>a</strong>") && !rendered.body.to_string().contains("<script"));
+        let rendered = rendered.body.as_str().unwrap().to_owned();
+        assert!(rendered.contains("<strong>a</strong>") && !rendered.contains("<script"), "{rendered}");
+        assert!(rendered.contains("<mark>&lt;script&gt;</mark>"), "what guests do not see is marked: {rendered}");
     }
 
-    async fn rules_are_forms_and_sentences(app: App) {
+    async fn visibility_rules_are_edited_in_forms_and_shown_as_sentences(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = api.post("/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await.data()["id"].as_str().unwrap().to_owned();
@@ -85,7 +88,7 @@ on_both! {
             .with("use.verification_status", "1")
             .with("verification_status.verificationStatuses", "verified");
         let (_, saved) = filled.done(&browser, "saved").await;
-        assert!(plain(&saved).contains("From 2 days before check-in on.") && saved.contains("is: Verified."), "{saved}");
+        assert!(plain(&saved).contains("From 2 days before check-in.") && saved.contains("is: Verified."), "{saved}");
         let rules = read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"].clone();
         assert_eq!(rules[0]["startDateRelativeType"], "before_check_in");
         assert_eq!(rules[0]["daysBefore"], 2);
@@ -99,7 +102,7 @@ on_both! {
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["visibilityRules"], json!([]));
     }
 
-    async fn rules_are_filled_in_as_they_are_said(app: App) {
+    async fn rule_fields_follow_the_order_of_their_sentence(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = api.post("/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await.data()["id"].as_str().unwrap().to_owned();
@@ -133,7 +136,7 @@ on_both! {
         assert!(plain(&saved).contains("From 2 days before check-in until 1 day"), "{saved}");
     }
 
-    async fn categories_are_made_moved_renamed_and_removed(app: App) {
+    async fn categories_are_created_moved_renamed_and_removed(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let browser = marta(&org).await;
@@ -157,23 +160,24 @@ on_both! {
         Form::of(&page(&browser, &path).await, &path).with("title", "First").done(&browser, "saved").await;
         assert_eq!(titles().await, ["Two", "Three", "First"]);
         let manual = api.post("/portal-manuals", json!({ "nickname": "M", "title": "M", "manualCategoryId": id(0) })).await.data();
-        // It is asked first, with what goes.
+        // A confirmation lists what will be removed.
         let remove = format!("{path}/remove");
         assert!(page(&browser, &path).await.contains(&format!("href=\"{remove}\"")));
         let shown = page(&browser, &remove).await;
-        assert!(shown.contains("manuals: 1") && shown.contains("It goes for good"), "{shown}");
+        assert!(shown.contains("manuals: 1") && shown.contains("This deletes the category"), "{shown}");
         assert!(shown.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{shown}");
         Form::of(&shown, "/remove").refused(&browser, 409).await;
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
         Form::of(&shown, "/remove").done(&browser, "removed").await;
         assert_eq!(titles().await, ["Two", "Three"]);
-        // What stays where it is was not moved, and of what is gone the log has no page.
+        // Moving the first category up changes nothing. The audit log has no link to the removed
+        // category.
         let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").without("title").without("key");
         form.with("up", &id(1)).done(&browser, "unchanged").await;
         assert!(!page(&browser, "/console/audit").await.contains(&format!("href=\"{path}\"")));
     }
 
-    async fn a_text_is_written_in_every_language(app: App) {
+    async fn a_text_is_edited_in_every_language(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
         let manual = api.post("/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await.data();
@@ -199,7 +203,7 @@ on_both! {
         assert!(long.contains("class=\"error\""), "{long}");
     }
 
-    async fn texts_are_read_together(app: App) {
+    async fn texts_are_read_in_batches_within_the_callers_access(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let mut ids = Vec::new();
@@ -207,15 +211,15 @@ on_both! {
             ids.push(api.post("/translations", json!({ "sourceTable": "manual", "text": text })).await.data()["id"].as_str().unwrap().to_owned());
         }
         let found = api.get(&format!("/translations?ids={}&ids={}&ids={}&language=fr", ids[1], ids[0], ids[1])).await.data();
-        let text = |id: &str, text| json!({ "id": id, "language": "en", "text": text, "isMachineTranslated": false });
+        let text = |id: &str, text| json!({ "id": id, "language": "en", "text": text, "isMachineTranslated": false, "isOutdated": false });
         assert_eq!(found, json!([text(&ids[1], "Two"), text(&ids[0], "One")]));
         assert_eq!(api.get(&format!("/translations?ids={}", crate::support::new_id())).await.data(), json!([]));
         assert_eq!(api.get("/translations").await.status, 400);
         api.send(reqwest::Method::PUT, &format!("/translations/{}/entries/fr", ids[1]), Some(json!({ "text": "Deux" }))).await.data();
         let versions = api.get(&format!("/translations/versions?ids={}&ids={}", ids[1], ids[0])).await.data();
-        let version = |id: &String, language: &str, text: &str| json!({ "id": id, "language": language, "text": text, "isMachineTranslated": false });
+        let version = |id: &String, language: &str, text: &str| json!({ "id": id, "language": language, "text": text, "isMachineTranslated": false, "isOutdated": false });
         assert_eq!(versions, json!([version(&ids[1], "en", "Two"), version(&ids[1], "fr", "Deux"), version(&ids[0], "en", "One")]));
-        // A limited caller reads what one of their things shows, and what nothing shows yet.
+        // A limited caller reads texts of their own resources, and texts that no resource uses yet.
         let (mine, theirs) = (org.property(None, &[]).await, org.property(None, &[]).await);
         let mut titles = Vec::new();
         for property in [mine, theirs] {
@@ -231,7 +235,7 @@ on_both! {
 }
 
 with_provider! {
-    async fn a_photo_is_found_and_taken_for_a_cover(app: App, provider: Provider) {
+    async fn a_stock_photo_becomes_the_cover(app: App, provider: Provider) {
         let org = app.org().await;
         let api = org.key().await;
         let id = api.post("/portal-manuals", json!({ "nickname": "Pool", "title": "Pool" })).await.data()["id"].as_str().unwrap().to_owned();
@@ -251,11 +255,11 @@ with_provider! {
         let (_, manual) = taken.done(&browser, "saved").await;
         assert!(manual.contains("<img class=\"photo\" src=\"https://i.example/b/regular\""), "{manual}");
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["imageUrl"], "https://i.example/b/regular");
-        // A library that fails leaves the icons.
+        // If the photo provider fails, icons are still offered.
         provider.answer(500, "");
         let failed = page(&browser, &format!("{cover}?query=house")).await;
         assert!(failed.contains("Photos cannot be searched right now") && failed.contains("value=\"house\""), "{failed}");
-        // What it names is led to on the web alone.
+        // Links of the photo provider are used only if they are web addresses.
         let mut evil = crate::covers::page();
         evil["results"][0]["user"]["links"]["html"] = json!("javascript:alert(1)");
         evil["results"][1]["urls"]["regular"] = json!("javascript:alert(1)");

@@ -1,5 +1,5 @@
-//! Every page of the console × every set of permissions, held against what the same member is answered by REST: generated from the list of
-//! screens and the list of operations, so that none can be forgotten.
+//! Compares every console page, for every set of permissions, with the member's REST responses. The
+//! test is generated from the lists of screens and operations, so none can be forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::files::uploads;
 use crate::people::{Browser, field, signed_in};
 use crate::support::{Api, App, new_id, on_both};
 
-/// What somebody types who changes a thing.
+/// Form values for changing a resource.
 const TYPED: [(&str, &str); 13] = [
     ("act", "save"),
     ("name", "Forced"),
@@ -34,39 +34,78 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// What hangs on whose subscription it is, on what has become of a delivery meanwhile, and on what is assigned.
-const MAY_LACK: [&str; 3] = ["getWebhookScreen", "redeliverOnScreen", "changeAssignmentsOnScreen"];
+/// Addresses that a page may omit although they are allowed. Their links depend on a subscription's
+/// owner, a delivery's state or the assignments. The preview of a text leads to its own page, and
+/// needs the permission to read flats.
+const MAY_LACK: [&str; 5] = [
+    "getManualScreen",
+    "getTranslationScreen",
+    "getWebhookScreen",
+    "redeliverOnScreen",
+    "changeAssignmentsOnScreen",
+];
 
-/// What a session may do where a token of the same member may not.
-const OF_PEOPLE: [&str; 3] = ["createTeamApiKey", "rotateTeamApiKey", "revokeTeamApiKey"];
+/// Operations that a member's session may call, but not a token of the same member.
+const OF_PEOPLE: [&str; 9] = [
+    "createMemberSignInLink",
+    "createTeamApiKey",
+    "importRecords",
+    "inviteMember",
+    "putRecords",
+    "revokeTeamApiKey",
+    "rotateTeamApiKey",
+    "updateMember",
+    "updateRecord",
+];
 
-/// A member, and what REST says to them.
+/// A member with a browser session and a REST token.
 struct Member {
     name: String,
     browser: Browser,
     api: Api,
     is_limited: bool,
-    /// The operations that are refused with 403, of those that were asked about.
+    /// Cached result for each operation: whether it is refused with 403.
     known: BTreeMap<&'static str, bool>,
 }
 
 impl Member {
-    async fn new(things: &Things<'_>, name: &str, permissions: &[Permission], properties: Option<&[Uuid]>) -> Self {
+    async fn new(
+        things: &Things<'_>,
+        name: &str,
+        permissions: &[Permission],
+        properties: Option<&[Uuid]>,
+    ) -> Self {
         let (id, org) = (new_id(), &things.house.org);
         org.member(id, properties, permissions, true).await;
-        let (browser, api) = (signed_in(org, id).await, org.token_of(id, permissions).await);
-        Self { name: name.to_owned(), browser, api, is_limited: properties.is_some(), known: BTreeMap::new() }
+        let (browser, api) = (
+            signed_in(org, id).await,
+            org.token_of(id, permissions).await,
+        );
+        Self {
+            name: name.to_owned(),
+            browser,
+            api,
+            is_limited: properties.is_some(),
+            known: BTreeMap::new(),
+        }
     }
 
-    /// Whether an operation is refused, whatever it is about: told by what is sent with ids that name nothing and a body that none takes.
+    /// Returns whether an operation is refused with 403 for any input. Sends unknown ids and a body
+    /// that no operation accepts.
     async fn is_refused(&mut self, operation: &'static str) -> bool {
         if let Some(known) = self.known.get(operation) {
             return *known;
         }
-        // Keys are made by people alone: those who may look after them.
-        let operation = if OF_PEOPLE.contains(&operation) { "listTeamApiKeys" } else { operation };
+        // Only members create keys. `listTeamApiKeys` needs the same permission and can be called
+        // with a token.
+        let operation = if OF_PEOPLE.contains(&operation) {
+            "listTeamApiKeys"
+        } else {
+            operation
+        };
         let bodies: Vec<Value> = match operation {
-            // What is sent decides: it is refused where everything is that the console sends, which does not name steps of workflows.
+            // The permission depends on the event. The operation counts as refused if every event
+            // that the console offers is refused; it does not offer `workflow.step`.
             "createWebhookSubscription" => {
                 let events = self.api.get("/webhook-event-types").await.data();
                 events
@@ -80,26 +119,46 @@ impl Member {
             _ => vec![json!({ "no such field": true })],
         };
         let declared = vestibule::app::app().operation(operation).unwrap();
-        let path: Vec<String> =
-            declared.path.split('/').map(|part| if part.starts_with('{') { new_id().to_string() } else { part.to_owned() }).collect();
+        let path: Vec<String> = declared
+            .path
+            .split('/')
+            .map(|part| {
+                if part.starts_with('{') {
+                    new_id().to_string()
+                } else {
+                    part.to_owned()
+                }
+            })
+            .collect();
         let mut is_refused = true;
         for body in bodies {
-            let answer = self.api.send(declared.method.clone(), &path.join("/"), declared.has_body().then_some(body)).await;
+            let answer = self
+                .api
+                .send(
+                    declared.method.clone(),
+                    &path.join("/"),
+                    declared.has_body().then_some(body),
+                )
+                .await;
             is_refused &= answer.status == 403;
         }
         self.known.insert(operation, is_refused);
         is_refused
     }
 
-    /// Whether an address is not there for who reaches a part of the flats alone: a key would reach all.
+    /// Returns whether an address is hidden from members with limited flats, because an API key
+    /// reaches all flats.
     fn is_closed(&self, address: &Address) -> bool {
         self.is_limited && address.needs.iter().any(|need| OF_PEOPLE.contains(need))
     }
 
-    /// Whether what an address writes is let through, whatever it has to read before.
+    /// Returns whether the write operations of an address are permitted, whatever reads it needs
+    /// first.
     async fn may_write(&mut self, address: &Address) -> bool {
         for operation in &address.needs {
-            let is_write = vestibule::app::app().operation(operation).is_some_and(|declared| declared.effect == Effect::Write);
+            let is_write = vestibule::app::app()
+                .operation(operation)
+                .is_some_and(|declared| declared.effect == Effect::Write);
             if is_write && self.is_refused(operation).await {
                 return false;
             }
@@ -116,15 +175,19 @@ impl Member {
         true
     }
 
-    /// What REST answers who looks at the thing that an address of the console is about.
+    /// Returns the REST status of reading the resource that a console address is about.
     async fn reading(&mut self, address: &Address, at: &str) -> u16 {
         let parts: Vec<&str> = at.split('?').next().unwrap().split('/').collect();
         let mut asked: Vec<String> = Vec::new();
         for operation in &address.needs {
             let declared = vestibule::app::app().operation(operation).unwrap();
-            // A subscription is reached by the credential that made it.
-            if declared.effect == Effect::Read && declared.path.contains("{id}") && !declared.path.starts_with("/webhook") {
-                asked.extend(parts.get(3).map(|id| declared.path.replace("{id}", id)));
+            // REST returns a subscription only to the credential that created it.
+            if declared.effect == Effect::Read
+                && declared.path.contains("{id}")
+                && !declared.path.starts_with("/webhook")
+            {
+                let path = declared.path.replace("{kind}", "tag");
+                asked.extend(parts.get(3).map(|id| path.replace("{id}", id)));
             }
         }
         if parts.get(2) == Some(&"assignments") {
@@ -134,41 +197,77 @@ impl Member {
                 _ => ("portal-manuals", "manual"),
             };
             asked.push(format!("/{path}/{}", parts[4]));
-            asked.push(format!("/entity-scopes?entityType={entity}&entityId={}", parts[4]));
+            asked.push(format!(
+                "/entity-scopes?entityType={entity}&entityId={}",
+                parts[4]
+            ));
         }
         let mut worst = 200;
         for path in asked {
             let status = self.api.get(&path).await.status;
             assert!(matches!(status, 200 | 403 | 404), "{path}: {status}");
-            worst = if status == 403 || worst == 403 { 403 } else { worst.max(status) };
+            worst = if status == 403 || worst == 403 {
+                403
+            } else {
+                worst.max(status)
+            };
         }
         worst
     }
 }
 
-/// Which pages a page leads to: by its links, and by forms that have a button.
+/// Returns the names of the addresses that a page leads to, by links and by forms with a button.
 fn ways(html: &str) -> BTreeSet<&'static str> {
     let all: Vec<Address> = addresses().collect();
-    let parts = |path: &str| path.split(['?', '#']).next().unwrap().split('/').map(str::to_owned).collect::<Vec<_>>();
+    let parts = |path: &str| {
+        path.split(['?', '#'])
+            .next()
+            .unwrap()
+            .split('/')
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let find = |method: &Method, path: &str| {
         let wanted = parts(&plain(path));
         let fits = |address: &&Address| {
             let own = parts(&address.path);
             address.method == *method
                 && own.len() == wanted.len()
-                && own.iter().zip(&wanted).all(|(own, part)| own.starts_with('{') || own == part)
+                && own
+                    .iter()
+                    .zip(&wanted)
+                    .all(|(own, part)| own.starts_with('{') || own == part)
         };
-        // A path that is written out goes before one with an id.
-        all.iter().filter(fits).min_by_key(|address| address.path.matches('{').count()).map(|address| address.name)
+        // A literal path takes precedence over a path with an id.
+        all.iter()
+            .filter(fits)
+            .min_by_key(|address| address.path.matches('{').count())
+            .map(|address| address.name)
     };
-    let attribute = |tag: &str, name: &str| tag.split(&format!(" {name}=\"")).nth(1).map(|rest| rest.split('"').next().unwrap().to_owned());
+    let attribute = |tag: &str, name: &str| {
+        tag.split(&format!(" {name}=\""))
+            .nth(1)
+            .map(|rest| rest.split('"').next().unwrap().to_owned())
+    };
     let mut found = BTreeSet::new();
-    for tag in html.split('<').map(|rest| rest.split('>').next().unwrap()).filter(|tag| tag.starts_with("a ")) {
+    for tag in html
+        .split('<')
+        .map(|rest| rest.split('>').next().unwrap())
+        .filter(|tag| tag.starts_with("a "))
+    {
         found.extend(attribute(tag, "href").and_then(|href| find(&Method::GET, &href)));
     }
-    for form in html.split("<form ").skip(1).map(|rest| rest.split("</form>").next().unwrap()) {
+    for form in html
+        .split("<form ")
+        .skip(1)
+        .map(|rest| rest.split("</form>").next().unwrap())
+    {
         let tag = format!(" {}", form.split('>').next().unwrap());
-        let method = if attribute(&tag, "method").as_deref() == Some("post") { Method::POST } else { Method::GET };
+        let method = if attribute(&tag, "method").as_deref() == Some("post") {
+            Method::POST
+        } else {
+            Method::GET
+        };
         let has_button = form.contains("<button")
             || form.contains("type=\"search\"")
             || attribute(&tag, "id").is_some_and(|id| html.contains(&format!(" form=\"{id}\"")));
@@ -179,18 +278,23 @@ fn ways(html: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// Whether what is sent to an address may change something.
+/// Returns whether a request to an address may change something.
 fn writes(address: &Address) -> bool {
-    let write = |id: &&str| vestibule::app::app().operation(id).is_some_and(|operation| operation.effect == Effect::Write);
+    let write = |id: &&str| {
+        vestibule::app::app()
+            .operation(id)
+            .is_some_and(|operation| operation.effect == Effect::Write)
+    };
     address.method == Method::POST && address.needs.iter().any(write)
 }
 
-/// The latest that anybody has done, as the audit log has it.
+/// Returns the id of the latest audit entry.
 async fn last(api: &Api) -> Value {
     api.get("/audit-log?limit=1").await.data()[0]["id"].clone()
 }
 
-/// What a member with everything is shown: the ways of each page, and a form for each place that takes one.
+/// The pages that a member with every permission sees: the links of each page, and one form for
+/// each address that takes a form.
 struct Shown {
     ways: BTreeMap<String, BTreeSet<&'static str>>,
     forms: BTreeMap<&'static str, Form>,
@@ -198,8 +302,13 @@ struct Shown {
 
 impl Shown {
     async fn to(things: &Things<'_>) -> Self {
-        let mut shown = Self { ways: BTreeMap::new(), forms: BTreeMap::new() };
-        let posts: Vec<Address> = addresses().filter(|address| address.method == Method::POST).collect();
+        let mut shown = Self {
+            ways: BTreeMap::new(),
+            forms: BTreeMap::new(),
+        };
+        let posts: Vec<Address> = addresses()
+            .filter(|address| address.method == Method::POST)
+            .collect();
         for address in addresses().filter(|address| address.method == Method::GET) {
             for at in things.at(&address) {
                 let answer = things.browser.get(&at).await;
@@ -207,26 +316,47 @@ impl Shown {
                 let html = html(&answer);
                 let ways = ways(&html);
                 for post in posts.iter().filter(|post| ways.contains(post.name)) {
-                    let own = things.at(post).into_iter().find(|own| html.contains(&own.replace('&', "&#38;")) && html.contains("<form "));
+                    let own = things.at(post).into_iter().find(|own| {
+                        html.contains(&own.replace('&', "&#38;")) && html.contains("<form ")
+                    });
                     let own = own.map(|own| own.split('?').next().unwrap().to_owned());
-                    let has = |own: &String| html.split(" action=\"").skip(1).any(|rest| rest.starts_with(own.as_str()));
+                    let has = |own: &String| {
+                        html.split(" action=\"")
+                            .skip(1)
+                            .any(|rest| rest.starts_with(own.as_str()))
+                    };
                     if let Some(own) = own.filter(has) {
-                        let action =
-                            html.split(" action=\"").skip(1).find(|rest| rest.starts_with(&own)).unwrap().split('"').next().unwrap();
-                        shown.forms.entry(post.name).or_insert_with(|| Form::of(&html, &plain(action)));
+                        let action = html
+                            .split(" action=\"")
+                            .skip(1)
+                            .find(|rest| rest.starts_with(&own))
+                            .unwrap()
+                            .split('"')
+                            .next()
+                            .unwrap();
+                        shown
+                            .forms
+                            .entry(post.name)
+                            .or_insert_with(|| Form::of(&html, &plain(action)));
                     }
                 }
                 shown.ways.insert(at, ways);
             }
         }
-        // A delivery is sent again once it is over.
-        let again = posts.iter().find(|post| post.name == "redeliverOnScreen").unwrap();
-        shown.forms.entry(again.name).or_insert_with(|| Form { action: things.at(again).remove(0), fields: Vec::new() });
+        // A page has these forms only after a delivery has ended, or while an entry of a calendar
+        // waits for a decision, so they are built here.
+        for name in ["redeliverOnScreen", "decideOnScreen"] {
+            let post = posts.iter().find(|post| post.name == name).unwrap();
+            shown.forms.entry(post.name).or_insert_with(|| Form {
+                action: things.at(post).remove(0),
+                fields: Vec::new(),
+            });
+        }
         shown
     }
 }
 
-/// Checks one member against everything.
+/// Checks one member against every address.
 async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
     let home = html(&member.browser.get("/console").await);
     let form = field(&home, "form");
@@ -238,11 +368,16 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
             allowed.insert(address.name);
         }
     }
-    let in_navigation: BTreeSet<&str> =
-        all.iter().filter(|address| address.is_in_navigation && allowed.contains(address.name)).map(|address| address.name).collect();
+    let in_navigation: BTreeSet<&str> = all
+        .iter()
+        .filter(|address| address.is_in_navigation && allowed.contains(address.name))
+        .map(|address| address.name)
+        .collect();
     let of_everybody = (things.webhook.clone(), things.delivery.clone());
     let own = subscribed(&member.browser, "task.created").await;
-    (things.webhook, things.delivery) = own.clone().unwrap_or_else(|| (new_id().to_string(), new_id().to_string()));
+    (things.webhook, things.delivery) = own
+        .clone()
+        .unwrap_or_else(|| (new_id().to_string(), new_id().to_string()));
     for address in all.iter().filter(|address| address.method == Method::GET) {
         for at in things.at(address) {
             let answer = member.browser.get(&at).await;
@@ -255,14 +390,25 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
             };
             assert_eq!(answer.status, expected, "{who}: {at}");
             let ways = ways(&html(&answer));
-            assert!(in_navigation.is_subset(&ways), "{who}: {at} leads to {ways:?}");
+            assert!(
+                in_navigation.is_subset(&ways),
+                "{who}: {at} leads to {ways:?}"
+            );
             let more: Vec<_> = ways.iter().filter(|way| !allowed.contains(*way)).collect();
-            assert!(more.is_empty(), "{who}: {at} leads to what is refused: {more:?}");
+            assert!(
+                more.is_empty(),
+                "{who}: {at} leads to what is refused: {more:?}"
+            );
             if expected == 200 && !member.is_limited && is_own {
                 let at = at.replace(&things.webhook, &of_everybody.0);
-                let less = shown.ways[&at].iter().filter(|way| allowed.contains(*way) && !ways.contains(*way) && !MAY_LACK.contains(*way));
+                let less = shown.ways[&at].iter().filter(|way| {
+                    allowed.contains(*way) && !ways.contains(*way) && !MAY_LACK.contains(*way)
+                });
                 let less: Vec<_> = less.collect();
-                assert!(less.is_empty() || at.starts_with("/console/audit"), "{who}: {at} does not lead to {less:?}");
+                assert!(
+                    less.is_empty() || at.starts_with("/console/audit"),
+                    "{who}: {at} does not lead to {less:?}"
+                );
             }
         }
     }
@@ -270,35 +416,62 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
     let before = last(&things.house.api).await;
     for address in all.iter().filter(|address| writes(address)) {
         if !allowed.contains(address.name) && member.may_write(address).await {
-            // They may write by REST what they may not read: no page has the form for them, and sending it anyway does no more.
+            // The member may write by REST but not read, so no page has the form. A forged form
+            // gives the member no more than REST does.
             continue;
         }
         if allowed.contains(address.name) {
-            // Whoever is let in is told that there is no such thing, or that nothing was sent.
-            let at = address.path.split('/').map(|part| if part.starts_with('{') { new_id().to_string() } else { part.to_owned() });
+            // A permitted request gets a status that says that the resource does not exist or the
+            // input is missing.
+            let at = address.path.split('/').map(|part| {
+                if part.starts_with('{') {
+                    new_id().to_string()
+                } else {
+                    part.to_owned()
+                }
+            });
             let at = at.collect::<Vec<_>>().join("/");
             let answer = member.browser.post(&at, &[("form", &form)]).await;
-            assert!(matches!(answer.status, 200 | 303 | 400 | 404 | 409), "{who}: POST {at}: {} {}", answer.status, answer.body);
+            assert!(
+                matches!(answer.status, 200 | 303 | 400 | 404 | 409),
+                "{who}: POST {at}: {} {}",
+                answer.status,
+                answer.body
+            );
         } else if let Some(full) = shown.forms.get(address.name) {
             let mut forced = full.clone().with("form", &form);
             for (name, value) in TYPED {
                 forced = forced.with(name, value);
             }
-            for (name, id) in [("up", things.step), ("assigned", things.house.tag), ("shown", things.house.tag), ("step", things.step)] {
+            for (name, id) in [
+                ("up", things.step),
+                ("assigned", things.house.tag),
+                ("shown", things.house.tag),
+                ("step", things.step),
+            ] {
                 forced = forced.with(name, &id.to_string());
             }
             let answer = forced.send(&member.browser).await;
-            // Where nobody makes keys for a member, there is no such address.
-            let is_hidden = answer.status == 404 && address.needs.iter().any(|need| OF_PEOPLE.contains(need));
+            // For members who may not create keys, these addresses return 404.
+            let is_hidden =
+                answer.status == 404 && address.needs.iter().any(|need| OF_PEOPLE.contains(need));
             let is_refused = answer.status == 403 || is_hidden;
-            assert!(is_refused, "{who}: POST {}: {} {}", forced.action, answer.status, answer.body);
+            assert!(
+                is_refused,
+                "{who}: POST {}: {} {}",
+                forced.action, answer.status, answer.body
+            );
         }
     }
-    assert_eq!(last(&things.house.api).await, before, "{who} has changed something");
+    assert_eq!(
+        last(&things.house.api).await,
+        before,
+        "{who} has changed something"
+    );
 }
 
 on_both! {
-    async fn every_member_sees_and_does_what_their_calls_allow(app: App, WEBHOOKS, KEYS, uploads()) {
+    async fn pages_and_forms_allow_exactly_what_the_api_allows(app: App, WEBHOOKS, KEYS, uploads()) {
         let mut things = Things::make(&app, "Casa").await;
         let shown = Shown::to(&things).await;
         let posts = addresses().filter(writes);
@@ -323,7 +496,7 @@ on_both! {
         }
     }
 
-    async fn nothing_of_another_organization_is_at_any_address(app: App, WEBHOOKS, KEYS, uploads()) {
+    async fn no_address_shows_data_of_another_organization(app: App, WEBHOOKS, KEYS, uploads()) {
         let theirs = Things::make(&app, "Theirs").await;
         let org = app.org().await;
         let browser = marta(&org).await;
@@ -342,7 +515,7 @@ on_both! {
                 assert!(!html(&answer).contains("Theirs"), "{at}");
             }
         }
-        // Nor by what a query names.
+        // Ids of another organization in a query show nothing either.
         let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
         for query in [format!("/console/steps?portal={portal}"), format!("/console/stays?propertyId={flat}&flat=x"), format!("/console/submissions?status=all&propertyId={flat}"), format!("/console/audit?target={stay}"), "/console/search?query=Theirs".to_owned()] {
             let answer = browser.get(&query).await;
@@ -351,7 +524,7 @@ on_both! {
         assert_eq!(last(&theirs.house.api).await, before);
     }
 
-    async fn no_address_takes_a_form_that_the_session_was_not_given(app: App, WEBHOOKS, KEYS, uploads()) {
+    async fn every_form_needs_the_token_of_its_session(app: App, WEBHOOKS, KEYS, uploads()) {
         let things = Things::make(&app, "Casa").await;
         let foreign = field(&html(&marta(&things.house.org).await.get("/console").await), "form");
         let own = field(&html(&things.browser.get("/console").await), "form");
@@ -364,20 +537,20 @@ on_both! {
                     let fields: Vec<(&str, &str)> = token.map(|token| ("form", token)).into_iter().chain(TYPED).collect();
                     let answer = things.browser.post(&at, &fields).await;
                     assert_eq!(answer.status, 403, "{at} {token:?}: {}", answer.body);
-                    assert!(html(&answer).contains("This form was not given to your session"), "{at}");
+                    assert!(html(&answer).contains("This form does not belong to your session"), "{at}");
                 }
             }
         }
         assert_eq!(last(&things.house.api).await, before);
     }
 
-    async fn every_address_leads_whoever_is_not_signed_in_to_the_sign_in(app: App, WEBHOOKS, KEYS, uploads()) {
+    async fn every_address_redirects_visitors_to_the_sign_in(app: App, WEBHOOKS, KEYS, uploads()) {
         let things = Things::make(&app, "Casa").await;
         let nobody = Browser::new(&app);
         for address in addresses() {
             for at in things.at(&address) {
                 let request = nobody.request(address.method.clone(), &at);
-                // From a page of another site nothing is kept.
+                // The input of a cross-site request is not kept.
                 let typed = form_urlencoded::Serializer::new(String::new()).extend_pairs(TYPED).finish();
                 let posted = |request: RequestBuilder| request.header("sec-fetch-site", "cross-site").header("content-type", "application/x-www-form-urlencoded").body(typed);
                 let answer = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;

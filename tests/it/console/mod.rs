@@ -1,4 +1,4 @@
-//! The console: what a signed-in member sees and does, over HTTP as a browser without scripts has it.
+//! Tests the console over HTTP, as a browser without scripts sees it.
 
 mod assignments;
 mod changing;
@@ -11,6 +11,7 @@ mod looking;
 mod manuals;
 mod matrix;
 mod owner;
+mod records;
 mod refusals;
 mod sizes;
 mod stays;
@@ -30,7 +31,8 @@ use uuid::Uuid;
 use crate::people::{Browser, guarded, signed_in};
 use crate::support::{Answer, Api, Org, new_id};
 
-/// A page of the console: nothing runs in it but its own script.
+/// Returns the HTML of a console page. Checks that it runs no script except the console's own and
+/// has at most 100 KiB.
 #[track_caller]
 pub fn html(answer: &Answer) -> String {
     let (html, tags) = guarded(answer, &["script-src 'sha256-", "style-src 'sha256-"]);
@@ -40,26 +42,30 @@ pub fn html(answer: &Answer) -> String {
     html
 }
 
-/// A member with all permissions, signed in.
+/// Signs in a member with all permissions.
 pub async fn marta(org: &Org<'_>) -> Browser {
     member_with(org, Permission::VARIANTS, None).await
 }
 
-/// A member with these permissions and properties, signed in.
-pub async fn member_with(org: &Org<'_>, permissions: &[Permission], properties: Option<&[Uuid]>) -> Browser {
+/// Signs in a member with these permissions and properties.
+pub async fn member_with(
+    org: &Org<'_>,
+    permissions: &[Permission],
+    properties: Option<&[Uuid]>,
+) -> Browser {
     let id = new_id();
     org.member(id, properties, permissions, true).await;
     signed_in(org, id).await
 }
 
-/// What a page of the console holds.
+/// Opens a console page and returns its HTML.
 pub async fn page(browser: &Browser, path: &str) -> String {
     let answer = browser.get(path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     html(&answer)
 }
 
-/// A form as a browser has it: what it would send as it stands.
+/// A form with its address and the fields that a browser would send.
 #[derive(Debug, Clone)]
 pub struct Form {
     pub action: String,
@@ -67,15 +73,24 @@ pub struct Form {
 }
 
 impl Form {
-    /// The form of a page that is sent to an address which ends so.
+    /// Finds the form of a page whose address ends with `action`.
     #[track_caller]
     pub fn of(page: &str, action: &str) -> Self {
-        let forms = page.split("<form ").skip(1).map(|rest| rest.split("</form>").next().unwrap());
-        let is_it = |form: &&str| attribute(form.split('>').next().unwrap(), "action").is_some_and(|known| plain(&known).ends_with(action));
+        let forms = page
+            .split("<form ")
+            .skip(1)
+            .map(|rest| rest.split("</form>").next().unwrap());
+        let is_it = |form: &&str| {
+            attribute(form.split('>').next().unwrap(), "action")
+                .is_some_and(|known| plain(&known).ends_with(action))
+        };
         let mut forms: Vec<&str> = forms.filter(is_it).collect();
-        // What a search sends is asked for last.
+        // Forms that only search come last.
         forms.sort_by_key(|form| !form.split('>').next().unwrap().contains("method=\"post\""));
-        let form = forms.into_iter().next().unwrap_or_else(|| panic!("no form for {action}: {page}"));
+        let form = forms
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| panic!("no form for {action}: {page}"));
         let mut fields = Vec::new();
         let mut rest = form;
         while let Some(place) = rest.find('<') {
@@ -85,23 +100,46 @@ impl Form {
             if let (true, Some(name)) = (tag.starts_with("input"), &name) {
                 let kind = attribute(tag, "type").unwrap_or_default();
                 if !matches!(&*kind, "checkbox" | "radio") || has(tag, "checked") {
-                    fields.push((name.clone(), plain(&attribute(tag, "value").unwrap_or_default())));
+                    fields.push((
+                        name.clone(),
+                        plain(&attribute(tag, "value").unwrap_or_default()),
+                    ));
                 }
             } else if let (true, Some(name)) = (tag.starts_with("textarea"), &name) {
                 let text = behind.split("</textarea>").next().unwrap();
-                fields.push((name.clone(), plain(text.strip_prefix('\n').unwrap_or(text)).replace('\n', "\r\n")));
+                fields.push((
+                    name.clone(),
+                    plain(text.strip_prefix('\n').unwrap_or(text)).replace('\n', "\r\n"),
+                ));
             } else if let (true, Some(name)) = (tag.starts_with("select"), &name) {
-                let options =
-                    behind.split("</select>").next().unwrap().split("<option ").skip(1).map(|option| option.split('>').next().unwrap());
+                let options = behind
+                    .split("</select>")
+                    .next()
+                    .unwrap()
+                    .split("<option ")
+                    .skip(1)
+                    .map(|option| option.split('>').next().unwrap());
                 let options: Vec<&str> = options.collect();
-                let chosen = options.iter().find(|option| has(option, "selected")).or(options.first());
-                fields.extend(chosen.map(|option| (name.clone(), plain(&attribute(option, "value").unwrap_or_default()))));
+                let chosen = options
+                    .iter()
+                    .find(|option| has(option, "selected"))
+                    .or(options.first());
+                fields.extend(chosen.map(|option| {
+                    (
+                        name.clone(),
+                        plain(&attribute(option, "value").unwrap_or_default()),
+                    )
+                }));
             }
         }
-        Self { action: plain(&attribute(form.split('>').next().unwrap(), "action").unwrap()), fields }
+        Self {
+            action: plain(&attribute(form.split('>').next().unwrap(), "action").unwrap()),
+            fields,
+        }
     }
 
-    /// With another value of a field; its boxes are ticked anew.
+    /// Sets a field to this value alone. Of several checkboxes with this name only this value
+    /// stays.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.fields.retain(|(known, _)| known != name);
@@ -109,7 +147,7 @@ impl Form {
         self
     }
 
-    /// Without a field: a box that is not ticked.
+    /// Removes a field, as an unselected checkbox does.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.fields.retain(|(known, _)| known != name);
@@ -117,15 +155,23 @@ impl Form {
     }
 
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub async fn send(&self, browser: &Browser) -> Answer {
-        let fields: Vec<(&str, &str)> = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let fields: Vec<(&str, &str)> = self
+            .fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
         browser.post(&self.action, &fields).await
     }
 
-    /// Sends it, and follows to the page that says what was done.
+    /// Sends the form and follows the redirect. Checks the result in the address and returns the
+    /// address and the page.
     #[track_caller]
     pub fn done(&self, browser: &Browser, said: &str) -> impl Future<Output = (String, String)> {
         let caller = std::panic::Location::caller();
@@ -133,13 +179,16 @@ impl Form {
             let answer = self.send(browser).await;
             assert_eq!(answer.status, 303, "{caller}: {}", answer.body);
             let location = answer.header("location").unwrap().to_owned();
-            assert!(location.contains(&format!("done={said}")), "{caller}: {location}");
+            assert!(
+                location.contains(&format!("done={said}")),
+                "{caller}: {location}"
+            );
             let page = page(browser, location.split('#').next().unwrap()).await;
             (location, page)
         }
     }
 
-    /// Sends it, and gives the page that shows it again.
+    /// Sends the form and returns the page that shows the form again.
     #[track_caller]
     pub fn refused(&self, browser: &Browser, status: u16) -> impl Future<Output = String> {
         let caller = std::panic::Location::caller();
@@ -151,7 +200,7 @@ impl Form {
     }
 }
 
-/// An attribute of a tag.
+/// Returns an attribute of a tag.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let start = format!(" {name}=\"");
     let tag = format!(" {tag}");
@@ -163,7 +212,7 @@ fn has(tag: &str, name: &str) -> bool {
     tag.split_whitespace().any(|word| word == name)
 }
 
-/// A text without what HTML writes otherwise.
+/// Unescapes HTML entities.
 pub fn plain(text: &str) -> String {
     let mut plain = text.to_owned();
     for (written, meant) in [
@@ -183,14 +232,17 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// A portal, and its address in the console.
+/// Creates a portal and returns its id and its address in the console.
 pub async fn portal(api: &Api, name: &str) -> (String, String) {
-    let id = api.post("/portals", json!({ "name": name })).await.data()["id"].as_str().unwrap().to_owned();
+    let id = api.post("/portals", json!({ "name": name })).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let path = format!("/console/portals/{id}");
     (id, path)
 }
 
-/// A thing by its REST read.
+/// Reads a resource by REST.
 pub async fn read(api: &Api, path: &str) -> Value {
     api.get(path).await.data()
 }

@@ -1,4 +1,5 @@
-//! What is refused, in the language of the page; and over REST in the interface's own words.
+//! Tests refusals: in the page's language in the console, and in the interface's own words over
+//! REST.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -11,20 +12,23 @@ use crate::support::{App, on_both, reservation};
 const NASTY: &str = "<script>alert(1)</script>";
 
 async fn in_language(browser: &Browser, tag: &str) {
-    Form::of(&page(browser, "/console").await, "/console/language").with("language", tag).send(browser).await;
+    Form::of(&page(browser, "/console").await, "/console/language")
+        .with("language", tag)
+        .send(browser)
+        .await;
 }
 
 on_both! {
-    async fn what_is_no_colour_is_said_in_words(app: App) {
+    async fn an_invalid_colour_is_explained_with_an_example(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
         let made = org.key().await.post("/portal-brandings", json!({ "name": "Mar" })).await.data();
         let path = format!("/console/brandings/{}", made["id"].as_str().unwrap());
         let refused = Form::of(&page(&browser, &path).await, &path).with("primaryColor", "blue").refused(&browser, 400).await;
-        assert!(refused.contains("has to be a colour, such as #0E7490") && !refused.contains("must match"), "{refused}");
+        assert!(refused.contains("must be a colour, such as #0E7490") && !refused.contains("must match"), "{refused}");
     }
 
-    async fn a_label_stands_before_its_colon_as_the_language_has_it(app: App) {
+    async fn french_labels_have_a_space_before_the_colon(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
         let request = browser.request(reqwest::Method::GET, "/console/access/members").header("accept-language", "fr");
@@ -55,21 +59,21 @@ on_both! {
         assert_eq!(answer.error(400)["details"]["issues"], json!([{ "path": ["data", "supportPhone"], "message": "is not a valid phone number" }]));
     }
 
-    async fn what_is_refused_as_a_whole_is_said_in_the_language_of_the_page(app: App, "--console-keys") {
+    async fn a_refusal_without_a_field_uses_the_page_language(app: App, "--console-keys") {
         let org = app.org().await;
         let browser = member_with(&org, &[Permission::ManageOrganization], None).await;
         in_language(&browser, "es").await;
         let new = Form::of(&page(&browser, "/console/access/keys/new").await, "/keys/new");
         let refused = plain(&new.with("name", "More").with("permission", "view_devices").refused(&browser, 403).await);
-        assert!(refused.contains("La clave tendría un permiso que usted no tiene.") && !refused.contains("at most what"), "{refused}");
+        assert!(refused.contains("La clave tendría un permiso que usted no tiene.") && !refused.contains("permissions that you have"), "{refused}");
     }
 
-    async fn what_a_guest_wrote_is_on_the_page_of_the_stay(app: App) {
+    async fn guest_messages_are_shown_on_the_stay_page(app: App) {
         let house = House::build(&app).await;
         let (org, stay) = (&house.org, house.stay);
         let path = format!("/console/stays/{stay}");
         let browser = marta(org).await;
-        assert!(page(&browser, &path).await.contains("The guest has written nothing"));
+        assert!(page(&browser, &path).await.contains("The guest has not written any messages"));
         let api = org.key().await;
         let portal = house.portal.to_string();
         api.patch(&format!("/portals/{portal}"), json!({ "data": { "isChatEnabled": true } })).await.data();
@@ -85,10 +89,10 @@ on_both! {
         assert_eq!(elsewhere.key().await.get(&format!("/reservations/{stay}/messages")).await.status, 404);
     }
 
-    async fn today_is_that_of_the_flat(app: App) {
+    async fn home_uses_the_local_day_of_each_flat(app: App) {
         let org = app.org().await;
         let flat = |zone: &'static str| { let org = &org; async move { org.record("property", json!({ "name": zone, "timezone": zone, "country": "ES" })).await } };
-        // It is half past nine in the morning of the 21st, in UTC.
+        // The clock shows 09:30 UTC on the 21st.
         let (east, west) = (flat("Pacific/Kiritimati").await, flat("Etc/GMT+12").await);
         let mut stays = Vec::new();
         for (flat, day) in [(east, "2026-11-21"), (east, "2026-11-22"), (east, "2026-11-23"), (west, "2026-11-20"), (west, "2026-11-21"), (west, "2026-11-22")] {
@@ -98,7 +102,7 @@ on_both! {
         }
         let home = html(&marta(&org).await.get("/console").await);
         let shown: Vec<bool> = stays.iter().map(|stay| home.contains(&format!("/console/stays/{stay}"))).collect();
-        // There it is half past eleven in the evening of the 21st, and of the 20th.
+        // Local time is 23:30 on the 21st in the east flat, and 21:30 on the 20th in the west flat.
         assert_eq!(shown, [true, true, false, true, true, false]);
     }
 }

@@ -1,4 +1,4 @@
-//! Stays on their screen: found, looked at, explained.
+//! Tests the screens of stays: search, details and explanations.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::support::{App, on_both, reservation};
 const NASTY: &str = "<script>alert(1)</script>";
 
 on_both! {
-    async fn a_stay_is_found_by_what_is_known_of_it(app: App) {
+    async fn stays_are_found_by_guest_dates_status_and_flat(app: App) {
         let house = House::build(&app).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/stays/{}", house.stay);
@@ -46,7 +46,7 @@ on_both! {
         }
     }
 
-    async fn why_is_told_with_the_way_to_the_rule(app: App) {
+    async fn an_explanation_links_to_the_rule_that_decided(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "nickname": format!("Names {NASTY}"), "minLos": 30 })).await;
         let idle = house.idle_step("main", json!({ "nickname": "Idle" })).await;
@@ -56,7 +56,7 @@ on_both! {
         assert!(stay.contains("0 of 2 steps are shown") && stay.contains(&format!("/console/portals/{}", house.portal)), "{stay}");
         assert!(stay.contains("Ada L") && stay.contains("/stay/"), "{stay}");
         let why = page(&browser, &format!("{path}/why")).await;
-        for said in ["The stay has 4 nights; the step is for stays of 30 nights or more.", "Shortest stay of 4 nights or less", "flat Flat", "What would change it:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
+        for said in ["The stay has 4 nights; the step is for stays of 30 nights or more.", "Shortest stay of 4 nights or less", "flat Flat", "To change this:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
             assert!(why.contains(said), "{said}: {why}");
         }
         assert!(!why.contains(NASTY) && plain(&why).contains(NASTY));
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!(preview.with("at", "soon").send(&browser).await.status, 400);
     }
 
-    async fn whatever_decided_is_told_with_its_numbers(app: App) {
+    async fn explanations_show_the_numbers_of_the_deciding_rule(app: App) {
         let house = House::build(&app).await;
         for (name, rule) in [
             ("Long ahead", json!({ "leadTimeMaxDays": 14 })),
@@ -112,7 +112,7 @@ on_both! {
         let (steps, manuals) = (page(&browser, &path).await, page(&browser, &format!("{path}?of=manuals")).await);
         for said in [
             "Booked 39 days before check-in; the step asks for at most 14 days ahead.",
-            "“Booked at most so many days ahead” set to 39 or more, or left empty; or “For every guest” ticked.",
+            "“Booked at most this many days ahead” set to 39 or more, or left empty; or “For every guest” ticked.",
             "Booked 39 days before check-in; the step asks for at least 60 days ahead.",
             "Longest stay of 4 nights or more",
             "Booked through direct, which is among “All channels but these”.",
@@ -121,8 +121,8 @@ on_both! {
             assert!(steps.contains(said), "{said}: {steps}");
         }
         for said in [
-            "It is shown from 11 December 2026, 15:00 on, in the flat’s time.",
-            "No night of the stay lies in one of its seasons.",
+            "It is shown from 11 December 2026, 15:00, in the flat’s time zone.",
+            "No night of the stay is in one of its seasons.",
             "that has a night of this stay: 11–15 December",
             "The stay has 4 nights; the manual is for stays of 9 nights or more.",
             "a rule “Booking channel” that includes direct.",
@@ -137,7 +137,7 @@ on_both! {
         }
     }
 
-    async fn what_is_not_theirs_is_not_there(app: App) {
+    async fn stays_of_others_are_not_found(app: App) {
         let house = House::build(&app).await;
         let other = app.org().await;
         let theirs = marta(&other).await;
@@ -148,7 +148,7 @@ on_both! {
         }
         let portal = house.portal.to_string();
         assert_eq!(theirs.post(&format!("{path}/preview"), &[("form", &form), ("portal", &portal)]).await.status, 404);
-        // The flat of another organization is none of theirs.
+        // A flat of another organization finds no stays.
         let list = page(&theirs, &format!("/console/stays?propertyId={}", house.flat)).await;
         assert!(list.contains("Nothing was found"), "{list}");
         let stranger = member_with(&house.org, &[Permission::ViewProperties], None).await;

@@ -1,4 +1,4 @@
-//! Steps: in order, moved, by type, with questions.
+//! Tests steps: their order, their types and their questions.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -9,59 +9,94 @@ use crate::support::house::House;
 use crate::support::{Api, App, on_both};
 
 async fn step(api: &Api, kind: &str, nickname: &str) -> String {
-    api.post("/precheck-steps", json!({ "stepType": kind, "nickname": nickname })).await.data()["id"].as_str().unwrap().to_owned()
+    api.post(
+        "/precheck-steps",
+        json!({ "stepType": kind, "nickname": nickname }),
+    )
+    .await
+    .data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
-/// A step with so many questions, each of five options and asked by the first option of the one before; its id.
+/// Creates a step with questions and returns its id. Each question has five options and depends on
+/// the first option of the question before.
 pub async fn with_questions(api: &Api, count: usize) -> String {
     let id = step(api, "additional_questions", "Many questions").await;
     let text = async |text: String| {
-        api.post("/translations", json!({ "sourceTable": "precheck_question", "text": text })).await.data()["id"].clone()
+        api.post(
+            "/translations",
+            json!({ "sourceTable": "precheck_question", "text": text }),
+        )
+        .await
+        .data()["id"]
+            .clone()
     };
     let mut options = Vec::new();
     for number in 1..=5 {
-        options.push(json!({ "nameMlTextId": text(format!("The answer of number {number}")).await }));
+        options
+            .push(json!({ "nameMlTextId": text(format!("The answer of number {number}")).await }));
     }
     let mut questions = Vec::new();
     for number in 0..count {
-        let conditions = if number == 0 { json!([]) } else { json!([{ "questionIndex": number - 1, "optionIndex": 0 }]) };
-        let asked = text(format!("What would you like to be asked as question {number}?")).await;
+        let conditions = if number == 0 {
+            json!([])
+        } else {
+            json!([{ "questionIndex": number - 1, "optionIndex": 0 }])
+        };
+        let asked = text(format!(
+            "What would you like to be asked as question {number}?"
+        ))
+        .await;
         questions.push(
             json!({ "kind": "single_select", "textMlTextId": asked, "isRequired": true, "options": options, "conditions": conditions }),
         );
     }
-    api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "questions": questions } })).await.data();
+    api.patch(
+        &format!("/precheck-steps/{id}"),
+        json!({ "data": { "questions": questions } }),
+    )
+    .await
+    .data();
     id
 }
 
 async fn order(api: &Api) -> Vec<String> {
     let rows = api.get("/precheck-steps").await.data();
-    rows.as_array().unwrap().iter().map(|row| row["nickname"].as_str().unwrap().to_owned()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["nickname"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 async fn press(browser: &Browser, name: &str, id: &str) {
     let list = page(browser, "/console/steps").await;
-    let form = Form::of(&list, "/console/steps?from=0").without("order").without("moved").with(name, id);
+    let form = Form::of(&list, "/console/steps?from=0")
+        .without("order")
+        .without("moved")
+        .with(name, id);
     let answer = form.send(browser).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
 }
 
 on_both! {
-    async fn one_that_is_switched_off_is_for_nobody(app: App) {
+    async fn an_inactive_step_says_that_no_guest_gets_it(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "nickname": "Details" })).await;
         let browser = marta(&house.org).await;
         let path = format!("/console/steps/{step}");
         let shown = page(&browser, &path).await;
         assert!(shown.contains("Every guest of 1 flat gets it.") && !shown.contains("switched off"), "{shown}");
-        // The longest stay that is none is not shown as one, and stays so.
+        // An unlimited maximum stay is shown as an empty field, and saving keeps it unlimited.
         let form = Form::of(&shown, &path);
         assert_eq!(form.value("maxLos"), Some(""));
         form.done(&browser, "unchanged").await;
         house.update(step, json!({ "isActive": false })).await.data();
         for path in [path.as_str(), "/console/steps"] {
             let shown = page(&browser, path).await;
-            assert!(shown.contains("It is switched off: nobody gets it meanwhile. Once it is on: Every guest of 1 flat gets it."), "{path}: {shown}");
+            assert!(shown.contains("It is switched off, so nobody gets it. When it is on: Every guest of 1 flat gets it."), "{path}: {shown}");
         }
     }
 
@@ -93,7 +128,7 @@ on_both! {
         assert_eq!(order(&api).await, ["First", "B", "C", "A"]);
     }
 
-    async fn a_step_is_made_by_type_and_has_the_fields_of_its_type(app: App) {
+    async fn a_step_form_has_the_fields_of_its_type(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let account = org.record("payment_account", json!({ "name": "Main account", "isActive": true, "isDefault": true })).await;
@@ -126,7 +161,7 @@ on_both! {
         assert!(refused.contains("f-securityDepositAmountCents-error") && refused.contains("value=\"a lot\""), "{refused}");
     }
 
-    async fn what_is_saved_on_a_step_is_there_again(app: App) {
+    async fn saved_texts_of_a_step_are_shown_again(app: App) {
         let house = House::build(&app).await;
         house.org.put("", json!({ "name": "Casa", "country": "ES", "languages": ["en", "es"] })).await;
         let id = house.step("other_guests", json!({ "nickname": "Others", "displayTitle": "Who else comes" })).await;
@@ -142,11 +177,11 @@ on_both! {
         for part in [form, beside] {
             assert!(part.contains("Everybody but you.") && part.contains(&format!("/console/translations/{text}")), "{part}");
         }
-        // It is written where it stands, and nothing is made anew.
+        // The text is changed in place. No new text is created.
         let (_, saved) = Form::of(&saved, &path).with("guestDescriptionMlTextId", "All but you.").done(&browser, "saved").await;
         assert_eq!(read(api, &format!("/translations/{text}/entries")).await[0]["text"], "All but you.");
         Form::of(&saved, &path).done(&browser, "unchanged").await;
-        // Whoever may not write it changes the rest.
+        // A member who may not write the text can change the other fields.
         let other = member_with(&house.org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;
         let (_, seen) = Form::of(&page(&other, &path).await, &path).with("nickname", "Companions").done(&other, "saved").await;
         assert!(seen.contains("All but you."), "{seen}");
@@ -157,14 +192,14 @@ on_both! {
         assert_eq!(limited.get(&path).await.status, 404);
     }
 
-    async fn what_guests_are_asked_for_is_ticked(app: App) {
+    async fn required_guest_fields_are_chosen_by_checkboxes(app: App) {
         let house = House::build(&app).await;
         let id = house.step("other_guests", json!({ "nickname": "Others" })).await;
         let path = format!("/console/steps/{id}");
         let browser = marta(&house.org).await;
         let asked = async || house.step_view(id, "en").await["requiredFields"].clone();
         let shown = page(&browser, &path).await;
-        for said in [">Date of birth<", "To remove it, tick “Clear it”.", "Choose nothing and it stays as it is"] {
+        for said in [">Date of birth<", "To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
             assert!(plain(&shown).contains(said), "{said}: {shown}");
         }
         let mut form = Form::of(&shown, &path).with("requiredGuestFields.others", "Shoe size\r\n");
@@ -173,7 +208,7 @@ on_both! {
         }
         let (_, saved) = form.done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
-        // What is not chosen stays, and what is to go is said.
+        // Fields without a selection stay unchanged. Clearing needs its own checkbox.
         let (_, saved) = Form::of(&saved, &path).with("nickname", "Companions").done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
         let refused = Form::of(&saved, &path).with("requiredGuestFields.others", &"x".repeat(201)).with("requiredGuestFields", "email").refused(&browser, 400).await;
@@ -188,7 +223,7 @@ on_both! {
         }
     }
 
-    async fn titles_that_are_missing_are_told_where_they_are(app: App) {
+    async fn missing_translations_of_titles_are_linked_from_home(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es"] })).await;
         let api = org.key().await;
         api.post("/precheck-steps", json!({ "stepType": "main", "nickname": "Gate", "displayTitle": "The gate" })).await.data();
@@ -202,7 +237,7 @@ on_both! {
         assert!(home.contains(&format!("<a href=\"{}\">Manuals: 1 in Español</a>", way("manuals"))) && home.contains("Steps: 1"), "{home}");
     }
 
-    async fn questions_are_edited_together(app: App) {
+    async fn all_questions_of_a_step_are_edited_in_a_single_form(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = step(&api, "additional_questions", "Questions").await;
@@ -230,20 +265,20 @@ on_both! {
         let text = read(&api, &format!("/translations/{}/entries", after[0]["textMlTextId"].as_str().unwrap())).await;
         assert_eq!(text[0]["text"], "Do you bring an animal?");
 
-        // Somebody else changes them meanwhile: both versions are there.
+        // Somebody else changes the step in the meantime. The page shows both versions.
         let form = Form::of(&saved, &path).with("q1.text", "How heavy is it?").with("act", "save");
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "nickname": "Pets" } })).await.data();
         let both = form.refused(&browser, 409).await;
         assert!(both.contains("How large is it?") && both.contains("value=\"How heavy is it?\""), "{both}");
         Form::of(&both, &path).with("act", "save").done(&browser, "saved").await;
-        // What is refused is shown at its question.
+        // An error is shown at its question.
         let form = act(Form::of(&page(&browser, &path).await, &path), "add").await;
         let refused = form.with("q2.text", "Which?").with("q2.kind", "single_select").with("act", "save").refused(&browser, 400).await;
         assert!(refused.contains("class=\"error\"") && refused.contains("value=\"Which?\""), "{refused}");
     }
 
-    async fn options_that_say_the_same_have_a_text_each(app: App) {
+    async fn options_with_equal_names_have_separate_texts(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = step(&api, "additional_questions", "Questions").await;
@@ -260,20 +295,20 @@ on_both! {
         let texts = [&questions[0]["textMlTextId"], &questions[1]["textMlTextId"], &questions[0]["options"][0]["nameMlTextId"], &questions[1]["options"][0]["nameMlTextId"]];
         let distinct: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.as_str().unwrap()).collect();
         assert_eq!(distinct.len(), 4, "{questions}");
-        // So that one can be called otherwise and the other stays.
+        // Each text can change without the others.
         Form::of(&saved, &path).with("q0.o0.text", "Something else").with("act", "save").done(&browser, "saved").await;
         let english = async |text: &serde_json::Value| read(&api, &format!("/translations/{}/entries", text.as_str().unwrap())).await[0]["text"].clone();
         assert_eq!((english(texts[2]).await, english(texts[3]).await), (json!("Something else"), json!("Other")));
     }
 
-    async fn a_form_of_many_questions_is_small_and_saves_what_was_changed(app: App) {
+    async fn a_long_question_form_is_small_and_saves_only_changes(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = with_questions(&api, 30).await;
         let before = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
         let browser = marta(&org).await;
         let path = format!("/console/steps/{id}/questions");
-        // A page of the console is at most 100 KiB.
+        // A console page has at most 100 KiB, so questions are collapsed.
         let shown = page(&browser, &path).await;
         assert_eq!(shown.matches("class=\"card folded\"").count(), 30);
         let form = Form::of(&shown, &path);
@@ -283,13 +318,13 @@ on_both! {
         assert_eq!(opened.matches("class=\"card folded\"").count(), 29);
         let form = Form::of(&opened, &path);
         assert_eq!((form.value("q20.o4.text"), form.value("q20.c")), (Some("The answer of number 5"), before[19]["options"][0]["id"].as_str()));
-        // Answers of another question are there for the asking.
+        // The options of another question are loaded on request.
         let question = before[3]["id"].as_str().unwrap();
         let asked = act(form.with("q20.from", question), "ways 20").await;
         let answer = before[3]["options"][2]["id"].as_str().unwrap();
         assert!(asked.contains(&format!("name=\"q20.c\" value=\"{answer}\"")), "{asked}");
         let form = Form::of(&asked, &path).with("q20.c", answer).with("q20.text", "What else?").with("q20.o4.text", "Nothing").without("q20.required");
-        // What was changed stays open, whatever is opened besides.
+        // A changed question stays open when another question is opened.
         let form = Form::of(&act(form, "open 2").await, &path);
         assert_eq!((form.value("q20.text"), form.value("q2.o0.text")), (Some("What else?"), Some("The answer of number 1")));
         let (_, saved) = act_and_save(form, &browser, &path).await;
@@ -298,7 +333,7 @@ on_both! {
         let mut expected = before.clone();
         expected[20]["isRequired"] = json!(false);
         expected[20]["conditions"] = json!([{ "optionId": answer }]);
-        // The one that was opened is moved up, still folded or not.
+        // Question 5 was moved up while it was collapsed.
         let moved = expected.as_array_mut().unwrap();
         moved.swap(5, 4);
         moved[4]["conditions"] = json!([]);
@@ -312,7 +347,7 @@ on_both! {
         assert!(saved.contains("What else?") && saved.contains("asked only after certain answers"), "{saved}");
     }
 
-    async fn a_form_that_does_not_say_what_it_wants_changes_nothing(app: App) {
+    async fn a_form_without_an_action_or_with_too_many_fields_is_not_saved(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = with_questions(&api, 2).await;
@@ -321,7 +356,7 @@ on_both! {
         let path = format!("/console/steps/{id}/questions");
         let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
         form.clone().refused(&browser, 200).await;
-        // Nor does one of which a part would be lost.
+        // A form that exceeds the limit of fields changes nothing either.
         let mut large = form.with("act", "save");
         large.fields.extend((0..5_000).map(|number| (format!("x{number}"), String::new())));
         let refused = large.refused(&browser, 400).await;
@@ -329,7 +364,7 @@ on_both! {
         assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await, before);
     }
 
-    async fn questions_of_which_a_part_is_refused_go_on_from_the_rest(app: App) {
+    async fn valid_changes_are_saved_when_a_question_is_refused(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = with_questions(&api, 2).await;
@@ -339,7 +374,7 @@ on_both! {
         let form = act(Form::of(&page(&browser, &path).await, &path), "add").await;
         let form = form.without("q0.required").with("q1.text", &"x".repeat(6_001)).with("q2.text", "And what else?").with("q2.kind", "free_form_input");
         let refused = form.with("act", "save").refused(&browser, 400).await;
-        assert!(refused.contains("Question 2: ") && refused.contains("What else you changed is saved."), "{refused}");
+        assert!(refused.contains("Question 2: ") && refused.contains("Your other changes are saved."), "{refused}");
         let questions = read(&api, &format!("/precheck-steps/{id}")).await["questions"].clone();
         assert_eq!((&questions[0]["isRequired"], questions.as_array().unwrap().len()), (&json!(false), 3));
         let again = Form::of(&refused, &path);
@@ -350,11 +385,12 @@ on_both! {
         assert_eq!(text[0]["text"], "Shorter?");
     }
 
-    async fn a_step_says_how_many_flats_it_reaches(app: App) {
+    async fn a_step_shows_the_number_of_flats_it_reaches(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
         let (group, tag) = (org.group().await, org.tag().await);
-        // Four that the group or the tag has, one of them by both; one that has neither.
+        // Four flats have the group or the tag, and one of them has both. The fifth flat has
+        // neither.
         for (group, tags) in [(Some(group), vec![]), (Some(group), vec![]), (Some(group), vec![tag]), (None, vec![tag]), (None, vec![])] {
             org.property(group, &tags).await;
         }
@@ -362,21 +398,21 @@ on_both! {
         let id = made["id"].as_str().unwrap();
         let browser = marta(&org).await;
         let path = format!("/console/steps/{id}");
-        assert!(page(&browser, &path).await.contains("It reaches no flat yet"));
+        assert!(page(&browser, &path).await.contains("It is assigned to no flat yet"));
         api.post("/entity-scopes/add", json!({ "entityType": "precheck_step", "entityId": id, "propertyGroupIds": [group], "tagIds": [tag] })).await.data();
         for path in [&*path, "/console/steps"] {
             let shown = page(&browser, path).await;
             assert!(shown.contains("Guests of 4 flats, for stays of 2 nights or more."), "{shown}");
         }
-        // And what it says, in every language: what a machine wrote is told apart.
+        // The page also shows the step's texts in every language and marks machine translations.
         let title = made["displayTitleMlTextId"].as_str().unwrap();
         api.send(reqwest::Method::PUT, &format!("/translations/{title}/entries/es"), Some(json!({ "text": "Nuestras normas" }))).await.data();
         let shown = page(&browser, &path).await;
         assert!(shown.contains("lang=\"en\" dir=\"auto\">Our rules<") && shown.contains("lang=\"es\" dir=\"auto\">Nuestras normas<"), "{shown}");
-        assert!(shown.contains("Not there yet") && shown.contains(&format!("/console/translations/{title}")), "{shown}");
+        assert!(shown.contains("Missing") && shown.contains(&format!("/console/translations/{title}")), "{shown}");
     }
 
-    async fn a_move_that_was_kept_says_so_in_the_language_of_the_page(app: App) {
+    async fn a_kept_move_is_refused_in_the_page_language(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let ids = [step(&api, "agreement", "A").await, step(&api, "agreement", "B").await];
@@ -393,8 +429,11 @@ on_both! {
     }
 }
 
-/// Moves a question that is folded, and saves.
+/// Moves question 5, which is collapsed, up by one and saves.
 async fn act_and_save(form: Form, browser: &Browser, path: &str) -> (String, String) {
     let moved = form.with("act", "up 5").refused(browser, 200).await;
-    Form::of(&moved, path).with("act", "save").done(browser, "saved").await
+    Form::of(&moved, path)
+        .with("act", "save")
+        .done(browser, "saved")
+        .await
 }

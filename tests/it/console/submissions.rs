@@ -1,4 +1,4 @@
-//! What guests hand in, and what staff decide of it on their screen.
+//! Tests submissions of guests and the decisions of staff on their screen.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -10,17 +10,26 @@ use crate::support::{App, on_both};
 
 const NASTY: &str = "<script>alert(1)</script>";
 
-/// A stay whose guest has handed in an agreement and waits for staff.
+/// Creates a stay whose guest has submitted an agreement that waits for review. Returns the id of
+/// the step.
 async fn waiting(house: &House<'_>) -> String {
-    house.update_portal(house.portal, json!({ "isManualReviewEnabled": true })).await;
+    house
+        .update_portal(house.portal, json!({ "isManualReviewEnabled": true }))
+        .await;
     let step = house.step("agreement", json!({})).await;
-    house.answer(step, json!({ "isAccepted": true, "signedName": NASTY, "odd": { "deep": [NASTY] } })).await.data();
+    house
+        .answer(step, json!({ "isAccepted": true, "signedName": NASTY }))
+        .await
+        .data();
+    let odd = house.step("main", json!({})).await;
+    let answers = json!({ "odd": { "deep": [NASTY] } });
+    house.answer(odd, answers).await.data();
     house.submit().await.data();
     step.to_string()
 }
 
 on_both! {
-    async fn what_waits_is_read_and_approved(app: App) {
+    async fn a_waiting_submission_is_read_and_approved(app: App) {
         let house = House::build(&app).await;
         waiting(&house).await;
         let browser = marta(&house.org).await;
@@ -43,11 +52,11 @@ on_both! {
         assert!(after.contains("Approved") && !after.contains("/approve\""), "{after}");
         assert_eq!(house.status().await, "approved");
         assert!(after.contains("Who changed this") && after.contains("Member approved"), "{after}");
-        // Pressed again it is the same decision.
+        // Approving twice has the same result.
         approve.done(&browser, "saved").await;
     }
 
-    async fn changes_are_asked_for_and_nothing_typed_is_lost(app: App) {
+    async fn changes_are_requested_and_typed_values_are_kept(app: App) {
         let house = House::build(&app).await;
         let step = waiting(&house).await;
         let browser = marta(&house.org).await;
@@ -61,13 +70,13 @@ on_both! {
         assert!(after.contains("Changes requested") && plain(&after).contains(message), "{after}");
         assert_eq!(house.status().await, "changes_requested");
 
-        // Somebody else was faster.
+        // Another member has decided first.
         let late = form.clone().with("step", &step).with("message", "Too late").with("key", "0192f0c1-2345-7abc-8def-0123456789ab");
         let refused = late.refused(&browser, 409).await;
         assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");
     }
 
-    async fn what_was_given_is_read_in_the_language_of_the_page(app: App) {
+    async fn submitted_answers_are_shown_in_the_page_language(app: App) {
         let house = House::build(&app).await;
         let text = house.text(&[("en", "How do you come?"), ("es", "¿Cómo llega?"), ("fr", "Comment venez-vous ?")]).await;
         let details = house.step("your_details", json!({})).await;
@@ -100,12 +109,12 @@ on_both! {
         }
         let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "fr");
         assert!(plain(&html(&browser.send(request).await)).contains("Comment venez-vous ?"));
-        // Over the interface it is English, unless another language is asked for.
+        // REST answers in English unless another language is requested.
         let read = async |query: &str| house.api.get(&format!("/reservations/{}/precheckin{query}", house.stay)).await.data()["steps"][0]["title"].clone();
         assert_eq!([read("").await, read("?language=es").await], [json!("Your details"), json!("Tus datos")]);
     }
 
-    async fn a_file_is_told_with_what_it_is(app: App, uploads()) {
+    async fn submitted_files_are_listed_with_type_and_size(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         for kind in ["passport", "Fishing licence"] {
@@ -120,30 +129,95 @@ on_both! {
         assert!(html(&browser.send(request).await).contains("Pasaporte · image/png"));
     }
 
-    async fn how_others_carry_a_step_out_is_told(app: App) {
+    async fn progress_from_other_systems_is_shown(app: App) {
         let house = House::build(&app).await;
         let step = house.step("identity_check", json!({ "nickname": "Identity" })).await;
         let waiver = house.org.record("damage_waiver", json!({ "name": "Full cover" })).await;
-        let deposit = house.step("agreement", json!({})).await;
-        house.answer(deposit, json!({ "isAccepted": true, "damageWaiverId": waiver, "choice": "waiver" })).await.data();
+        let deposit = house.step("main", json!({})).await;
+        house.answer(deposit, json!({ "damageWaiverId": waiver, "choice": "waiver" })).await.data();
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
-        assert!(page(&browser, &path).await.contains("says when it is complete"));
+        assert!(page(&browser, &path).await.contains("reports when it is complete"));
         let say = async |said| {
             let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
             app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
         };
         say(json!({ "status": "action_required", "actionUrl": "https://verify.example.com/secret", "message": NASTY, "amountCents": 12_345, "currency": "EUR" })).await;
         let shown = page(&browser, &path).await;
-        for said in ["waits for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
+        for said in ["waiting for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
             assert!(plain(&shown).contains(said), "{said}: {shown}");
         }
-        assert!(!shown.contains("verify.example.com") && !shown.contains(NASTY) && !shown.contains("says when it is complete"), "{shown}");
+        assert!(!shown.contains("verify.example.com") && !shown.contains(NASTY) && !shown.contains("reports when it is complete"), "{shown}");
         say(json!({ "status": "completed" })).await;
         assert!(page(&browser, &path).await.contains("completed"));
     }
 
-    async fn who_may_only_read_decides_nothing(app: App) {
+    async fn flags_and_acceptance_are_told_in_the_language_of_the_page(app: App) {
+        let house = House::build(&app).await;
+        let rules = house.step("agreement", json!({})).await;
+        let check = house.step("background_check", json!({})).await;
+        let identity = house.step("identity_check", json!({ "identityFlagPolicy": { "document_expired": "review" } })).await;
+        let papers = house.step("document_upload", json!({})).await;
+        house.answer(rules, json!({ "isAccepted": true })).await.data();
+        house.answer(check, json!({ "isAccepted": true })).await.data();
+        house.answer(papers, json!({})).await.data();
+        let say = async |step: uuid::Uuid, said| {
+            let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
+            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+        };
+        say(identity, json!({ "status": "completed", "checks": ["document_expired"], "flags": [NASTY] })).await;
+        house.submit().await.data();
+        let browser = marta(&house.org).await;
+        let path = format!("/console/submissions/{}", house.stay);
+        let shown = page(&browser, &path).await;
+        for said in ["Waits for another system", "Reasons to look at it", "Document has expired", "This step is looked at for every guest.", NASTY] {
+            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        }
+        assert!(plain(&shown).contains("Text shown: English, SHA-256 99c789cf"), "{shown}");
+        assert!(!shown.contains(NASTY), "{shown}");
+        say(check, json!({ "status": "failed" })).await;
+        let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "es");
+        let spanish = plain(&html(&browser.send(request).await));
+        for said in ["Motivos para revisarlo", "Documento caducado", "La comprobación de antecedentes ha fallado.", "Texto mostrado: English"] {
+            assert!(spanish.contains(said), "{said}: {spanish}");
+        }
+        assert!(!spanish.contains("The background check failed."), "{spanish}");
+    }
+
+    async fn charges_are_told_with_account_moments_and_outcome(app: App) {
+        let house = House::build(&app).await;
+        let account = json!({ "name": format!("Bank {NASTY}"), "isActive": true, "isDefault": true, "currency": "EUR" });
+        house.org.record("payment_account", account).await;
+        let linen = house.org.record("fee_product", json!({ "name": "Linen", "amountCents": 2_500 })).await;
+        let fees = house.step("mandatory_fee", json!({ "feeProductIds": [linen] })).await;
+        let deposit = json!({ "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000, "securityDepositDaysBeforeCheckin": 2 });
+        let step = house.step("damage_deposit", deposit).await;
+        let browser = marta(&house.org).await;
+        let pages = [format!("/console/submissions/{}", house.stay), format!("/console/stays/{}", house.stay)];
+        house.answer(fees, json!({})).await.data();
+        house.answer(step, json!({ "choice": "deposit" })).await.data();
+        for path in &pages {
+            assert!(!page(&browser, path).await.contains("Charges"), "nothing is charged yet");
+        }
+        house.submit().await.data();
+        let charges = house.api.get(&format!("/reservations/{}/charges", house.stay)).await.data();
+        let path = house.org.path(&format!("/charges/{}", charges[0]["id"].as_str().unwrap()));
+        let paid = json!({ "status": "paid", "reference": "pi_1", "message": NASTY });
+        app.platform().ok(reqwest::Method::PUT, &path, Some(paid)).await;
+        for path in &pages {
+            let shown = page(&browser, path).await;
+            for said in ["Charges", "Linen", "€25.00", "Paid", "pi_1", NASTY, "Deposit", "€300.00", "To be paid", "Bank", "9 December", "To be released"] {
+                assert!(plain(&shown).contains(said), "{said}: {shown}");
+            }
+            assert!(!shown.contains(NASTY), "{shown}");
+        }
+        // A member who may not read accounts and fees sees the rest.
+        let reader = member_with(&house.org, &[Permission::ViewReservations], None).await;
+        let shown = plain(&page(&reader, &pages[0]).await);
+        assert!(shown.contains("€25.00") && !shown.contains("Linen"), "{shown}");
+    }
+
+    async fn a_reader_cannot_decide_on_a_submission(app: App) {
         let house = House::build(&app).await;
         let step = waiting(&house).await;
         let path = format!("/console/submissions/{}", house.stay);

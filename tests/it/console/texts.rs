@@ -1,4 +1,4 @@
-//! Texts in every language: what is missing and what a machine made is told, of whatever guests read.
+//! Tests the list of texts in every language: missing texts and machine translations.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::support::house::{House, id};
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn what_is_missing_and_what_a_machine_made_is_told(app: App) {
+    async fn missing_and_machine_translated_texts_are_listed(app: App) {
         let house = House::build(&app).await;
         house.org.put("", json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr"] })).await;
         house.update_portal(house.portal, json!({ "specialOfferTitle": "An offer" })).await;
@@ -23,20 +23,20 @@ on_both! {
         let browser = marta(&house.org).await;
         let of = async |query: &str| plain(&page(&browser, &format!("/console/translations?{query}")).await);
         let portals = of("of=portals&language=fr").await;
-        assert!(portals.contains("An offer") && portals.contains("Special offer title") && portals.contains("Not there yet"), "{portals}");
-        assert!(!of("of=portals&language=en").await.contains("Not there yet"));
+        assert!(portals.contains("An offer") && portals.contains("Special offer title") && portals.contains("Missing"), "{portals}");
+        assert!(!of("of=portals&language=en").await.contains("Missing"));
         let asked = of("of=questions&language=fr").await;
         assert!(asked.contains("Quelle heure ?") && asked.contains("Very <late>") && asked.contains("Arrival"), "{asked}");
-        assert_eq!(asked.matches("Not there yet").count(), 1, "{asked}");
+        assert_eq!(asked.matches("Missing").count(), 1, "{asked}");
         let steps = of("of=steps&language=fr").await;
         assert!(steps.contains("À propos") && steps.contains("Translated by machine") && steps.contains("Text below the heading"), "{steps}");
 
         let unfinished = of("of=questions&language=fr&todo=1").await;
         assert!(unfinished.contains("Very <late>") && !unfinished.contains("Quelle heure"), "{unfinished}");
         assert!(of("of=steps&language=fr&todo=1").await.contains("À propos"));
-        assert!(of("of=steps&language=en&todo=1").await.contains("Nothing is missing here"));
+        assert!(of("of=steps&language=en&todo=1").await.contains("No translation is missing or outdated here"));
 
-        // Whoever reaches another flat alone reads what that shows.
+        // A member limited to another flat sees only texts of that flat.
         let other = house.org.property(None, &[]).await;
         let limited = member_with(&house.org, &[engine::access::Permission::ViewProperties], Some(&[other])).await;
         let theirs = page(&limited, "/console/translations?of=questions&language=fr").await;

@@ -1,4 +1,5 @@
-//! An organization with a thing of each sort, each text of which is the same, and the addresses of the console that are about them.
+//! An organization with one resource of each kind, all with the same text, and the console
+//! addresses of these resources.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -13,43 +14,61 @@ use crate::people::{Browser, signed_in};
 use crate::support::house::{House, guest, id};
 use crate::support::{App, new_id, reservation};
 
-/// Where nobody listens, and a server that lets webhooks go there.
+/// An address on which nothing listens, and the flag that lets webhooks go there.
 const NOBODY: &str = "https://127.0.0.1:9/hook";
 pub const WEBHOOKS: &str = "--webhook-allow=127.0.0.0/8";
-/// A server on which members make API keys.
+/// The flag that lets members create API keys.
 pub const KEYS: &str = "--console-keys";
 
-/// What there is.
+/// The organization's resources.
 pub struct Things<'a> {
     pub house: House<'a>,
-    /// A member who may do everything and has let an app in.
+    /// A member with all permissions and a connected app.
     pub member: Uuid,
     pub browser: Browser,
-    /// What a guest does: an agreement, a document, questions.
+    /// Steps for the guest: an agreement, a document and questions.
     pub steps: [Uuid; 3],
     pub branding: Uuid,
     pub step: Uuid,
     pub questions: Uuid,
     pub manual: Uuid,
     pub category: Uuid,
-    /// A text of the manual.
+    /// Id of the text of the manual's title.
     pub text: Uuid,
-    /// A stay whose guest was asked for changes; that of the house waits.
+    /// A stay for which changes were requested. The stay of `house` waits for review.
     pub asked: Uuid,
-    /// A subscription of the member, whose ping has failed.
+    /// A subscription of the member whose ping has failed.
     pub webhook: String,
-    /// What it was sent.
+    /// The delivery of that ping.
     pub delivery: String,
-    /// An API key that may do nothing.
+    /// A calendar feed of the flat, whose host does not answer.
+    pub feed: Uuid,
+    /// An API key without permissions.
     pub key: Uuid,
+    /// A tag that was written by hand.
+    pub tag: Uuid,
 }
 
 impl<'a> Things<'a> {
-    /// Everything, with this for a text. It takes as few characters as the shortest field.
+    /// Creates everything with this text. The text must fit the shortest field.
+    #[expect(clippy::too_many_lines, reason = "one of each kind of resource")]
     pub async fn make(app: &'a App, text: &str) -> Self {
         let mut house = House::build(app).await;
-        house.org.put("", json!({ "name": text, "country": "ES", "languages": ["en", "es", "fr"] })).await;
-        let (org, api) = (crate::support::Org { app, id: house.org.id, oauth_app: house.org.oauth_app }, house.api.clone());
+        house
+            .org
+            .put(
+                "",
+                json!({ "name": text, "country": "ES", "languages": ["en", "es", "fr"] }),
+            )
+            .await;
+        let (org, api) = (
+            crate::support::Org {
+                app,
+                id: house.org.id,
+                oauth_app: house.org.oauth_app,
+            },
+            house.api.clone(),
+        );
         app.platform()
             .ok(
                 Method::PUT,
@@ -66,7 +85,11 @@ impl<'a> Things<'a> {
         for kind in ["fee_product", "background_check_account", "custom_field"] {
             org.record(kind, json!({ "name": text })).await;
         }
-        org.record("payment_account", json!({ "name": text, "isActive": true, "isDefault": true })).await;
+        org.record(
+            "payment_account",
+            json!({ "name": text, "isActive": true, "isDefault": true }),
+        )
+        .await;
         let branding =
             made("/portal-brandings", json!({ "name": text, "nickname": text, "calloutMessage": text, "primaryColor": "#0E7490" })).await;
         house
@@ -86,35 +109,75 @@ impl<'a> Things<'a> {
                 json!({ "propertyIds": [house.flat], "propertyGroupIds": [house.group], "tagIds": [house.tag] }),
             )
             .await;
-        let agreement = house.step("agreement", json!({ "nickname": text, "displayTitle": text, "contractTemplateText": text })).await;
-        let upload = house.step("document_upload", json!({ "nickname": text, "requiredDocumentTypes": ["passport"] })).await;
-        // An agreement, a document and questions.
-        let (question, option) = (house.text(&[("en", text), ("es", text)]).await, house.text(&[("en", text)]).await);
+        let agreement = house
+            .step(
+                "agreement",
+                json!({ "nickname": text, "displayTitle": text, "contractTemplateText": text }),
+            )
+            .await;
+        let upload = house
+            .step(
+                "document_upload",
+                json!({ "nickname": text, "requiredDocumentTypes": ["passport"] }),
+            )
+            .await;
+        // Steps for the guest: an agreement, a document and questions.
+        let (question, option) = (
+            house.text(&[("en", text), ("es", text)]).await,
+            house.text(&[("en", text)]).await,
+        );
         let asked = json!([{ "kind": "single_select", "textMlTextId": question, "options": [{ "nameMlTextId": option }] }, { "kind": "free_form_input", "textMlTextId": question }]);
-        let questions = house.step("additional_questions", json!({ "nickname": text, "questions": asked })).await;
-        // What another system carries out would keep the guest from handing in: their source is excluded. Two can change places.
+        let questions = house
+            .step(
+                "additional_questions",
+                json!({ "nickname": text, "questions": asked }),
+            )
+            .await;
+        // Another system completes these steps. Their source is excluded, so that they do not block
+        // the guest's submission. There are two, so that they can change places.
         let deposit = json!({ "nickname": text, "displayTitle": text, "excludedSources": [text], "inclusionType": "all_except_selected", "isSecurityDepositEnabled": true });
         house.step("damage_deposit", deposit.clone()).await;
         let step = house.step("damage_deposit", deposit).await;
-        house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [house.portal], "tagIds": [house.tag] })).await;
+        house
+            .scopes(
+                "add",
+                "precheck_step",
+                step,
+                json!({ "portalSettingsIds": [house.portal], "tagIds": [house.tag] }),
+            )
+            .await;
         let category = made("/portal-manual-categories", json!({ "title": text })).await;
-        made("/portal-manual-categories", json!({ "title": format!("{text} 2") })).await;
+        made(
+            "/portal-manual-categories",
+            json!({ "title": format!("{text} 2") }),
+        )
+        .await;
         let manual = api.post("/portal-manuals", json!({
             "nickname": text, "title": text, "description": text, "internalDescription": text, "iconName": "wifi", "manualCategoryId": category, "isActive": true,
             "visibilityRules": [{ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2027-06-01", "endDate": "2027-08-31" }] }],
         })).await.data();
         let (manual, title) = (id(&manual["id"]), id(&manual["titleId"]));
-        house.scopes("add", "manual", manual, json!({ "propertyIds": [house.flat] })).await;
-        // A stay that waits, and one that was asked for changes.
+        house
+            .scopes(
+                "add",
+                "manual",
+                manual,
+                json!({ "propertyIds": [house.flat] }),
+            )
+            .await;
+        // One stay waits for review, and changes were requested for the other.
         let (mut second, steps) = (Uuid::nil(), [agreement, upload, questions]);
         for is_second in [true, false] {
-            // The second arrives today.
+            // The second stay arrives today.
             let check_in = is_second.then(|| app.clock.now().to_string()[..10].to_owned());
             let (stay, token) = handed_in(&house, steps, (text, text), check_in).await;
             if is_second {
-                api.post(&format!("/reservations/{stay}/precheckin/request-changes"), json!({ "stepIds": [agreement], "message": text }))
-                    .await
-                    .data();
+                api.post(
+                    &format!("/reservations/{stay}/precheckin/request-changes"),
+                    json!({ "stepIds": [agreement], "message": text }),
+                )
+                .await
+                .data();
                 second = stay;
             } else {
                 (house.stay, house.token) = (stay, token);
@@ -127,11 +190,31 @@ impl<'a> Things<'a> {
         connect(&house.org, member).await;
         let browser = signed_in(&house.org, member).await;
         let (webhook, delivery) = subscribed(&browser, "task.created").await.unwrap();
-        let key = app.platform().post(&house.org.path("/api-keys"), json!({ "name": text, "permissions": [] })).await.data();
-        // What it was before is told as well.
-        house.update_portal(house.portal, json!({ "supportNotes": format!("{text} again") })).await;
+        let key = app
+            .platform()
+            .post(
+                &house.org.path("/api-keys"),
+                json!({ "name": text, "permissions": [] }),
+            )
+            .await
+            .data();
+        // After this change the audit log also shows the previous text.
+        house
+            .update_portal(
+                house.portal,
+                json!({ "supportNotes": format!("{text} again") }),
+            )
+            .await;
         let key = id(&key["id"]);
+        let tag = new_id();
+        let record = json!({ "kind": "tag", "id": tag, "data": { "name": text } });
+        api.post("/records", json!({ "records": [record] }))
+            .await
+            .data();
+        let feed = json!({ "propertyId": house.flat, "url": "https://127.0.0.1:9/feed.ics", "channel": text });
+        let feed = id(&house.api.post("/calendar-feeds", feed).await.data()["id"]);
         Self {
+            feed,
             house,
             steps,
             member,
@@ -146,14 +229,29 @@ impl<'a> Things<'a> {
             webhook,
             delivery,
             key,
+            tag,
         }
     }
 
-    /// Where a page is, for each thing that it can be about: a screen that is new has its place here.
+    /// Returns the paths of an address, one for each resource that it can be about. A new screen
+    /// needs an entry here.
     pub fn at(&self, address: &Address) -> Vec<String> {
         let path = &*address.path;
         let House { portal, stay, .. } = &self.house;
-        let Self { branding, step, questions, manual, category, text, asked, webhook, key, .. } = self;
+        let Self {
+            branding,
+            step,
+            questions,
+            manual,
+            category,
+            text,
+            asked,
+            webhook,
+            feed,
+            key,
+            tag,
+            ..
+        } = self;
         let app = self.house.org.oauth_app;
         if path.ends_with("/access/end") {
             return vec![format!("{path}?app={app}&member={}", self.member)];
@@ -172,59 +270,134 @@ impl<'a> Things<'a> {
             "translations" => vec![text.to_string()],
             "submissions" | "stays" => vec![stay.to_string(), asked.to_string()],
             "webhooks" => vec![webhook.clone()],
+            "access" if path.contains("members") => vec![self.member.to_string()],
+            "calendars" => vec![feed.to_string()],
             "access" => vec![key.to_string()],
+            "flats" => {
+                return vec![format!(
+                    "{}?kind=tag",
+                    path.replace("{id}", &tag.to_string())
+                )];
+            }
             "assignments" => {
                 return [("portals", portal), ("steps", step), ("manuals", manual)]
-                    .map(|(entity, id)| path.replace("{entity}", entity).replace("{id}", &id.to_string()))
+                    .map(|(entity, id)| {
+                        path.replace("{entity}", entity)
+                            .replace("{id}", &id.to_string())
+                    })
                     .into();
             }
             _ => panic!("{} has no place among the things: {path}", address.name),
         };
-        ids.iter().map(|id| path.replace("{id}", id).replace("{delivery}", &self.delivery)).collect()
+        ids.iter()
+            .map(|id| {
+                path.replace("{id}", id)
+                    .replace("{delivery}", &self.delivery)
+            })
+            .collect()
     }
 }
 
-/// A stay whose guest, of this name, has done every step and handed it in, and what opens it.
-pub async fn handed_in(house: &House<'_>, steps: [Uuid; 3], (text, source): (&str, &str), check_in: Option<String>) -> (Uuid, String) {
+/// Creates a stay whose guest has completed and submitted all steps. Returns the stay's id and
+/// token.
+pub async fn handed_in(
+    house: &House<'_>,
+    steps: [Uuid; 3],
+    (text, source): (&str, &str),
+    check_in: Option<String>,
+) -> (Uuid, String) {
     let (app, [agreement, upload, questions]) = (house.org.app, steps);
     let mut data = reservation(Some(house.flat));
-    (data["guest"]["firstName"], data["guest"]["lastName"], data["channel"]) = (text.into(), text.into(), source.into());
+    (
+        data["guest"]["firstName"],
+        data["guest"]["lastName"],
+        data["channel"],
+    ) = (text.into(), text.into(), source.into());
     if let Some(day) = check_in {
         data["checkIn"] = day.into();
     }
     let stay = house.org.record("reservation", data).await;
     let token = house.org.stay_token(stay).await;
-    let put = async |path: String, body: Value| drop(guest(app, &token, Method::PUT, &path, Some(body)).await.data());
-    put(format!("/steps/{agreement}"), json!({ "answers": { "isAccepted": true, "signedName": text, "odd": { text: [text] } } })).await;
+    let put = async |path: String, body: Value| {
+        drop(
+            guest(app, &token, Method::PUT, &path, Some(body))
+                .await
+                .data(),
+        );
+    };
+    put(
+        format!("/steps/{agreement}"),
+        json!({ "answers": { "isAccepted": true, "signedName": text } }),
+    )
+    .await;
     let view = app.stay(&token, "").await.data();
-    let view = view["precheckin"]["steps"].as_array().unwrap().iter().find(|view| id(&view["id"]) == questions).unwrap().clone();
+    let view = view["precheckin"]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|view| id(&view["id"]) == questions)
+        .unwrap()
+        .clone();
     let (first, free) = (&view["questions"][0], &view["questions"][1]);
     let answers = json!({ first["id"].as_str().unwrap(): { "optionIds": [first["options"][0]["id"]] }, free["id"].as_str().unwrap(): { "text": text } });
     put(format!("/steps/{questions}"), json!({ "answers": answers })).await;
     let name = text.replace('"', "");
-    let parts: [(&str, Option<&str>, &[u8]); 2] =
-        [("file", Some(&name), b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport"), ("documentType", None, b"passport")];
+    let parts: [(&str, Option<&str>, &[u8]); 2] = [
+        (
+            "file",
+            Some(&name),
+            b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport",
+        ),
+        ("documentType", None, b"passport"),
+    ];
     send(app, &token, upload, &parts).await.data();
-    guest(app, &token, Method::POST, "/messages", Some(json!({ "text": text }))).await.data();
-    guest(app, &token, Method::POST, "/submit", None).await.data();
+    guest(
+        app,
+        &token,
+        Method::POST,
+        "/messages",
+        Some(json!({ "text": text })),
+    )
+    .await
+    .data();
+    guest(app, &token, Method::POST, "/submit", None)
+        .await
+        .data();
     (stay, token)
 }
 
-/// A subscription that a member makes in the console, and a ping that was sent for it; nothing where none is to be had.
+/// Creates a subscription in the console and sends a ping. Returns `None` if the member may not
+/// subscribe.
 pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
     let answer = browser.get("/console/webhooks/new").await;
     if answer.status != 200 || !answer.body.to_string().contains(event) {
         return None;
     }
-    let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new").with("event", event).with("targetUrl", NOBODY);
+    let form = super::Form::of(answer.body.as_str().unwrap(), "/webhooks/new")
+        .with("event", event)
+        .with("targetUrl", NOBODY);
     let made = form.send(browser).await;
     if made.status == 403 {
         return None;
     }
     let made = super::html(&made);
-    let webhook = made.split("/console/webhooks/").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let webhook = made
+        .split("/console/webhooks/")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap()
+        .to_owned();
     let page = super::page(browser, &format!("/console/webhooks/{webhook}")).await;
     let (_, page) = super::Form::of(&page, "/ping").done(browser, "sent").await;
-    let delivery = page.split("</time> · ").nth(1).unwrap().split('<').next().unwrap().to_owned();
+    let delivery = page
+        .split("</time> · ")
+        .nth(1)
+        .unwrap()
+        .split('<')
+        .next()
+        .unwrap()
+        .to_owned();
     Some((webhook, delivery))
 }

@@ -1,4 +1,5 @@
-//! Two who write the same at the same time: neither loses anything without having been asked.
+//! Tests concurrent changes of the same resource. Neither member's change is overwritten without a
+//! question.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -17,18 +18,32 @@ async fn opened(browser: &Browser, path: &str) -> Form {
 }
 
 async fn write(api: &Api, text: &Value, language: &str, said: &str) {
-    let path = format!("/translations/{}/entries/{language}", text.as_str().unwrap());
-    api.send(Method::PUT, &path, Some(json!({ "text": said }))).await.data();
+    let path = format!(
+        "/translations/{}/entries/{language}",
+        text.as_str().unwrap()
+    );
+    api.send(Method::PUT, &path, Some(json!({ "text": said })))
+        .await
+        .data();
 }
 
-/// A text in a language.
+/// Returns a text in a language.
 async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
-    let entries = read(api, &format!("/translations/{}/entries", text.as_str().unwrap())).await;
-    let entry = entries.as_array().unwrap().iter().find(|entry| entry["language"] == language)?.clone();
+    let entries = read(
+        api,
+        &format!("/translations/{}/entries", text.as_str().unwrap()),
+    )
+    .await;
+    let entry = entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["language"] == language)?
+        .clone();
     Some(entry["text"].as_str().unwrap().to_owned())
 }
 
-/// A form with what a button does to it, which saves nothing.
+/// Presses a button that changes the form without saving. Returns the page and the form.
 async fn acted(browser: &Browser, form: Form, act: &str) -> (String, Form) {
     let path = form.action.clone();
     let shown = form.with("act", act).refused(browser, 200).await;
@@ -36,7 +51,7 @@ async fn acted(browser: &Browser, form: Form, act: &str) -> (String, Form) {
 }
 
 on_both! {
-    async fn a_text_is_not_written_over_unasked(app: App) {
+    async fn a_concurrently_changed_text_is_not_overwritten_unasked(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Old" })).await;
@@ -50,7 +65,8 @@ on_both! {
             (at("brandings", &branding), "calloutMessageId", &branding["calloutMessageId"]),
             (at("steps", &step), "contractTemplateTextMlTextId", &text["id"]),
         ] {
-            // By the same form, and by the screen of all languages: neither changes the thing itself.
+            // The conflicting change comes from the same form, then from the screen of all
+            // languages. Neither changes the resource itself.
             let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
             theirs.with(field, "Theirs").done(&browser, "saved").await;
             let both = mine.clone().with(field, "Mine").refused(&browser, 409).await;
@@ -67,20 +83,20 @@ on_both! {
             Form::of(&both, &path).done(&browser, "saved").await;
             assert_eq!(entry(&api, text, "en").await.as_deref(), Some("Mine"), "{path}");
 
-            // A text that nobody touches here stays what the other has made of it.
+            // A text that the form does not change keeps the other member's version.
             let name = if path.contains("brandings") { "name" } else { "nickname" };
             let other = opened(&browser, &path).await.with(name, "Renamed");
             write(&api, text, "en", "Theirs at last").await;
             other.done(&browser, "saved").await;
             assert_eq!(entry(&api, text, "en").await.as_deref(), Some("Theirs at last"), "{path}");
-            // What both have written is no conflict.
+            // Two equal changes are no conflict.
             let same = opened(&browser, &path).await.with(field, "The same");
             write(&api, text, "en", "The same").await;
             same.done(&browser, "saved").await;
         }
     }
 
-    async fn a_language_that_nobody_touches_stays_as_the_other_wrote_it(app: App) {
+    async fn an_untouched_language_keeps_the_other_members_text(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
         let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
@@ -99,12 +115,12 @@ on_both! {
         form.done(&browser, "saved").await;
         let stored = async |language: &str| entry(&api, title, language).await;
         assert_eq!((stored("es").await.as_deref(), stored("fr").await.as_deref()), (Some("Lo suyo"), Some("Le mien")));
-        // Nothing is saved while something is to be chosen.
+        // Nothing is saved while a choice is open.
         let mine = opened(&browser, &path).await.with("text.en", "WiFi").with("text.fr", "Encore");
         write(&api, title, "fr", "Le sien").await;
         mine.refused(&browser, 409).await;
         assert_eq!(stored("en").await.as_deref(), Some("Wi-Fi"));
-        // Nor does what was typed as a session ended write over what has been written since.
+        // Text that was kept at the end of a session does not overwrite later changes either.
         let mine = opened(&browser, &path).await.with("text.fr", "Gardé").without("form").with("kept", "1");
         write(&api, title, "fr", "Le sien de nouveau").await;
         let kept = mine.refused(&browser, 200).await;
@@ -112,7 +128,7 @@ on_both! {
         assert!(Form::of(&kept, &path).refused(&browser, 409).await.contains("Theirs: Le sien de nouveau"));
     }
 
-    async fn a_text_of_which_a_language_is_refused_says_what_is_saved(app: App) {
+    async fn a_refused_language_does_not_undo_the_saved_languages(app: App) {
         let org = app.org_with(json!({ "name": "Org", "languages": ["en", "es", "fr"] })).await;
         let api = org.key().await;
         let manual = made(&api, "/portal-manuals", json!({ "nickname": "Wi-Fi", "title": "Wi-Fi" })).await;
@@ -120,17 +136,17 @@ on_both! {
         let browser = marta(&org).await;
         let form = opened(&browser, &path).await;
         let refused = form.clone().with("text.en", " ").with("text.fr", "Réseau").refused(&browser, 400).await;
-        assert!(refused.contains("What else you changed is saved.") && refused.contains("<a href=\"#t-en\">English: "), "{refused}");
+        assert!(refused.contains("Your other changes are saved.") && refused.contains("<a href=\"#t-en\">English: "), "{refused}");
         assert!(!refused.contains("The request is not valid"), "{refused}");
         assert_eq!(entry(&api, &manual["titleId"], "fr").await.as_deref(), Some("Réseau"));
         let again = Form::of(&refused, &path);
         assert_eq!((again.value("text.en"), again.value("text.fr")), (Some(" "), Some("Réseau")));
         again.with("text.en", "Network").done(&browser, "saved").await;
         let refused = opened(&browser, &path).await.with("text.en", "").refused(&browser, 400).await;
-        assert!(!refused.contains("What else you changed is saved."), "nothing else was changed: {refused}");
+        assert!(!refused.contains("Your other changes are saved."), "nothing else was changed: {refused}");
     }
 
-    async fn a_category_that_both_rename_is_asked_about(app: App) {
+    async fn concurrent_renames_of_a_category_are_a_conflict(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = made(&api, "/portal-manual-categories", json!({ "title": "Essentials" })).await["id"].as_str().unwrap().to_owned();
@@ -147,12 +163,12 @@ on_both! {
         both.done(&browser, "saved").await;
         assert_eq!(titled().await, "Mine");
         opened(&browser, &path).await.done(&browser, "unchanged").await;
-        // What was kept goes on being held against what it was typed on.
+        // The kept form is still compared with the value that it was based on.
         let kept = mine.without("form").with("kept", "1").refused(&browser, 200).await;
         assert!(kept.contains("when your session ended") && Form::of(&kept, &path).value("was") == Some("Essentials"), "{kept}");
     }
 
-    async fn questions_that_two_have_edited_come_together(app: App) {
+    async fn concurrent_edits_of_questions_are_merged(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = with_questions(&api, 2).await;
@@ -160,7 +176,8 @@ on_both! {
         let browser = marta(&org).await;
         let english = async |text: &Value| entry(&api, text, "en").await.unwrap();
         let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
-        // The other adds a question and an option, and frees the second from what it hangs on.
+        // The other member adds a question and an option, and removes the condition of the second
+        // question.
         let theirs = acted(&browser, theirs, "add").await.1;
         let theirs = acted(&browser, theirs.with("q2.text", "Their own").with("q2.kind", "yes_no"), "option 1").await.1;
         theirs.with("q1.o5.text", "Their option").without("q1.c").done(&browser, "saved").await;
@@ -177,7 +194,7 @@ on_both! {
         assert_eq!(english(&questions[2]["textMlTextId"]).await, "Their own");
         assert_eq!((questions[1]["options"].as_array().unwrap().len(), &questions[1]["conditions"]), (6, &json!([])));
 
-        // Where both change the same one, one of two versions is chosen.
+        // If both change the same question, the member chooses between the versions.
         for (choice, text, is_required) in [("theirs", "My first", false), ("mine", "My choice", true)] {
             let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
             let is_required_now = mine.value("q0.required").is_some();
@@ -187,7 +204,7 @@ on_both! {
             let both = mine.with("act", "save").refused(&browser, 409).await;
             let number = usize::from(!is_required_now);
             assert!(both.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{both}");
-            // It goes on being asked whatever else is done.
+            // The choice stays open during other actions.
             let (again, form) = acted(&browser, Form::of(&both, &path), "down 2").await;
             assert!(again.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{again}");
             let done = if choice == "theirs" { "unchanged" } else { "saved" };
@@ -198,29 +215,30 @@ on_both! {
                 assert_eq!(english(&questions[1]["options"][0]["nameMlTextId"]).await, "My answer");
             }
         }
-        // So with a text that was written on the screen of all languages, which leaves the step as it was.
+        // A text that was changed on the screen of all languages conflicts as well, although the
+        // step itself is unchanged.
         let mine = opened(&browser, &path).await.with("q0.text", "Mine").with("act", "save");
         let text = read(&api, &at).await["questions"][0]["textMlTextId"].clone();
         write(&api, &text, "en", "Theirs").await;
         let both = mine.refused(&browser, 409).await;
         assert!(both.contains("name=\"q0.choose\" value=\"theirs\"") && both.contains("Theirs: Theirs · "), "{both}");
         assert_eq!(english(&text).await, "Theirs");
-        // What one removes and the other changes is gone for neither.
+        // If one member removes a question and the other changes it, the question is kept for both.
         let gone = acted(&browser, opened(&browser, &path).await, "remove 0").await.1;
         write(&api, &text, "en", "Changed").await;
         api.patch(&at, json!({ "data": { "nickname": "Else" } })).await.data();
         let back = gone.refused(&browser, 409).await;
-        assert!(back.contains("You had removed this question") && back.contains("value=\"Changed\""), "{back}");
+        assert!(back.contains("You removed this question") && back.contains("value=\"Changed\""), "{back}");
         let changed = opened(&browser, &path).await.with("q2.text", "Kept").with("act", "save");
         let removed = acted(&browser, opened(&browser, &path).await, "remove 2").await.1;
         removed.done(&browser, "saved").await;
         let anew = changed.refused(&browser, 409).await;
-        assert!(anew.contains("Somebody else has removed this question") && anew.contains("value=\"Kept\""), "{anew}");
+        assert!(anew.contains("Somebody else removed this question") && anew.contains("value=\"Kept\""), "{anew}");
         Form::of(&anew, &path).with("act", "save").done(&browser, "saved").await;
         assert_eq!(read(&api, &at).await["questions"].as_array().unwrap().len(), 3);
     }
 
-    async fn what_a_removed_question_takes_along_is_told_before(app: App) {
+    async fn the_consequences_of_removing_a_question_are_shown_first(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = with_questions(&api, 3).await;
@@ -229,26 +247,26 @@ on_both! {
         let (shown, form) = acted(&browser, opened(&browser, &path).await, "remove 0").await;
         let shown = plain(&shown);
         let asked = |number: usize| format!("“What would you like to be asked as question {number}?”");
-        assert!(shown.contains(&format!("what guests answered is no longer shown: {}.", asked(0))), "{shown}");
-        assert!(shown.contains("Asked of everybody once you save") && shown.contains(&format!("{}.", asked(1))), "{shown}");
+        assert!(shown.contains(&format!("guests’ answers are no longer shown: {}.", asked(0))), "{shown}");
+        assert!(shown.contains("Everybody is asked these once you save") && shown.contains(&format!("{}.", asked(1))), "{shown}");
         assert!(!shown.contains(&asked(2)), "what hangs on the second still does: {shown}");
-        // It goes on being told until it is saved.
+        // The warning is repeated until the form is saved.
         let (shown, form) = acted(&browser, form, "add").await;
-        assert!(plain(&shown).contains(&asked(0)) && shown.contains("Asked of everybody once you save"), "{shown}");
-        // What was added and says nothing is not dropped in silence.
+        assert!(plain(&shown).contains(&asked(0)) && shown.contains("Everybody is asked these once you save"), "{shown}");
+        // An added question without text is refused, not dropped.
         let refused = form.refused(&browser, 400).await;
         assert!(refused.contains("Question 3: Write what is asked, or remove this question."), "{refused}");
         assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await["questions"].as_array().unwrap().len(), 3);
         let (_, form) = acted(&browser, Form::of(&refused, &path), "remove 2").await;
         let (_, saved) = form.done(&browser, "saved").await;
-        assert!(!saved.contains("Asked of everybody once you save"), "{saved}");
+        assert!(!saved.contains("Everybody is asked these once you save"), "{saved}");
         opened(&browser, &path).await.with("act", "save").done(&browser, "unchanged").await;
-        // Enter saves: the first button of a form is what it presses.
+        // Enter saves, because the first button of the form is the save button.
         let buttons = saved.split("<form ").find(|form| form.contains("q0.text")).unwrap();
         assert!(buttons.split("<button ").nth(1).unwrap().contains("value=\"save\""), "{saved}");
     }
 
-    async fn rules_that_two_have_changed_come_together(app: App) {
+    async fn concurrent_changes_of_rules_are_merged(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let id = made(&api, "/portal-manuals", json!({ "nickname": "Door code", "title": "Door code" })).await["id"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Home, the search, webhooks, access and the audit log.
+//! Tests home, search, webhooks, access and the audit log.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -10,10 +10,10 @@ use crate::support::house::House;
 use crate::support::{App, new_id, on_both, reservation};
 
 const NASTY: &str = "<script>alert(1)</script>";
-/// Where nobody listens.
+/// An address on which nothing listens.
 const NOBODY: &str = "https://127.0.0.1:9/hook";
 
-/// Each screen, and what REST has to allow for it.
+/// Each screen, and the REST path with the same permissions.
 const SCREENS: [(&str, &str); 6] = [
     ("/console/submissions", "/precheckin-submissions"),
     ("/console/stays", "/reservations"),
@@ -24,7 +24,7 @@ const SCREENS: [(&str, &str); 6] = [
 ];
 
 on_both! {
-    async fn a_member_sees_what_their_calls_allow_here_too(app: App) {
+    async fn work_screens_follow_the_members_permissions(app: App) {
         let house = House::build(&app).await;
         for permission in Permission::VARIANTS {
             let id = new_id();
@@ -43,7 +43,7 @@ on_both! {
         }
     }
 
-    async fn home_says_what_is_coming_and_what_is_to_be_mended(app: App) {
+    async fn home_shows_arrivals_and_steps_that_need_configuration(app: App) {
         let house = House::build(&app).await;
         house.step("damage_deposit", json!({ "isSecurityDepositEnabled": true, "nickname": format!("Deposit {NASTY}") })).await;
         let today = app.clock.now().to_string()[..10].to_owned();
@@ -54,11 +54,11 @@ on_both! {
         let coming = house.org.record("reservation", coming).await;
         let home = page(&marta(&house.org).await, "/console").await;
         assert!(home.contains(&format!("/console/stays/{coming}")) && home.contains("0 of 1 steps complete"), "{home}");
-        assert!(home.contains("Steps that cannot do what they are for"), "{home}");
+        assert!(home.contains("Steps with missing settings"), "{home}");
         assert!(!home.contains(NASTY) && plain(&home).matches(NASTY).count() >= 2, "{home}");
     }
 
-    async fn what_is_found_leads_to_its_screen(app: App) {
+    async fn search_results_link_to_their_screens(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({ "nickname": format!("Casa step {NASTY}") })).await;
         let browser = marta(&house.org).await;
@@ -68,7 +68,7 @@ on_both! {
         assert!(page(&browser, "/console/search?query=ada").await.contains(&format!("/console/stays/{}", house.stay)));
         assert!(page(&browser, "/console/search?query=flat").await.contains("propertyId="));
         assert!(page(&browser, "/console/search?query=zzzz").await.contains("Nothing was found"));
-        // A group and a tag have no screen.
+        // Groups and tags have no screen.
         for (kind, name) in [("property_group", "Seaside"), ("tag", "Balcony")] {
             house.org.record(kind, json!({ "name": name })).await;
             let found = page(&browser, &format!("/console/search?query={name}")).await;
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!(browser.get(&format!("/console/search?query={}", "a".repeat(201))).await.status, 400);
     }
 
-    async fn the_log_leads_to_things_and_names_what_they_name(app: App) {
+    async fn audit_entries_link_to_resources_and_name_references(app: App) {
         let house = House::build(&app).await;
         let House { api, org, .. } = &house;
         let made = async |path: &str, body| api.post(path, body).await.data()["id"].as_str().unwrap().to_owned();
@@ -94,19 +94,19 @@ on_both! {
         let browser = marta(org).await;
         let log = page(&browser, "/console/audit").await;
         let assigned = format!("/console/assignments/portals/{}?to=properties", house.portal);
-        for said in [&format!("/console/categories/{category}"), &format!("/console/translations/{text}"), &assigned, "Casa Mar", "Find parking", "2 added", "1 taken back"] {
+        for said in [&format!("/console/categories/{category}"), &format!("/console/translations/{text}"), &assigned, "Casa Mar", "Find parking", "2 added", "1 removed"] {
             assert!(log.contains(&*said.replace('&', "&#38;")), "{said}: {log}");
         }
         assert!(!log.contains(&format!("<span dir=\"auto\">{branding}")), "{log}");
         assert!(!log.contains(&flats[0].to_string()), "{log}");
-        let opened = log.split("<a href=\"").skip(1).filter(|rest| rest.contains(">Open it<")).map(|rest| rest.split('"').next().unwrap());
+        let opened = log.split("<a href=\"").skip(1).filter(|rest| rest.contains(">Open<")).map(|rest| rest.split('"').next().unwrap());
         assert!(opened.clone().count() > 3 && opened.clone().all(|way| way != "/console"), "{log}");
         let spanish = browser.request(reqwest::Method::GET, "/console/audit").header("accept-language", "es");
         let spanish = html(&browser.send(spanish).await);
         assert!(spanish.contains("2 añadidos") && spanish.contains("Alojamientos") && spanish.contains("Buscar aparcamiento"), "{spanish}");
     }
 
-    async fn what_is_refused_is_said_in_the_language_of_the_page(app: App) {
+    async fn refusals_are_shown_in_the_browser_language(app: App) {
         let org = app.org().await;
         let stranger = member_with(&org, &[Permission::ViewTasks], None).await;
         let said = |answer: crate::support::Answer| (answer.status, html(&answer));
@@ -119,7 +119,7 @@ on_both! {
         assert!(status == 403 && refused.contains("Ce formulaire") && !refused.contains("The form"), "{refused}");
     }
 
-    async fn webhooks_are_made_watched_and_deleted(app: App, "--webhook-allow=127.0.0.0/8") {
+    async fn webhooks_are_created_monitored_and_deleted(app: App, "--webhook-allow=127.0.0.0/8") {
         let org = app.org().await;
         let browser = marta(&org).await;
         let new = Form::of(&page(&browser, "/console/webhooks/new").await, "/webhooks/new");
@@ -139,9 +139,10 @@ on_both! {
         assert!(shown.contains("<b>ping</b>"), "{shown}");
         assert_eq!(Form::of(&shown, "/failed").with("since", "soon").send(&browser).await.status, 400);
         Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
-        // Of the last day, where nobody says more; and where nothing had failed, it is said that nothing is sent.
+        // The default period is the last day. If nothing has failed, the page says that nothing is
+        // sent.
         let (_, said) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
-        assert!(said.contains("Nothing had failed since then"), "{said}");
+        assert!(said.contains("Nothing has failed since then"), "{said}");
         let rotate = page(&browser, &format!("{path}/rotate")).await;
         assert!(rotate.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{rotate}");
         let rotate = Form::of(&rotate, "/rotate");
@@ -165,7 +166,7 @@ on_both! {
         assert!(!log.contains(&format!("href=\"{path}\"")), "nothing leads to what is gone: {log}");
     }
 
-    async fn who_comes_in_and_what_they_did_is_told(app: App) {
+    async fn members_and_their_sign_ins_and_changes_are_listed(app: App) {
         let org = app.org().await;
         let id = new_id();
         org.member(id, None, Permission::VARIANTS, true).await;
@@ -190,7 +191,7 @@ on_both! {
         assert!(log.contains("Note 29") && log.contains(&format!("/console/portals/{portal}")), "{log}");
         let older = plain(log.split("rel=\"next\"").next().unwrap().rsplit("href=\"").next().unwrap().split('"').next().unwrap());
         let behind = page(&browser, &older).await;
-        assert!(behind.contains("made the portal") && !behind.contains("Note 29"), "{behind}");
+        assert!(behind.contains("created the portal") && !behind.contains("Note 29"), "{behind}");
         let one = page(&browser, &format!("/console/audit?target={portal}")).await;
         assert!(one.contains("Show everything") && !one.contains("signed in"), "{one}");
         assert!(page(&browser, "/console/audit?after=nonsense&target=nonsense").await.contains("changed the portal"));

@@ -1,31 +1,38 @@
-//! The authorization endpoint: what it is asked, and where nobody is sent.
+//! Tests the authorization endpoint: its parameters, and the requests that must not redirect.
 
 use reqwest::Method;
 use serde_json::json;
 
-use super::{CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, form, leads_to, pairs, query, register, with};
+use super::{
+    CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, form, leads_to, pairs, query, register, with,
+};
 use crate::people::{Browser, html, path_of};
 use crate::support::{Answer, App, on_both};
 
-/// What a browser is answered that comes with a query.
+/// Opens the authorization endpoint with a query string.
 async fn come(browser: &Browser, query: &str) -> Answer {
     browser.get(&format!("/oauth/authorize?{query}")).await
 }
 
-/// Checks that the person is told, and nobody is sent anywhere.
+/// Checks that the person gets an error page without a redirect.
 #[track_caller]
-fn told(answer: &Answer) {
-    assert_eq!((answer.status, answer.header("location")), (400, None), "{}", answer.body);
+fn assert_error_page(answer: &Answer) {
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (400, None),
+        "{}",
+        answer.body
+    );
     html(answer);
 }
 
 on_both! {
-    async fn nobody_is_sent_anywhere_by_a_wrong_client_or_address(app: App) {
+    async fn a_wrong_client_or_redirect_address_never_redirects(app: App) {
         let scene = Scene::build(&app).await;
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         for browser in [&scene.browser, &stranger] {
             for client in ["", "nonsense", "0192f0c1-2345-7abc-8def-0123456789ab", "http://app.example/client.json", "\0", "' or 1=1"] {
-                told(&come(browser, &encoded(&with(right.clone(), "client_id", client))).await);
+                assert_error_page(&come(browser, &encoded(&with(right.clone(), "client_id", client))).await);
             }
             for address in [
                 "https://client.example/CB", "https://client.example/cb/", "https://client.example/cb?x=1", "https://client.example/cb#x",
@@ -35,17 +42,17 @@ on_both! {
                 "javascript:alert(1)", "data:text/html,x", "https://client.example/cb\0", "https://client.example/cb\r\nset-cookie:x=y",
                 "https://client.example/cb ", "http://127.0.0.1/cb",
             ] {
-                told(&come(browser, &encoded(&with(right.clone(), "redirect_uri", address))).await);
+                assert_error_page(&come(browser, &encoded(&with(right.clone(), "redirect_uri", address))).await);
             }
             for twice in ["client_id", "redirect_uri"] {
                 let value = &right.iter().find(|(name, _)| name == twice).unwrap().1;
-                told(&come(browser, &format!("{}&{}", encoded(&right), encoded(&pairs(&[(twice, value)])))).await);
+                assert_error_page(&come(browser, &format!("{}&{}", encoded(&right), encoded(&pairs(&[(twice, value)])))).await);
             }
             for raw in ["", "client_id=%ff", "client_id=%00", "&&&", "=", "client_id[]=x"] {
-                told(&come(browser, raw).await);
+                assert_error_page(&come(browser, raw).await);
             }
         }
-        // What the app has named, and may not be an address, is refused when it is named.
+        // The platform cannot register an invalid redirect URI.
         let path = format!("/oauth-apps/{}", scene.org.oauth_app);
         for address in ["http://client.example/cb", "javascript:alert(1)", "app:/cb", "https://client.example/cb#x", "https://a@client.example/cb"] {
             let answer = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
@@ -53,7 +60,7 @@ on_both! {
         }
     }
 
-    async fn everything_else_goes_back_with_state_and_who_answers(app: App) {
+    async fn other_errors_return_to_the_app_with_state_and_issuer(app: App) {
         let scene = Scene::build(&app).await;
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         let back = async |browser: &Browser, query_: &str, error: &str| {
@@ -63,14 +70,15 @@ on_both! {
             assert_eq!((query(&there, "iss"), query(&there, "code")), (Some(app.base.clone()), None));
             query(&there, "state")
         };
-        // The platform's apps can be trusted with whoever comes; so it makes no difference who is signed in.
+        // Errors are sent to apps of the platform without a sign-in, because these apps are
+        // trusted.
         for browser in [&scene.browser, &stranger] {
             for (name, value, error) in [
                 ("response_type", "", "invalid_request"), ("response_type", "token", "unsupported_response_type"),
                 ("code_challenge", "", "invalid_request"), ("code_challenge", "short", "invalid_request"),
                 ("code_challenge_method", "", "invalid_request"), ("code_challenge_method", "plain", "invalid_request"),
                 ("code_challenge_method", "S512", "invalid_request"), ("scope", "view_everything", "invalid_scope"),
-                ("scope", "view_tasks  view_guides", "invalid_scope"), ("resource", "https://evil.example/mcp", "invalid_target"),
+                ("scope", "openid view_everything", "invalid_scope"), ("resource", "https://evil.example/mcp", "invalid_target"),
                 ("resource", &format!("{}/mcp/", app.base), "invalid_target"),
             ] {
                 let state = back(browser, &encoded(&with(right.clone(), name, value)), error).await;
@@ -92,7 +100,7 @@ on_both! {
         assert_eq!(query(&there, "state"), None);
     }
 
-    async fn who_is_not_signed_in_signs_in_and_comes_back(app: App) {
+    async fn a_visitor_signs_in_and_returns_to_the_request(app: App) {
         let scene = Scene::build(&app).await;
         let stranger = Browser::new(&app);
         let query_ = encoded(&scene.ask());
@@ -102,7 +110,7 @@ on_both! {
         let sent: Pairs = form_urlencoded::parse(there.strip_prefix("/sign-in?").unwrap().as_bytes()).into_owned().collect();
         let return_to = sent[0].1.clone();
         assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
-        // By a form as well; the same request comes back.
+        // A POST of the same parameters leads to the same sign-in address.
         let fields = scene.ask();
         let by_form = stranger.post("/oauth/authorize", &fields.iter().map(crate::oauth::borrowed).collect::<Vec<_>>()).await;
         assert_eq!(by_form.header("location"), Some(there));
@@ -113,7 +121,7 @@ on_both! {
         assert_eq!((head.status, head.body), (200, json!("")));
     }
 
-    async fn however_much_an_app_has_to_say_who_signs_in_comes_back_to_it(app: App) {
+    async fn a_long_request_survives_the_sign_in(app: App) {
         let scene = Scene::build(&app).await;
         let long = with(scene.ask(), "state", &"abcdefghijklmn+/".repeat(256));
         let stranger = Browser::new(&app);
@@ -126,12 +134,13 @@ on_both! {
         assert_eq!(stranger.sign_in(&path_of(&link)).await, return_to);
         let page = html(&stranger.get(&return_to).await);
         assert_eq!(form(&page, "deny").iter().find(|(name, _)| name == "state").unwrap().1.len(), 4_096);
-        // What cannot come back is told, and not forgotten on the way.
-        told(&come(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
+        // This request is too long to return to after sign-in. A stranger gets an error page at
+        // once, a signed-in member gets the consent page.
+        assert_error_page(&come(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
         assert_eq!(come(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
     }
 
-    async fn an_app_that_came_by_itself_sends_nobody_anywhere_unasked(app: App) {
+    async fn self_registered_apps_get_no_redirect_before_the_sign_in(app: App) {
         let scene = Scene::build(&app).await;
         let evil = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "token_endpoint_auth_method": "none" })).await;
         let right = ask(evil.body["client_id"].as_str().unwrap(), "https://evil.example/");
@@ -143,25 +152,57 @@ on_both! {
         assert_eq!(query(&there, "error").as_deref(), Some("invalid_scope"));
     }
 
-    async fn an_app_of_the_own_machine_has_any_port(app: App) {
+    async fn scopes_that_clients_always_send_keep_nobody_out(app: App) {
+        let scene = Scene::build(&app).await;
+        for (scope, granted) in [
+            ("view_properties offline_access", Some("view_properties")),
+            (" view_properties  view_tasks ", Some("view_properties view_tasks")),
+            ("view_tasks claudeai mcp:tools", Some("view_tasks")),
+            ("openid profile email", None),
+            (" ", None),
+        ] {
+            let tokens = scene.tokens(&with(scene.ask_for_api(), "scope", scope)).await;
+            match granted {
+                Some(granted) => assert_eq!(tokens.scope, granted, "{scope:?}"),
+                None => assert_eq!(tokens.scope.split(' ').count(), 11, "{scope:?}"),
+            }
+        }
+    }
+
+    async fn an_editor_with_a_scheme_of_its_own_is_let_in(app: App) {
+        let scene = Scene::build(&app).await;
+        let uri = "cursor://anysphere.cursor-mcp/oauth/callback";
+        let client = register(&app, json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" })).await;
+        assert_eq!(client.status, 201, "{}", client.body);
+        let asked = ask(client.body["client_id"].as_str().unwrap(), uri);
+        let page = scene.page(&asked).await;
+        assert!(page.contains("a program on this device (cursor)"), "{page}");
+        for decision in ["approve", "deny"] {
+            let there = scene.decide(&asked, decision).await;
+            assert!(there.as_str().starts_with(&format!("{uri}?")), "{there}");
+        }
+        for wrong in ["cursor://anysphere/callback", "cursor://a.b", "javascript://a.b/c", "data://a.b/c", "intent://a.b/c", "ws://a.b/c", "http://a.b/c", "tel:1", "cursor:/callback"] {
+            let refused = register(&app, json!({ "redirect_uris": [wrong], "token_endpoint_auth_method": "none" })).await;
+            assert_eq!(refused.status, 400, "{wrong}");
+        }
+    }
+
+    async fn loopback_apps_may_use_any_port(app: App) {
         let scene = Scene::build(&app).await;
         let uris = ["http://127.0.0.1/cb", "http://localhost:3000/cb", "com.example.app:/cb"];
         let client = register(&app, json!({ "redirect_uris": uris, "token_endpoint_auth_method": "none" })).await;
         let client = client.body["client_id"].as_str().unwrap();
-        for (address, source) in [
-            ("http://127.0.0.1:49152/cb", "http://127.0.0.1:49152"), ("http://localhost:49152/cb", "http://localhost:49152"),
-            ("com.example.app:/cb", "com.example.app:"),
-        ] {
+        for address in ["http://127.0.0.1:49152/cb", "http://localhost:49152/cb", "com.example.app:/cb"] {
             let answer = come(&scene.browser, &encoded(&ask(client, address))).await;
             assert_eq!(answer.status, 200, "{address}");
-            assert!(answer.header("content-security-policy").unwrap().ends_with(&format!("form-action 'self' {source}")));
+            assert!(html(&answer).contains("a program on this device"));
             let there = scene.decide(&ask(client, address), "approve").await;
             assert!(there.as_str().starts_with(&format!("{address}?code=")), "{there}");
         }
         for address in ["http://[::1]:1/cb", "http://127.0.0.2/cb", "http://localhost:1/cb/", "http://127.0.0.1:1/cb?x", "http://localhost.evil.example/cb", "https://localhost/cb", "com.example.app:/cb2", "com.example.app.evil:/cb"] {
-            told(&come(&scene.browser, &encoded(&ask(client, address))).await);
+            assert_error_page(&come(&scene.browser, &encoded(&ask(client, address))).await);
         }
-        // It has named three, so it has to say which.
-        told(&come(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
+        // The client has three redirect URIs, so a request must name one.
+        assert_error_page(&come(&scene.browser, &encoded(&with(ask(client, ""), "redirect_uri", ""))).await);
     }
 }

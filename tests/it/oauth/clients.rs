@@ -1,4 +1,4 @@
-//! Clients that register themselves (RFC 7591).
+//! Tests clients that register themselves (RFC 7591).
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{Scene, Tokens, ask, pairs, refused, register, token, with};
 use crate::support::{Answer, App, on_both};
 
 on_both! {
-    async fn a_client_registers_itself_and_is_what_it_is_told(app: App) {
+    async fn a_self_registered_client_exchanges_codes(app: App) {
         let scene = Scene::build(&app).await;
         let uri = "https://notes.example/cb";
         let public = register(&app, json!({ "client_name": "Notes", "redirect_uris": [uri], "token_endpoint_auth_method": "none", "software_id": "x" })).await;
@@ -33,7 +33,7 @@ on_both! {
         }
     }
 
-    async fn what_is_no_client_is_refused(app: App) {
+    async fn invalid_client_registrations_are_refused(app: App) {
         let uri = "https://notes.example/cb";
         for (metadata, error) in [
             (json!({}), "invalid_redirect_uri"), (json!({ "redirect_uris": ["http://notes.example/"] }), "invalid_redirect_uri"),
@@ -53,12 +53,12 @@ on_both! {
         }
     }
 
-    async fn an_address_registers_twenty_an_hour(app: App) {
+    async fn an_address_may_register_20_clients_an_hour(app: App) {
         let good = json!({ "redirect_uris": ["https://notes.example/cb"], "token_endpoint_auth_method": "none" });
         for _ in 0..20 {
             assert_eq!(register(&app, good.clone()).await.status, 201);
         }
-        // Whoever says that they come from elsewhere is not believed.
+        // The limit ignores addresses in forwarding headers.
         let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
         let answer = Answer::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
         refused(&answer, 429, "temporarily_unavailable");
@@ -67,8 +67,31 @@ on_both! {
         assert_eq!(register(&app, good).await.status, 201);
     }
 
-    async fn a_client_of_another_organization_is_any_other(app: App) {
-        // Apps are of nobody; what a member allows one is of their organization alone.
+    async fn each_client_behind_a_trusted_proxy_registers_for_itself(app: App, "--trusted-proxy=127.0.0.0/8") {
+        let good = json!({ "redirect_uris": ["https://notes.example/cb"], "token_endpoint_auth_method": "none" });
+        let from = async |name: &'static str, value: String| {
+            let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
+            Answer::of(request.header(name, value)).await
+        };
+        for network in 0..25 {
+            assert_eq!(from("x-forwarded-for", format!("198.51.{network}.7, 127.0.0.2")).await.status, 201);
+            assert_eq!(from("forwarded", format!("for=\"203.0.{network}.7:4711\";proto=https")).await.status, 201);
+        }
+        // Entries before the proxy's own entry have no effect.
+        for forged in 0..19 {
+            assert_eq!(from("x-forwarded-for", format!("192.0.2.{forged}, 198.51.0.7")).await.status, 201);
+        }
+        refused(&from("x-forwarded-for", "192.0.2.99, 198.51.0.7".into()).await, 429, "temporarily_unavailable");
+        // Without the header the proxy itself counts.
+        for _ in 0..20 {
+            assert_eq!(register(&app, good.clone()).await.status, 201);
+        }
+        refused(&register(&app, good.clone()).await, 429, "temporarily_unavailable");
+        refused(&from("x-forwarded-for", "unknown".into()).await, 429, "temporarily_unavailable");
+    }
+
+    async fn a_client_serves_members_of_any_organization(app: App) {
+        // An app belongs to no organization. A grant belongs to the member's organization only.
         let (one, other) = (Scene::build(&app).await, Scene::build(&app).await);
         let ask_by = |scene: &Scene| with(scene.ask_for_api(), "client_id", &one.org.oauth_app.to_string());
         let code = other.code(&ask_by(&other)).await;

@@ -1,4 +1,4 @@
-//! Codes, and those who would exchange them who may not.
+//! Tests authorization codes, and attempts to exchange them without permission.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{Scene, Tokens, VERIFIER, encoded, pairs, post, refused, register, to
 use crate::support::{Answer, App, on_both};
 
 on_both! {
-    async fn a_code_is_tokens_and_they_are_good_at_their_resource(app: App) {
+    async fn exchanged_tokens_are_valid_only_at_their_resource(app: App) {
         let scene = Scene::build(&app).await;
         let tokens = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_properties")).await;
         assert_eq!(tokens.scope, "view_properties view_tasks");
@@ -27,14 +27,14 @@ on_both! {
         let at_tools = scene.tokens(&scene.ask()).await;
         assert_eq!(tool(&at_tools).await.status, 200);
         scene.api(&at_tools).get("/portals").await.error(401);
-        // An hour, and no longer.
+        // An access token is valid for an hour.
         app.clock.advance(Duration::from_secs(3_599));
         scene.api(&tokens).get("/portals").await.data();
         app.clock.advance(Duration::from_secs(1));
         scene.api(&tokens).get("/portals").await.error(401);
     }
 
-    async fn what_is_refused_does_not_use_a_code_up(app: App) {
+    async fn a_refused_exchange_does_not_use_the_code(app: App) {
         let scene = Scene::build(&app).await;
         let code = scene.code(&scene.ask_for_api()).await;
         let right = scene.exchange_of(&code);
@@ -71,12 +71,12 @@ on_both! {
             refused(&raw(kind, body).await, 400, "invalid_request");
         }
         refused(&raw(kind, Vec::new()).await, 401, "invalid_client");
-        // All of that has left it as it was.
+        // The refused attempts have not used the code.
         let tokens = Tokens::of(&token(&app, &with(right, "resource", &scene.resource("/api/v1"))).await);
         scene.api(&tokens).get("/portals").await.data();
     }
 
-    async fn a_code_shown_again_ends_what_came_of_it(app: App) {
+    async fn a_reused_code_revokes_its_tokens(app: App) {
         let scene = Scene::build(&app).await;
         let (code, bystander) = (scene.code(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
         let tokens = Tokens::of(&scene.exchange(&code).await);
@@ -84,7 +84,8 @@ on_both! {
         for tokens in [&tokens, &renewed] {
             scene.api(tokens).get("/portals").await.data();
         }
-        // Long after: a code that has been seen elsewhere has been seen elsewhere.
+        // A repeated exchange ends the tokens even ten minutes after the first exchange, because
+        // the code has leaked.
         app.clock.advance(Duration::from_secs(600));
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
         for tokens in [&tokens, &renewed] {
@@ -95,7 +96,7 @@ on_both! {
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
     }
 
-    async fn of_two_at_once_one_has_the_tokens_and_the_other_ends_them(app: App) {
+    async fn a_concurrent_second_exchange_revokes_the_tokens(app: App) {
         let scene = Scene::build(&app).await;
         for _ in 0..5 {
             let code = scene.code(&scene.ask_for_api()).await;
@@ -107,7 +108,7 @@ on_both! {
         }
     }
 
-    async fn a_code_is_good_for_a_minute(app: App) {
+    async fn a_code_expires_after_a_minute(app: App) {
         let scene = Scene::build(&app).await;
         let (late, early) = (scene.code(&scene.ask()).await, scene.code(&scene.ask()).await);
         app.clock.advance(Duration::from_secs(59));
@@ -116,7 +117,7 @@ on_both! {
         refused(&scene.exchange(&late).await, 400, "invalid_grant");
     }
 
-    async fn a_confidential_app_shows_its_secret(app: App) {
+    async fn a_confidential_app_must_present_its_secret(app: App) {
         let scene = Scene::build(&app).await;
         let id = scene.org.oauth_app;
         let make = async || app.platform().post(&format!("/oauth-apps/{id}/client-secret"), json!({})).await;
@@ -142,7 +143,7 @@ on_both! {
         refused(&attempt(Some(basic(&format!("{id}:{first}"))), &first).await, 400, "invalid_request");
         Tokens::of(&attempt(None, &first).await);
         Tokens::of(&attempt(Some(basic(&format!("{id}:{}", first.replace('_', "%5F")))), "").await);
-        // Another one; the one before is good for a day.
+        // The new secret does not end the previous one, which stays valid for a day.
         let second = make().await.data()["clientSecret"].as_str().unwrap().to_owned();
         assert_ne!(first, second);
         Tokens::of(&attempt(None, &first).await);
@@ -152,7 +153,7 @@ on_both! {
         refused(&attempt(None, "").await, 401, "invalid_client");
         app.clock.advance(Duration::from_secs(3_600));
         Tokens::of(&attempt(None, &first).await);
-        // The member's session ends before the day does.
+        // The member's session ends within that day, so the member signs in again.
         app.clock.advance(Duration::from_secs(82_800));
         let scene = Scene { browser: crate::people::signed_in(&scene.org, scene.member).await, ..scene };
         let code = scene.code(&scene.ask()).await;
@@ -160,7 +161,7 @@ on_both! {
         Tokens::of(&token(&app, &with(scene.exchange_of(&code), "client_secret", &second)).await);
     }
 
-    async fn an_address_or_a_resource_need_not_be_said_again(app: App) {
+    async fn redirect_address_and_resource_are_optional_in_an_exchange(app: App) {
         let scene = Scene::build(&app).await;
         let code = scene.code(&with(scene.ask(), "redirect_uri", "")).await;
         let id = scene.org.oauth_app.to_string();

@@ -1,4 +1,4 @@
-//! What is connected, and how that ends.
+//! Tests the list of connections, and how a connection ends.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::receiver::subscribe;
 use crate::support::{App, on_both};
 
 on_both! {
-    async fn each_app_of_each_member_at_each_resource_is_a_connection(app: App) {
+    async fn each_app_member_and_resource_is_a_connection(app: App) {
         let scene = Scene::build(&app).await;
         let admin = scene.org.key().await;
         assert_eq!(admin.get("/connections").await.data(), json!([]));
@@ -38,7 +38,7 @@ on_both! {
         assert_eq!(app.org().await.key().await.get("/connections").await.data(), json!([]), "each organization has its own");
     }
 
-    async fn the_end_of_a_connection_is_the_end_of_all_of_it(app: App) {
+    async fn ending_a_connection_revokes_everything_it_granted(app: App) {
         for ends in ["connection", "platform", "member"] {
             let scene = Scene::build(&app).await;
             let admin = scene.org.key().await;
@@ -67,7 +67,7 @@ on_both! {
         }
     }
 
-    async fn what_is_no_connection_is_not_found(app: App) {
+    async fn an_unknown_connection_is_404(app: App) {
         let scene = Scene::build(&app).await;
         let admin = scene.org.key().await;
         for app in ["x", "https%3A%2F%2Fapp.example%2Fclient.json", "https%3A%2F%2F", "a%00b"] {
@@ -75,10 +75,10 @@ on_both! {
         }
     }
 
-    async fn an_app_works_for_a_member_in_one_organization(app: App) {
+    async fn an_app_acts_for_a_member_in_a_single_organization(app: App) {
         let scene = Scene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
-        // The same member of another organization lets the same app in there.
+        // The same member, in another organization, connects the same app there.
         let other = app.org().await;
         other.member(scene.member, None, &[Permission::ViewTasks], true).await;
         let there = Scene { browser: crate::people::signed_in(&other, scene.member).await, member: scene.member, org: other };
@@ -89,7 +89,29 @@ on_both! {
         scene.api(&moved).get("/tasks").await.data();
     }
 
-    async fn a_grant_outlives_its_tokens_and_so_do_its_subscriptions(app: App) {
+    async fn organizations_that_connect_an_app_at_once_do_not_block_each_other(app: App) {
+        let scene = Scene::build(&app).await;
+        let other = app.org().await;
+        other.member(scene.member, None, &[Permission::ViewTasks], true).await;
+        let connect = async |org: &crate::support::Org<'_>| {
+            let body = json!({ "memberId": scene.member, "oauthAppId": scene.org.oauth_app, "permissions": ["view_tasks"] });
+            app.platform().send(Method::POST, &org.path("/access-tokens"), Some(body)).await
+        };
+        for round in 0..20 {
+            let answers = tokio::join!(connect(&scene.org), connect(&other));
+            let mut working = 0;
+            for answer in [answers.0, answers.1] {
+                // A 503 asks to try again, because the other organization has changed the connection.
+                assert!([201, 503].contains(&answer.status), "round {round}: {}", answer.body);
+                if let Some(token) = answer.body["data"]["token"].as_str() {
+                    working += usize::from(app.api(token).get("/tasks").await.status == 200);
+                }
+            }
+            assert_eq!(working, 1, "round {round}: the member is connected in one organization");
+        }
+    }
+
+    async fn subscriptions_last_as_long_as_their_grant(app: App) {
         let scene = Scene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
         let id: uuid::Uuid = subscribe(&scene.api(&tokens), "device.offline", "https://receiver.invalid/").await["id"].as_str().unwrap().parse().unwrap();
@@ -108,19 +130,46 @@ on_both! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_of_a_document_is_named_by_its_address() {
+async fn a_connection_of_a_document_client_is_named_by_its_url() {
     let site = Site::start().await;
     for app in site.servers().await {
         let scene = Scene::build(&app).await;
-        let (url, redirect) = (format!("{}/client.json?v=1", site.base), "https://notes.example/cb");
-        site.put("/client.json?v=1", Page::json(&json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [redirect] })));
-        let code = scene.code(&with(ask(&url, redirect), "resource", &scene.resource("/api/v1"))).await;
-        let form = with(with(scene.exchange_of(&code), "client_id", &url), "redirect_uri", redirect);
+        let (url, redirect) = (
+            format!("{}/client.json?v=1", site.base),
+            "https://notes.example/cb",
+        );
+        site.put(
+            "/client.json?v=1",
+            Page::json(
+                &json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [redirect] }),
+            ),
+        );
+        let code = scene
+            .code(&with(
+                ask(&url, redirect),
+                "resource",
+                &scene.resource("/api/v1"),
+            ))
+            .await;
+        let form = with(
+            with(scene.exchange_of(&code), "client_id", &url),
+            "redirect_uri",
+            redirect,
+        );
         let tokens = Tokens::of(&token(&app, &form).await);
         let admin = scene.org.key().await;
-        assert_eq!(admin.get("/connections").await.data()[0]["oauthAppId"], json!(url));
+        assert_eq!(
+            admin.get("/connections").await.data()[0]["oauthAppId"],
+            json!(url)
+        );
         let encoded: String = form_urlencoded::byte_serialize(url.as_bytes()).collect();
-        admin.ok(Method::DELETE, &format!("/connections/{encoded}/{}", scene.member), None).await;
+        admin
+            .ok(
+                Method::DELETE,
+                &format!("/connections/{encoded}/{}", scene.member),
+                None,
+            )
+            .await;
         scene.api(&tokens).get("/portals").await.error(401);
     }
 }

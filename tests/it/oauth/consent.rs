@@ -1,4 +1,4 @@
-//! The page that asks, and the member's word.
+//! Tests the consent page and the member's decision.
 
 use engine::access::Permission;
 use serde_json::json;
@@ -9,13 +9,13 @@ use crate::people::{Browser, html, signed_in};
 use crate::support::{App, new_id, on_both};
 
 on_both! {
-    async fn the_page_says_who_asks_for_what(app: App) {
+    async fn the_consent_page_names_the_app_and_its_scopes(app: App) {
         let scene = Scene::build(&app).await;
         let page = scene.page(&with(scene.ask(), "scope", "view_tasks view_guides")).await;
         for text in ["Connect Client?", "client.example", "Casa", "member@example.com", "the tools for assistants", "all of them", "read house manuals", "see tasks and shifts"] {
             assert!(page.contains(text), "{text}: {page}");
         }
-        assert!(!page.contains("see devices") && !page.contains("Look twice"), "{page}");
+        assert!(!page.contains("see devices") && !page.contains("Please check carefully"), "{page}");
         let page = scene.page(&scene.ask_for_api()).await;
         assert!(page.contains("the REST interface") && page.matches("<li>").count() == 11, "{page}");
         for (language, text) in [("es-ES,es", "¿Conectar Client?"), ("fr", "Connecter Client ?")] {
@@ -25,7 +25,7 @@ on_both! {
         }
     }
 
-    async fn what_the_member_does_not_hold_is_shown_as_not_given_and_is_not(app: App) {
+    async fn permissions_the_member_lacks_are_not_granted(app: App) {
         let org = app.org().await;
         let flats = [org.property(None, &[]).await, org.property(None, &[]).await];
         let (held, member) = ([Permission::ViewTasks, Permission::ViewGuides], new_id());
@@ -37,26 +37,26 @@ on_both! {
         assert!(page.contains("Flat, Flat") && page.contains("It will not be allowed to"), "{page}");
         let tokens = scene.tokens(&ask).await;
         assert_eq!(tokens.scope, "view_tasks");
-        // Not later, either.
+        // A permission that the member gains later is not added to the grant.
         scene.org.member(scene.member, Some(&flats), Permission::VARIANTS, true).await;
         scene.api(&tokens).get("/members").await.error(403);
         scene.api(&tokens).get("/tasks").await.data();
         scene.org.member(scene.member, Some(&flats), &held, true).await;
         let nothing = with(scene.ask(), "scope", "manage_organization view_devices");
         let page = scene.page(&nothing).await;
-        assert!(page.contains("there is nothing to give it") && !page.contains("value=\"approve\""), "{page}");
+        assert!(page.contains("you cannot give it any") && !page.contains("value=\"approve\""), "{page}");
         assert_eq!(query(&scene.decide(&nothing, "approve").await, "error").as_deref(), Some("access_denied"));
     }
 
-    async fn names_that_nobody_has_checked_are_said_to_be_that(app: App) {
+    async fn the_consent_page_warns_about_unverified_apps(app: App) {
         let scene = Scene::build(&app).await;
         let name = "<script>alert(1)</script> {host}";
         let client = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "client_name": name, "token_endpoint_auth_method": "none" })).await;
         let page = scene.page(&crate::oauth::ask(client.body["client_id"].as_str().unwrap(), "https://evil.example/")).await;
-        assert!(page.contains("Look twice") && page.contains("evil.example") && page.contains("script&"), "{page}");
+        assert!(page.contains("Please check carefully") && page.contains("evil.example") && page.contains("script&"), "{page}");
     }
 
-    async fn nobody_else_says_yes(app: App) {
+    async fn only_the_members_own_form_grants_consent(app: App) {
         let scene = Scene::build(&app).await;
         let page = scene.page(&scene.ask()).await;
         let right = form(&page, "approve");
@@ -70,16 +70,16 @@ on_both! {
         }
         let twice = [right.clone(), vec![("form".into(), foreign)]].concat();
         assert_eq!(send(&scene.browser, &twice).await.status, 403);
-        // Without the cookie there is nobody who could.
+        // Without the session cookie no member is signed in, so the form leads to the sign-in.
         let answer = send(&Browser::new(&app), &right).await;
         assert!(answer.header("location").unwrap().starts_with("/sign-in?"), "{answer:?}");
-        // A form is judged as the request was.
+        // The parameters in a submitted form are checked again.
         for (name, value) in [("redirect_uri", "https://evil.example/"), ("client_id", "x"), ("client_id", "")] {
             assert_eq!(send(&scene.browser, &with(right.clone(), name, value)).await.status, 400, "{name}");
         }
         let there = leads_to(&send(&scene.browser, &with(right.clone(), "code_challenge_method", "plain")).await);
         assert_eq!(query(&there, "error").as_deref(), Some("invalid_request"));
-        // No word is none: it is asked again.
+        // Without a valid decision the page is shown again.
         for decision in ["", "maybe"] {
             assert_eq!(send(&scene.browser, &with(right.clone(), "decision", decision)).await.status, 200);
         }
@@ -97,15 +97,15 @@ on_both! {
         assert_eq!(scene.browser.send(raw.json(&json!({}))).await.status, 400);
     }
 
-    async fn it_is_shown_in_no_frame_and_leads_to_the_app_alone(app: App) {
+    async fn the_consent_page_forbids_frames_and_binds_no_later_address_of_the_app(app: App) {
         let scene = Scene::build(&app).await;
         let answer = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&scene.ask()))).await;
         html(&answer);
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(policy.contains("frame-ancestors 'none'") && policy.ends_with("form-action 'self' https://client.example"), "{policy}");
+        assert!(policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'") && !policy.contains("form-action"), "{policy}");
     }
 
-    async fn a_word_is_asked_for_every_time(app: App) {
+    async fn consent_is_requested_every_time(app: App) {
         let scene = Scene::build(&app).await;
         for _ in 0..2 {
             scene.tokens(&scene.ask()).await;

@@ -1,4 +1,4 @@
-//! Clients that are described by a document (draft client-id-metadata-document).
+//! Tests clients that are described by a document (draft client-id-metadata-document).
 
 use std::time::{Duration, Instant};
 
@@ -15,65 +15,126 @@ fn document(url: &str) -> Value {
     json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [REDIRECT, "cursor://x/cb"], "token_endpoint_auth_method": "none" })
 }
 
-/// Checks that the person is told that the client cannot be checked.
-async fn told(scene: &Scene<'_>, url: &str) {
-    let answer = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&ask(url, REDIRECT)))).await;
-    assert_eq!((answer.status, answer.header("location")), (400, None), "{url}");
-    assert!(html(&answer).contains("This app cannot be checked"), "{url}");
+/// Checks that the person gets an error page which says that the client cannot be checked.
+async fn assert_refused(scene: &Scene<'_>, url: &str) {
+    let answer = scene
+        .browser
+        .get(&format!(
+            "/oauth/authorize?{}",
+            encoded(&ask(url, REDIRECT))
+        ))
+        .await;
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (400, None),
+        "{url}"
+    );
+    assert!(
+        html(&answer).contains("This app cannot be checked"),
+        "{url}"
+    );
 }
 
 fn exchange_of(scene: &Scene<'_>, url: &str, code: &str) -> Pairs {
-    with(with(scene.exchange_of(code), "client_id", url), "redirect_uri", REDIRECT)
+    with(
+        with(scene.exchange_of(code), "client_id", url),
+        "redirect_uri",
+        REDIRECT,
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_is_what_its_document_says_for_a_day() {
+async fn a_client_document_is_used_for_a_day() {
     let site = Site::start().await;
     for app in site.servers().await {
         let scene = Scene::build(&app).await;
         let url = format!("{}/client.json", site.base);
         site.put("/client.json", Page::json(&document(&url)));
         let before = site.asked();
-        // Nobody is asked for somebody who is nobody.
-        let stranger = Browser::new(&app).get(&format!("/oauth/authorize?{}", encoded(&ask(&url, REDIRECT)))).await;
-        assert!(stranger.header("location").unwrap().starts_with("/sign-in?"));
+        // The server fetches no document before the person has signed in.
+        let stranger = Browser::new(&app)
+            .get(&format!(
+                "/oauth/authorize?{}",
+                encoded(&ask(&url, REDIRECT))
+            ))
+            .await;
+        assert!(
+            stranger
+                .header("location")
+                .unwrap()
+                .starts_with("/sign-in?")
+        );
         assert_eq!(site.asked(), before);
         let page = scene.page(&ask(&url, REDIRECT)).await;
-        assert!(page.contains("Connect Notes?") && page.contains("described at 127.0.0.1"), "{page}");
+        assert!(
+            page.contains("Connect Notes?") && page.contains("described at 127.0.0.1"),
+            "{page}"
+        );
         let code = scene.code(&ask(&url, REDIRECT)).await;
         let tokens = Tokens::of(&token(&app, &exchange_of(&scene, &url, &code)).await);
         assert_eq!(site.asked(), before + 1, "it is kept");
-        // What it says now counts tomorrow.
-        site.put("/client.json", Page::json(&json!({ "client_id": url, "redirect_uris": ["https://other.example/"] })));
+        // A change of the document takes effect after a day.
+        site.put(
+            "/client.json",
+            Page::json(&json!({ "client_id": url, "redirect_uris": ["https://other.example/"] })),
+        );
         scene.page(&ask(&url, REDIRECT)).await;
         app.clock.advance(Duration::from_secs(86_400));
-        let scene = Scene { browser: signed_in(&scene.org, scene.member).await, ..scene };
-        let answer = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&ask(&url, REDIRECT)))).await;
-        assert!(html(&answer).contains("This link is not right"));
+        let scene = Scene {
+            browser: signed_in(&scene.org, scene.member).await,
+            ..scene
+        };
+        let answer = scene
+            .browser
+            .get(&format!(
+                "/oauth/authorize?{}",
+                encoded(&ask(&url, REDIRECT))
+            ))
+            .await;
+        assert!(html(&answer).contains("This link is not correct"));
         assert_eq!(site.asked(), before + 2);
-        // What was allowed goes on.
-        let refresh = super::pairs(&[("grant_type", "refresh_token"), ("client_id", &url), ("refresh_token", &tokens.refresh)]);
+        // Existing grants stay valid.
+        let refresh = super::pairs(&[
+            ("grant_type", "refresh_token"),
+            ("client_id", &url),
+            ("refresh_token", &tokens.refresh),
+        ]);
         Tokens::of(&token(&app, &refresh).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_that_is_none_is_believed_nothing() {
+async fn an_invalid_client_document_is_refused() {
     let site = Site::start().await;
     for app in site.servers().await {
         let scene = Scene::build(&app).await;
-        let good = site.put("/good.json", Page::json(&document(&format!("{}/good.json", site.base))));
-        let head = |status: &str, location: &str| format!("HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
-        let large = document(&format!("{}/large.json", site.base)).to_string() + &" ".repeat(65_536);
+        let good = site.put(
+            "/good.json",
+            Page::json(&document(&format!("{}/good.json", site.base))),
+        );
+        let head = |status: &str, location: &str| {
+            format!("HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n")
+        };
+        let large =
+            document(&format!("{}/large.json", site.base)).to_string() + &" ".repeat(65_536);
         for (path, page) in [
             ("/moved.json", Page::Raw(head("302 Found", &good))),
-            ("/moved-for-good.json", Page::Raw(head("308 Permanent Redirect", "/good.json"))),
+            (
+                "/moved-for-good.json",
+                Page::Raw(head("308 Permanent Redirect", "/good.json")),
+            ),
             ("/liar.json", Page::json(&document(&good))),
-            ("/nobody.json", Page::json(&json!({ "redirect_uris": [REDIRECT] }))),
+            (
+                "/nobody.json",
+                Page::json(&json!({ "redirect_uris": [REDIRECT] })),
+            ),
             ("/large.json", Page::of(&large)),
             ("/endless.json", Page::Endless),
             ("/html", Page::of("<!doctype html>")),
-            ("/broken", Page::Raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".into())),
+            (
+                "/broken",
+                Page::Raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{".into()),
+            ),
             ("/no-http", Page::Raw("hello".into())),
             (
                 "/secret.json",
@@ -89,26 +150,38 @@ async fn a_document_that_is_none_is_believed_nothing() {
             ),
             (
                 "/nowhere.json",
-                Page::json(&json!({ "client_id": format!("{}/nowhere.json", site.base), "redirect_uris": ["javascript:alert(1)"] })),
+                Page::json(
+                    &json!({ "client_id": format!("{}/nowhere.json", site.base), "redirect_uris": ["javascript:alert(1)"] }),
+                ),
             ),
-            ("/created.json", Page::Raw("HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\n{}".into())),
+            (
+                "/created.json",
+                Page::Raw("HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\n{}".into()),
+            ),
         ] {
-            told(&scene, &site.put(path, page)).await;
+            assert_refused(&scene, &site.put(path, page)).await;
         }
-        told(&scene, &format!("{}/missing.json", site.base)).await;
-        told(&scene, "https://127.0.0.1:1/client.json").await;
+        assert_refused(&scene, &format!("{}/missing.json", site.base)).await;
+        assert_refused(&scene, "https://127.0.0.1:1/client.json").await;
         let began = Instant::now();
-        told(&scene, &site.put("/hangs.json", Page::Hangs)).await;
-        // It hangs for a minute.
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_refused(&scene, &site.put("/hangs.json", Page::Hangs)).await;
+        // The page sends nothing for a minute; the server gives up earlier.
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            began.elapsed()
+        );
         scene.page(&ask(&good, REDIRECT)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_asked_in_a_private_network() {
+async fn client_documents_are_never_fetched_from_private_networks() {
     let site = Site::start().await;
-    let url = site.put("/client.json", Page::json(&document(&format!("{}/client.json", site.base))));
+    let url = site.put(
+        "/client.json",
+        Page::json(&document(&format!("{}/client.json", site.base))),
+    );
     let ca = &site.flags()[1];
     let app = App::on_sqlite(&[ca.as_str()]).await;
     let scene = Scene::build(&app).await;
@@ -120,7 +193,7 @@ async fn nobody_is_asked_in_a_private_network() {
         "https://[::1]/client.json",
         "https://db.internal/client.json",
     ] {
-        told(&scene, url).await;
+        assert_refused(&scene, url).await;
     }
     assert_eq!(site.asked(), 0);
 }

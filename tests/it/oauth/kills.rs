@@ -1,4 +1,5 @@
-//! Nodes that are killed on the way from a code to its tokens: afterwards the code is good or its tokens are there, and never both.
+//! Kills nodes while they exchange a code. Afterwards either the code is valid or its tokens exist,
+//! never both.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +10,21 @@ use serde_json::json;
 use store::Value;
 use uuid::Uuid;
 
-use super::{REDIRECT, Tokens, VERIFIER, ask, borrowed, encoded, form, leads_to, pairs, query, refused};
+use super::{
+    REDIRECT, Tokens, VERIFIER, ask, borrowed, encoded, form, leads_to, pairs, query, refused,
+};
 use crate::people::{Browser, html, member, path_of};
 use crate::support::node::Node;
 use crate::support::{Answer, App, new_id};
 
-/// What every node is called.
+/// Public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
-/// How often a node is killed at its work.
+/// Number of nodes that are killed during an exchange.
 const KILLS: u32 = 20;
 
-/// A database that nodes come to and go from, and a browser in which a member is signed in.
+/// A database on which nodes start and stop, and a browser with a signed-in member.
 struct House {
-    /// Asked by SQL alone: its clock is not that of the nodes.
+    /// An app used for SQL only. Its clock is not the nodes' clock.
     database: App,
     node: Node,
     oauth_app: Uuid,
@@ -32,29 +35,77 @@ impl House {
     async fn build() -> Option<Self> {
         let database = App::on_postgres(&[PUBLIC_URL]).await?;
         let node = Node::start(&database.database_url, &[PUBLIC_URL]);
-        let (platform, organization, ada, oauth_app) = (node.platform(), format!("/organizations/{}", new_id()), new_id(), new_id());
-        platform.ok(Method::PUT, &organization, Some(json!({ "name": "Casa" }))).await;
-        platform.ok(Method::PUT, &format!("{organization}/members/{ada}"), Some(member("ada@example.com"))).await;
-        platform.ok(Method::PUT, &format!("/oauth-apps/{oauth_app}"), Some(json!({ "name": "Notes", "redirectUris": [REDIRECT] }))).await;
-        let link = platform.ok(Method::POST, &format!("{organization}/members/{ada}/sign-in-links"), Some(json!({}))).await;
+        let (platform, organization, ada, oauth_app) = (
+            node.platform(),
+            format!("/organizations/{}", new_id()),
+            new_id(),
+            new_id(),
+        );
+        platform
+            .ok(Method::PUT, &organization, Some(json!({ "name": "Casa" })))
+            .await;
+        platform
+            .ok(
+                Method::PUT,
+                &format!("{organization}/members/{ada}"),
+                Some(member("ada@example.com")),
+            )
+            .await;
+        platform
+            .ok(
+                Method::PUT,
+                &format!("/oauth-apps/{oauth_app}"),
+                Some(json!({ "name": "Notes", "redirectUris": [REDIRECT] })),
+            )
+            .await;
+        let link = platform
+            .ok(
+                Method::POST,
+                &format!("{organization}/members/{ada}/sign-in-links"),
+                Some(json!({})),
+            )
+            .await;
         let browser = Browser::at(&node.base);
         browser.sign_in(&path_of(&link)).await;
-        Some(Self { database, node, oauth_app, browser })
+        Some(Self {
+            database,
+            node,
+            oauth_app,
+            browser,
+        })
     }
 
     fn another_node(&self) -> Node {
         Node::start(&self.database.database_url, &[PUBLIC_URL])
     }
 
-    /// The code that the member's yes comes to, at a node.
+    /// Approves a request at a node and returns the authorization code.
     async fn code(&self) -> String {
-        let asked = super::with(ask(&self.oauth_app.to_string(), REDIRECT), "resource", "http://stay.example/api/v1");
-        let page = html(&self.browser.get(&format!("/oauth/authorize?{}", encoded(&asked))).await);
-        let answer = self.browser.post("/oauth/consent", &form(&page, "approve").iter().map(borrowed).collect::<Vec<_>>()).await;
+        let asked = super::with(
+            ask(&self.oauth_app.to_string(), REDIRECT),
+            "resource",
+            "http://stay.example/api/v1",
+        );
+        let page = html(
+            &self
+                .browser
+                .get(&format!("/oauth/authorize?{}", encoded(&asked)))
+                .await,
+        );
+        let answer = self
+            .browser
+            .post(
+                "/oauth/consent",
+                &form(&page, "approve")
+                    .iter()
+                    .map(borrowed)
+                    .collect::<Vec<_>>(),
+            )
+            .await;
         query(&leads_to(&answer), "code").unwrap()
     }
 
-    /// What a node answers that is asked for the tokens of a code; nothing where it dies of it.
+    /// Exchanges a code at a node. Returns `None` if the node dies before it answers.
     async fn exchange(&self, base: &str, code: &str) -> Option<Answer> {
         let fields = pairs(&[
             ("grant_type", "authorization_code"),
@@ -63,18 +114,30 @@ impl House {
             ("code_verifier", VERIFIER),
             ("redirect_uri", REDIRECT),
         ]);
-        let request = Client::new().post(format!("{base}/oauth/token")).header("content-type", "application/x-www-form-urlencoded");
+        let request = Client::new()
+            .post(format!("{base}/oauth/token"))
+            .header("content-type", "application/x-www-form-urlencoded");
         let response = request.body(encoded(&fields)).send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Some(Answer { status, headers, body: response.json().await.ok()? })
+        Some(Answer {
+            status,
+            headers,
+            body: response.json().await.ok()?,
+        })
     }
 
-    /// Whether a code has been exchanged, and how many refresh and access tokens have come of it; nothing where all that is gone.
-    async fn came_of(&self, code: &str) -> Option<(bool, i64, i64)> {
+    /// Returns whether a code has been exchanged and the number of refresh and access tokens of its
+    /// grant. Returns `None` if the grant is gone.
+    async fn grant_state(&self, code: &str) -> Option<(bool, i64, i64)> {
         let text = "select exchanged_at is not null, (select count(*) from oauth_refresh_token r where r.grant_id = g.id),
             (select count(*) from access_token t where t.grant_id = g.id) from oauth_grant g where code_hash = ?1";
         let hash = Value::Bytes(access::hash(code));
-        self.database.query(text, vec![hash], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).await.pop()
+        self.database
+            .query(text, vec![hash], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .await
+            .pop()
     }
 }
 
@@ -82,45 +145,63 @@ const UNTOUCHED: Option<(bool, i64, i64)> = Some((false, 0, 0));
 const EXCHANGED: Option<(bool, i64, i64)> = Some((true, 1, 1));
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_outlives_the_node_that_made_it() {
-    let Some(mut house) = House::build().await else { return };
+async fn a_code_outlives_the_node_that_issued_it() {
+    let Some(mut house) = House::build().await else {
+        return;
+    };
     let code = house.code().await;
     house.node.kill();
-    assert_eq!(house.came_of(&code).await, UNTOUCHED);
+    assert_eq!(house.grant_state(&code).await, UNTOUCHED);
     let (one, two) = (house.another_node(), house.another_node());
     let tokens = Tokens::of(&house.exchange(&one.base, &code).await.unwrap());
-    assert_eq!(house.came_of(&code).await, EXCHANGED);
+    assert_eq!(house.grant_state(&code).await, EXCHANGED);
     for node in [&one, &two] {
         node.api(&tokens.access).get("/portals").await.data();
     }
-    refused(&house.exchange(&two.base, &code).await.unwrap(), 400, "invalid_grant");
+    refused(
+        &house.exchange(&two.base, &code).await.unwrap(),
+        400,
+        "invalid_grant",
+    );
     for node in [&one, &two] {
         node.api(&tokens.access).get("/portals").await.error(401);
     }
-    assert_eq!(house.came_of(&code).await, None);
+    assert_eq!(house.grant_state(&code).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_processes_that_exchange_a_code_at_once_one_does() {
-    let Some(house) = House::build().await else { return };
+async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
+    let Some(house) = House::build().await else {
+        return;
+    };
     let other = house.another_node();
     for _ in 0..10 {
         let code = house.code().await;
-        let (one, two) = join(house.exchange(&house.node.base, &code), house.exchange(&other.base, &code)).await;
+        let (one, two) = join(
+            house.exchange(&house.node.base, &code),
+            house.exchange(&other.base, &code),
+        )
+        .await;
         let (one, two) = (one.unwrap(), two.unwrap());
-        let (won, lost) = if one.status == 200 { (one, two) } else { (two, one) };
+        let (won, lost) = if one.status == 200 {
+            (one, two)
+        } else {
+            (two, one)
+        };
         let tokens = Tokens::of(&won);
         refused(&lost, 400, "invalid_grant");
-        // Who comes second has shown that the code is in two hands.
+        // The second exchange shows that two parties have the code.
         other.api(&tokens.access).get("/portals").await.error(401);
-        assert_eq!(house.came_of(&code).await, None);
+        assert_eq!(house.grant_state(&code).await, None);
     }
 }
 
-/// The moments at which it is killed are spread over what an exchange takes.
+/// The kills are spread over the duration of an exchange.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exchange_that_is_killed_is_done_or_has_not_begun() {
-    let Some(house) = House::build().await else { return };
+async fn a_killed_exchange_is_complete_or_not_started() {
+    let Some(house) = House::build().await else {
+        return;
+    };
     let measured = house.another_node();
     let (code, begun) = (house.code().await, Instant::now());
     Tokens::of(&house.exchange(&measured.base, &code).await.unwrap());
@@ -135,38 +216,48 @@ async fn an_exchange_that_is_killed_is_done_or_has_not_begun() {
             victim.kill();
         };
         let (answer, ()) = join(house.exchange(&base, &code), killed).await;
-        let left = house.came_of(&code).await;
+        let left = house.grant_state(&code).await;
         assert!(left == UNTOUCHED || left == EXCHANGED, "{left:?}");
-        // What it had under way at the database is over before that is asked: the lock of the organization is waited for.
+        // This exchange waits for the organization's lock, so the victim's transaction is over by
+        // then.
         let again = house.exchange(&house.node.base, &code).await.unwrap();
         match (&answer, again.status) {
             (Some(answer), _) => {
                 Tokens::of(answer);
                 refused(&again, 400, "invalid_grant");
-                assert_eq!(house.came_of(&code).await, None);
+                assert_eq!(house.grant_state(&code).await, None);
                 came[2] += 1;
             }
             (None, 200) => {
-                assert_eq!(house.came_of(&code).await, EXCHANGED);
+                assert_eq!(house.grant_state(&code).await, EXCHANGED);
                 Tokens::of(&again);
                 came[0] += 1;
             }
             (None, _) => {
                 refused(&again, 400, "invalid_grant");
-                assert_eq!(house.came_of(&code).await, None, "what came of a code that is shown again has ended");
+                assert_eq!(
+                    house.grant_state(&code).await,
+                    None,
+                    "what came of a code that is shown again has ended"
+                );
                 came[1] += 1;
             }
         }
     }
     let [before, between, after] = came;
-    eprintln!("killed {before} times before the exchange was done, {between} after it and before its answer, {after} after that");
+    eprintln!(
+        "killed {before} times before the exchange was done, {between} after it and before its answer, {after} after that"
+    );
     assert!(before > 0, "{came:?}");
 }
 
-/// The same where it waits for its turn, in which it holds the code already.
+/// Kills the node while its exchange waits for the organization's lock and has already read the
+/// code.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_exchange_that_is_killed_while_it_waits_leaves_the_code_good() {
-    let Some(house) = House::build().await else { return };
+async fn an_exchange_killed_while_waiting_leaves_the_code_valid() {
+    let Some(house) = House::build().await else {
+        return;
+    };
     for _ in 0..3 {
         let mut victim = house.another_node();
         let code = house.code().await;
@@ -175,7 +266,8 @@ async fn an_exchange_that_is_killed_while_it_waits_leaves_the_code_good() {
         let (held, is_held) = std::sync::mpsc::channel();
         let (release, is_released) = std::sync::mpsc::channel::<()>();
         let holding = tokio::spawn(async move {
-            let lock = crate::support::sql::statement("update organization set revision = revision");
+            let lock =
+                crate::support::sql::statement("update organization set revision = revision");
             store
                 .write_within(Duration::from_secs(9), move |tx| {
                     tx.execute(lock, &[])?;
@@ -186,7 +278,9 @@ async fn an_exchange_that_is_killed_while_it_waits_leaves_the_code_good() {
                 .await
                 .unwrap();
         });
-        tokio::task::spawn_blocking(move || is_held.recv().unwrap()).await.unwrap();
+        tokio::task::spawn_blocking(move || is_held.recv().unwrap())
+            .await
+            .unwrap();
         let killed = async {
             tokio::time::sleep(Duration::from_millis(300)).await;
             victim.kill();
@@ -196,6 +290,6 @@ async fn an_exchange_that_is_killed_while_it_waits_leaves_the_code_good() {
         release.send(()).unwrap();
         holding.await.unwrap();
         Tokens::of(&house.exchange(&house.node.base, &code).await.unwrap());
-        assert_eq!(house.came_of(&code).await, EXCHANGED);
+        assert_eq!(house.grant_state(&code).await, EXCHANGED);
     }
 }

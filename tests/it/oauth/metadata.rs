@@ -1,4 +1,4 @@
-//! What clients that know nothing of the server begin with (RFC 8414, RFC 9728).
+//! Tests the metadata documents by which clients discover the server (RFC 8414, RFC 9728).
 
 use reqwest::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Answer, App, on_both};
 
 on_both! {
-    async fn the_server_and_its_resources_say_what_they_are(app: App) {
+    async fn the_server_and_its_resources_publish_their_metadata(app: App) {
         let get = async |path: &str| Answer::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base)).header("origin", "https://inspector.example")).await;
         let server = get("oauth-authorization-server").await;
         assert_eq!((server.status, server.header("access-control-allow-origin")), (200, Some("*")));
@@ -27,7 +27,7 @@ on_both! {
             assert_eq!(server.body[name], value, "{name}");
         }
         assert_eq!(server.body["scopes_supported"].as_array().unwrap().len(), 11);
-        for (path, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/api/v1", "/api/v1")] {
+        for (path, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/mcp/read-only", "/mcp/read-only"), ("/api/v1", "/api/v1")] {
             let document = get(&format!("oauth-protected-resource{path}")).await;
             assert_eq!((document.status, document.header("access-control-allow-origin")), (200, Some("*")));
             assert_eq!(document.body["resource"], at(resource));
@@ -37,16 +37,27 @@ on_both! {
             assert!(document.body["resource_name"].is_string());
         }
         get("oauth-protected-resource/other").await.error(404);
-        // Where a client is told to look, there is what it looks for.
-        for path in ["/api/v1/portals", "/mcp"] {
+        // Some clients look below the address of the tools.
+        for resource in ["/mcp", "/mcp/read-only"] {
+            let below = async |name: &str| Answer::of(app.http.request(Method::GET, format!("{}{resource}/.well-known/{name}", app.base))).await;
+            assert_eq!(below("oauth-authorization-server").await.body, server.body, "{resource}");
+            let document = below("oauth-protected-resource").await;
+            assert_eq!((document.status, &document.body["resource"]), (200, &at(resource)));
+        }
+        // The address in each challenge leads to a document.
+        for (path, resource) in [
+            ("/api/v1/portals", "/api/v1"), ("/mcp", "/mcp"), ("/mcp?toolsets=portals", "/mcp"), ("/mcp/read-only", "/mcp/read-only"),
+            ("/mcp/read-only?toolsets=portals", "/mcp/read-only"),
+        ] {
             let refused = Answer::of(app.http.request(Method::POST, format!("{}{path}", app.base)).json(&json!({}))).await;
             let challenge = refused.header("www-authenticate").unwrap().to_owned();
             let url = challenge.split('"').nth(1).unwrap();
-            assert_eq!(Answer::of(app.http.request(Method::GET, url)).await.status, 200, "{url}");
+            let document = Answer::of(app.http.request(Method::GET, url)).await;
+            assert_eq!((document.status, &document.body["resource"]), (200, &at(resource)), "{url}");
         }
     }
 
-    async fn browsers_of_every_origin_may_ask(app: App, "--cors-origin=https://own.example") {
+    async fn oauth_endpoints_allow_every_origin(app: App, "--cors-origin=https://own.example") {
         for path in ["/oauth/token", "/oauth/revoke", "/oauth/register", "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"] {
             for origin in ["https://inspector.example", "https://own.example"] {
                 let request = app.http.request(Method::OPTIONS, format!("{}{path}", app.base)).header("origin", origin);
@@ -54,25 +65,52 @@ on_both! {
                 let answer = Answer::of(request).await;
                 assert_eq!((answer.status, answer.header("access-control-allow-origin")), (204, Some("*")), "{path}");
                 assert_eq!(answer.header("access-control-allow-headers"), Some("*, authorization"));
+                if path.starts_with("/.well-known") {
+                    let read = Answer::of(app.http.request(Method::GET, format!("{}{path}", app.base)).header("origin", origin)).await;
+                    let exposed = read.header("access-control-expose-headers").unwrap();
+                    assert!(["etag", "www-authenticate", "x-request-id", "mcp-session-id"].iter().all(|name| exposed.contains(name)), "{exposed}");
+                }
             }
         }
-        // The pages for people are nobody else's.
+        // Pages for people do not allow other origins.
         let request = app.http.request(Method::GET, format!("{}/oauth/authorize", app.base)).header("origin", "https://inspector.example");
         assert_eq!(Answer::of(request).await.header("access-control-allow-origin"), None);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_public_url_with_a_path_stands_behind_the_well_known_part() {
+async fn the_path_of_the_public_url_follows_the_well_known_part() {
     let app = App::on_sqlite(&["--public-url=https://host.example/stays"]).await;
-    let get = async |path: &str| Answer::of(app.http.request(Method::GET, format!("{}/.well-known/{path}", app.base))).await;
-    for path in ["oauth-authorization-server", "oauth-authorization-server/stays"] {
+    let get = async |path: &str| {
+        Answer::of(
+            app.http
+                .request(Method::GET, format!("{}/.well-known/{path}", app.base)),
+        )
+        .await
+    };
+    for path in [
+        "oauth-authorization-server",
+        "oauth-authorization-server/stays",
+    ] {
         let server = get(path).await;
-        assert_eq!(server.body["issuer"], "https://host.example/stays", "{path}");
-        assert_eq!(server.body["token_endpoint"], "https://host.example/stays/oauth/token");
+        assert_eq!(
+            server.body["issuer"], "https://host.example/stays",
+            "{path}"
+        );
+        assert_eq!(
+            server.body["token_endpoint"],
+            "https://host.example/stays/oauth/token"
+        );
     }
     for path in ["/mcp", "/stays/mcp", "", "/stays"] {
-        assert_eq!(get(&format!("oauth-protected-resource{path}")).await.body["resource"], "https://host.example/stays/mcp", "{path}");
+        assert_eq!(
+            get(&format!("oauth-protected-resource{path}")).await.body["resource"],
+            "https://host.example/stays/mcp",
+            "{path}"
+        );
     }
-    assert_eq!(get("oauth-protected-resource/stays/api/v1").await.body["resource"], "https://host.example/stays/api/v1");
+    assert_eq!(
+        get("oauth-protected-resource/stays/api/v1").await.body["resource"],
+        "https://host.example/stays/api/v1"
+    );
 }

@@ -1,4 +1,4 @@
-//! Apps that members let in (contract: People: OAuth 2.1), and those who would come in without being let.
+//! Tests apps that members connect (rules: oauth), and attempts to get access without consent.
 
 mod asking;
 mod clients;
@@ -25,20 +25,23 @@ use uuid::Uuid;
 use crate::people::{Browser, fields, html, signed_in};
 use crate::support::{Answer, Api, App, Org, new_id};
 
-/// RFC 7636, appendix B.
+/// Verifier and challenge of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-/// Where the app of every organization here sends people back to.
+/// Redirect URI of the test app of every organization.
 pub const REDIRECT: &str = "https://client.example/cb";
 
-/// What goes into a query or a form.
+/// Parameters of a query or a form.
 pub type Pairs = Vec<(String, String)>;
 
 pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
-/// The same with one of them another, or none where it is empty.
+/// Replaces one parameter, or removes it if the value is empty.
 pub fn with(mut pairs: Pairs, name: &str, value: &str) -> Pairs {
     pairs.retain(|(own, _)| own != name);
     if !value.is_empty() {
@@ -63,50 +66,72 @@ impl<'a> Scene<'a> {
         Self::of(app, None, Permission::VARIANTS).await
     }
 
-    /// The same, with what the member reaches and holds.
+    /// Builds a scene whose member has these properties and permissions.
     pub async fn of(app: &'a App, properties: Option<&[Uuid]>, permissions: &[Permission]) -> Self {
         let (org, member) = (app.org().await, new_id());
         org.member(member, properties, permissions, true).await;
         let browser = signed_in(&org, member).await;
-        Self { org, member, browser }
+        Self {
+            org,
+            member,
+            browser,
+        }
     }
 
     pub fn app(&self) -> &'a App {
         self.org.app
     }
 
-    /// A request of the organization's app that is right in everything.
+    /// Returns the parameters of a valid authorization request of the organization's app.
     pub fn ask(&self) -> Pairs {
         ask(&self.org.oauth_app.to_string(), REDIRECT)
     }
 
-    /// The code that a member's yes comes to.
+    /// Approves a request and returns the authorization code.
     pub async fn code(&self, ask: &Pairs) -> String {
         let there = self.decide(ask, "approve").await;
         query(&there, "code").unwrap_or_else(|| panic!("no code: {there}"))
     }
 
-    /// Where a member's word leads.
+    /// Submits the member's decision and returns the address of the redirect.
     pub async fn decide(&self, ask: &Pairs, decision: &str) -> Url {
         let page = self.page(ask).await;
-        let answer = self.browser.post("/oauth/consent", &form(&page, decision).iter().map(borrowed).collect::<Vec<_>>()).await;
+        let answer = self
+            .browser
+            .post(
+                "/oauth/consent",
+                &form(&page, decision)
+                    .iter()
+                    .map(borrowed)
+                    .collect::<Vec<_>>(),
+            )
+            .await;
         assert_eq!(answer.status, 303, "{}", answer.body);
         leads_to(&answer)
     }
 
-    /// The page that asks.
+    /// Opens the consent page.
     pub async fn page(&self, ask: &Pairs) -> String {
-        let answer = self.browser.get(&format!("/oauth/authorize?{}", encoded(ask))).await;
-        assert_eq!(answer.status, 200, "{:?} {}", answer.header("location"), answer.body);
+        let answer = self
+            .browser
+            .get(&format!("/oauth/authorize?{}", encoded(ask)))
+            .await;
+        assert_eq!(
+            answer.status,
+            200,
+            "{:?} {}",
+            answer.header("location"),
+            answer.body
+        );
         html(&answer)
     }
 
-    /// What the organization's app is answered that exchanges a code.
+    /// Exchanges a code as the organization's app.
     pub async fn exchange(&self, code: &str) -> Answer {
         token(self.app(), &self.exchange_of(code)).await
     }
 
-    /// What it sends for that.
+    /// Returns the parameters of a valid token request for a code.
     pub fn exchange_of(&self, code: &str) -> Pairs {
         let id = self.org.oauth_app.to_string();
         pairs(&[
@@ -118,23 +143,31 @@ impl<'a> Scene<'a> {
         ])
     }
 
-    /// Tokens for what is asked.
+    /// Approves a request and exchanges its code for tokens.
     pub async fn tokens(&self, ask: &Pairs) -> Tokens {
         Tokens::of(&self.exchange(&self.code(ask).await).await)
     }
 
-    /// What the organization's app is answered that has its tokens renewed.
+    /// Refreshes tokens as the organization's app.
     pub async fn refresh(&self, token: &str) -> Answer {
         self.refresh_with(token, &[]).await
     }
 
     pub async fn refresh_with(&self, refresh_token: &str, more: &[(&str, &str)]) -> Answer {
         let id = self.org.oauth_app.to_string();
-        let all = [&[("grant_type", "refresh_token"), ("client_id", &id), ("refresh_token", refresh_token)], more].concat();
+        let all = [
+            &[
+                ("grant_type", "refresh_token"),
+                ("client_id", &id),
+                ("refresh_token", refresh_token),
+            ],
+            more,
+        ]
+        .concat();
         token(self.app(), &pairs(&all)).await
     }
 
-    /// The REST interface, by an access token.
+    /// Returns a REST client with the access token.
     pub fn api(&self, tokens: &Tokens) -> Api {
         self.app().api(&tokens.access)
     }
@@ -143,17 +176,25 @@ impl<'a> Scene<'a> {
         format!("{}{path}", self.app().server.service.kit.public_url)
     }
 
-    /// The same request for the REST interface.
+    /// Returns the parameters of a valid authorization request for the REST interface.
     pub fn ask_for_api(&self) -> Pairs {
         with(self.ask(), "resource", &self.resource("/api/v1"))
     }
 }
 
-/// Lets the app of an organization in for a member.
+/// Connects the app of an organization to a member.
 pub async fn connect(org: &Org<'_>, member: Uuid) -> Tokens {
-    let org = Org { app: org.app, id: org.id, oauth_app: org.oauth_app };
+    let org = Org {
+        app: org.app,
+        id: org.id,
+        oauth_app: org.oauth_app,
+    };
     let browser = signed_in(&org, member).await;
-    let scene = Scene { org, member, browser };
+    let scene = Scene {
+        org,
+        member,
+        browser,
+    };
     scene.tokens(&scene.ask_for_api()).await
 }
 
@@ -161,7 +202,7 @@ pub fn borrowed(pair: &(String, String)) -> (&str, &str) {
     (&pair.0, &pair.1)
 }
 
-/// What a client asks for by an address.
+/// Returns the parameters of a valid authorization request.
 pub fn ask(client: &str, redirect: &str) -> Pairs {
     pairs(&[
         ("response_type", "code"),
@@ -173,34 +214,60 @@ pub fn ask(client: &str, redirect: &str) -> Pairs {
     ])
 }
 
-/// Everything that the form of a page sends.
+/// Returns all fields that the consent form sends.
 pub fn form(page: &str, decision: &str) -> Pairs {
-    let unescaped = |text: &str| text.replace("&#38;", "&").replace("&#39;", "'").replace("&#34;", "\"").replace("&amp;", "&");
-    let names = ["response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "resource"];
-    // The first form is the one that signs out.
+    let unescaped = |text: &str| {
+        text.replace("&#38;", "&")
+            .replace("&#39;", "'")
+            .replace("&#34;", "\"")
+            .replace("&amp;", "&")
+    };
+    let names = [
+        "response_type",
+        "client_id",
+        "redirect_uri",
+        "scope",
+        "state",
+        "code_challenge",
+        "code_challenge_method",
+        "resource",
+    ];
+    // The first form on the page signs out, so the last `form` field is taken.
     let mut all = vec![("form".to_owned(), fields(page, "form").pop().unwrap())];
-    all.extend(names.iter().flat_map(|name| fields(page, name).into_iter().map(|value| ((*name).to_owned(), unescaped(&value)))));
+    all.extend(names.iter().flat_map(|name| {
+        fields(page, name)
+            .into_iter()
+            .map(|value| ((*name).to_owned(), unescaped(&value)))
+    }));
     with(all, "decision", decision)
 }
 
-/// Where an answer leads.
+/// Returns the redirect address of a response. Panics if there is none.
 #[track_caller]
 pub fn leads_to(answer: &Answer) -> Url {
-    let location = answer.header("location").unwrap_or_else(|| panic!("leads nowhere: {} {}", answer.status, answer.body));
+    let location = answer
+        .header("location")
+        .unwrap_or_else(|| panic!("leads nowhere: {} {}", answer.status, answer.body));
     Url::parse(location).unwrap_or_else(|_| panic!("leads back: {location}"))
 }
 
 pub fn query(url: &Url, name: &str) -> Option<String> {
-    url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+    url.query_pairs()
+        .find(|(own, _)| own == name)
+        .map(|(_, value)| value.into_owned())
 }
 
-/// A form, sent to an endpoint.
+/// Builds a POST of a form.
 pub fn post(app: &App, path: &str, pairs: &Pairs) -> RequestBuilder {
-    let request = app.http.request(Method::POST, format!("{}{path}", app.base));
-    request.header("content-type", "application/x-www-form-urlencoded").body(encoded(pairs))
+    let request = app
+        .http
+        .request(Method::POST, format!("{}{path}", app.base));
+    request
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(encoded(pairs))
 }
 
-/// What the token endpoint answers.
+/// Sends a request to the token endpoint and checks the headers of the response.
 pub async fn token(app: &App, pairs: &Pairs) -> Answer {
     let answer = Answer::of(post(app, "/oauth/token", pairs)).await;
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -208,7 +275,7 @@ pub async fn token(app: &App, pairs: &Pairs) -> Answer {
     answer
 }
 
-/// Tokens as a client has them.
+/// The tokens that a client gets.
 #[derive(Debug, Clone)]
 pub struct Tokens {
     pub access: String,
@@ -221,21 +288,40 @@ impl Tokens {
     pub fn of(answer: &Answer) -> Self {
         assert_eq!(answer.status, 200, "{}", answer.body);
         let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
-        assert_eq!((text("token_type").as_str(), &answer.body["expires_in"]), ("Bearer", &json!(3600)));
-        let tokens = Self { access: text("access_token"), refresh: text("refresh_token"), scope: text("scope") };
+        assert_eq!(
+            (text("token_type").as_str(), &answer.body["expires_in"]),
+            ("Bearer", &json!(3600))
+        );
+        let tokens = Self {
+            access: text("access_token"),
+            refresh: text("refresh_token"),
+            scope: text("scope"),
+        };
         assert!(tokens.access.starts_with("at_") && tokens.refresh.starts_with("rt_"));
         tokens
     }
 }
 
-/// Checks that an endpoint refuses with this code.
+/// Checks that an endpoint refuses a request with this status and error code.
 #[track_caller]
 pub fn refused(answer: &Answer, status: u16, error: &str) {
-    assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.body);
-    assert!(answer.body["error_description"].is_string() && answer.header("x-request-id").is_some());
+    assert_eq!(
+        (answer.status, &answer.body["error"]),
+        (status, &json!(error)),
+        "{}",
+        answer.body
+    );
+    assert!(
+        answer.body["error_description"].is_string() && answer.header("x-request-id").is_some()
+    );
 }
 
-/// A client that registers itself.
+/// Registers a client.
 pub async fn register(app: &App, metadata: Value) -> Answer {
-    Answer::of(app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&metadata)).await
+    Answer::of(
+        app.http
+            .request(Method::POST, format!("{}/oauth/register", app.base))
+            .json(&metadata),
+    )
+    .await
 }

@@ -1,4 +1,6 @@
-//! Two nodes on one database.
+//! Tests two nodes on one database.
+
+use std::time::Duration;
 
 use futures_util::future::join;
 use serde_json::json;
@@ -8,17 +10,23 @@ use super::{Scene, Tokens, ask, encoded, refused, register, token, with};
 use crate::people::Browser;
 use crate::support::App;
 
-/// What both are called.
+/// Public URL of both nodes.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_made_on_one_is_exchanged_on_the_other_once() {
-    let Some(app) = App::on_postgres(&[PUBLIC_URL]).await else { return };
+async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
+    let Some(app) = App::on_postgres(&[PUBLIC_URL]).await else {
+        return;
+    };
     let other = app.second_node(&[PUBLIC_URL]).await;
     let scene = Scene::build(&app).await;
     let code = scene.code(&scene.ask_for_api()).await;
     let form = scene.exchange_of(&code);
-    refused(&token(&other, &with(form.clone(), "code_verifier", "short")).await, 400, "invalid_grant");
+    refused(
+        &token(&other, &with(form.clone(), "code_verifier", "short")).await,
+        400,
+        "invalid_grant",
+    );
     let tokens = Tokens::of(&token(&other, &form).await);
     for node in [&app, &other] {
         node.api(&tokens.access).get("/portals").await.data();
@@ -30,37 +38,114 @@ async fn a_code_made_on_one_is_exchanged_on_the_other_once() {
     for _ in 0..10 {
         let form = scene.exchange_of(&scene.code(&scene.ask_for_api()).await);
         let (one, two) = join(token(&app, &form), token(&other, &form)).await;
-        let (won, lost) = if one.status == 200 { (one, two) } else { (two, one) };
+        let (won, lost) = if one.status == 200 {
+            (one, two)
+        } else {
+            (two, one)
+        };
         let tokens = Tokens::of(&won);
         refused(&lost, 400, "invalid_grant");
         app.api(&tokens.access).get("/portals").await.error(401);
-        let tokens = Tokens::of(&scene.exchange(&scene.code(&scene.ask_for_api()).await).await);
+        let tokens = Tokens::of(
+            &scene
+                .exchange(&scene.code(&scene.ask_for_api()).await)
+                .await,
+        );
         let refresh = super::pairs(&[
             ("grant_type", "refresh_token"),
             ("client_id", &scene.org.oauth_app.to_string()),
             ("refresh_token", &tokens.refresh),
         ]);
         let (one, two) = join(token(&app, &refresh), token(&other, &refresh)).await;
-        assert_ne!(Tokens::of(&one).refresh, Tokens::of(&two).refresh);
+        assert_eq!(Tokens::of(&one).refresh, Tokens::of(&two).refresh);
     }
 }
 
+/// Two processes of one assistant renew every 15 seconds, at the same moment or some seconds apart,
+/// each at another node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_is_known_on_both() {
+async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
+    const ROUNDS: u64 = 40;
+    const ROUND: u64 = 15;
+    let Some(app) = App::on_postgres(&[PUBLIC_URL]).await else {
+        return;
+    };
+    let other = app.second_node(&[PUBLIC_URL]).await;
+    let scene = Scene::build(&app).await;
+    let first = scene.tokens(&scene.ask_for_api()).await;
+    let client = scene.org.oauth_app.to_string();
+    let form = |tokens: &Tokens| {
+        super::pairs(&[
+            ("grant_type", "refresh_token"),
+            ("client_id", &client),
+            ("refresh_token", &tokens.refresh),
+        ])
+    };
+    let advance = |seconds| {
+        app.clock.advance(Duration::from_secs(seconds));
+        other.clock.advance(Duration::from_secs(seconds));
+    };
+    let (mut one, mut two) = (first.clone(), first);
+    for round in 0..ROUNDS {
+        let (here, there) = if round % 2 == 0 {
+            (&app, &other)
+        } else {
+            (&other, &app)
+        };
+        let (forms, lag) = ((form(&one), form(&two)), round % 3 * 7);
+        let (early, late) = if lag == 0 {
+            join(token(here, &forms.0), token(there, &forms.1)).await
+        } else {
+            let early = token(here, &forms.0).await;
+            advance(lag);
+            (early, token(there, &forms.1).await)
+        };
+        (one, two) = (Tokens::of(&early), Tokens::of(&late));
+        for (node, tokens) in [(here, &two), (there, &one)] {
+            node.api(&tokens.access).get("/portals").await.data();
+        }
+        advance(ROUND - lag);
+    }
+    assert_eq!(ROUNDS * ROUND, 600, "ten minutes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_is_known_on_both_nodes() {
     let site = Site::start().await;
     let flags = site.flags();
     let flags = [PUBLIC_URL, &flags[0], &flags[1]];
-    let Some(app) = App::on_postgres(&flags).await else { return };
+    let Some(app) = App::on_postgres(&flags).await else {
+        return;
+    };
     let other = app.second_node(&flags).await;
     let scene = Scene::build(&app).await;
-    let (url, redirect) = (format!("{}/client.json", site.base), "https://notes.example/cb");
-    site.put("/client.json", Page::json(&json!({ "client_id": url, "redirect_uris": [redirect] })));
-    let registered = register(&app, json!({ "redirect_uris": [redirect], "token_endpoint_auth_method": "none" })).await.body;
+    let (url, redirect) = (
+        format!("{}/client.json", site.base),
+        "https://notes.example/cb",
+    );
+    site.put(
+        "/client.json",
+        Page::json(&json!({ "client_id": url, "redirect_uris": [redirect] })),
+    );
+    let registered = register(
+        &app,
+        json!({ "redirect_uris": [redirect], "token_endpoint_auth_method": "none" }),
+    )
+    .await
+    .body;
     let there = Browser::at(&other.base);
-    there.set("vestibule_session", &scene.browser.cookie("vestibule_session").unwrap());
+    there.set(
+        "vestibule_session",
+        &scene.browser.cookie("vestibule_session").unwrap(),
+    );
     for client in [url.as_str(), registered["client_id"].as_str().unwrap()] {
         scene.page(&ask(client, redirect)).await;
-        let answer = there.get(&format!("/oauth/authorize?{}", encoded(&ask(client, redirect)))).await;
+        let answer = there
+            .get(&format!(
+                "/oauth/authorize?{}",
+                encoded(&ask(client, redirect))
+            ))
+            .await;
         assert_eq!(answer.status, 200, "{client}");
     }
     assert_eq!(site.asked(), 1);

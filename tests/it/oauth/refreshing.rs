@@ -1,4 +1,4 @@
-//! Refresh tokens and revocation.
+//! Tests refresh tokens and revocation.
 
 use std::time::Duration;
 
@@ -12,16 +12,21 @@ const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn revoke(app: &App, client: &str, token: &str) -> Answer {
-    Answer::of(post(app, "/oauth/revoke", &pairs(&[("client_id", client), ("token", token)]))).await
+    Answer::of(post(
+        app,
+        "/oauth/revoke",
+        &pairs(&[("client_id", client), ("token", token)]),
+    ))
+    .await
 }
 
 on_both! {
-    async fn a_refresh_token_is_exchanged_for_a_pair_and_answers_for_a_minute_more(app: App) {
+    async fn a_refresh_token_works_for_a_minute_after_its_exchange(app: App) {
         let scene = Scene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         assert!(second.refresh != first.refresh && second.access != first.access && second.scope == first.scope);
-        // Its answer was lost, perhaps.
+        // A refresh token works for another minute, in case the answer got lost.
         app.clock.advance(Duration::from_secs(59));
         let again = Tokens::of(&scene.refresh(&first.refresh).await);
         let third = Tokens::of(&scene.refresh(&again.refresh).await);
@@ -30,7 +35,7 @@ on_both! {
         }
     }
 
-    async fn a_refresh_token_that_was_replaced_for_long_ends_the_grant(app: App) {
+    async fn a_late_reuse_of_a_refresh_token_ends_the_grant(app: App) {
         let scene = Scene::build(&app).await;
         let (first, bystander) = (scene.tokens(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
@@ -45,75 +50,84 @@ on_both! {
         Tokens::of(&scene.refresh(&bystander.refresh).await);
     }
 
-    async fn two_at_once_both_have_a_pair(app: App) {
+    async fn two_at_once_have_the_same_pair(app: App) {
         let scene = Scene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let (one, other) = join(scene.refresh(&first.refresh), scene.refresh(&first.refresh)).await;
         let (one, other) = (Tokens::of(&one), Tokens::of(&other));
-        assert_ne!(one.refresh, other.refresh);
-        for tokens in [&one, &other] {
-            scene.api(tokens).get("/portals").await.data();
-        }
-        for tokens in [&one, &other] {
-            Tokens::of(&scene.refresh(&tokens.refresh).await);
-        }
+        assert_eq!((&one.refresh, &one.access), (&other.refresh, &other.access));
+        scene.api(&one).get("/portals").await.data();
     }
 
-    async fn of_two_heirs_the_one_that_is_used_goes_on_alone(app: App) {
-        for is_first_used in [true, false] {
-            let scene = Scene::build(&app).await;
-            let first = scene.tokens(&scene.ask_for_api()).await;
-            let pair = [Tokens::of(&scene.refresh(&first.refresh).await), Tokens::of(&scene.refresh(&first.refresh).await)];
-            let [used, other] = if is_first_used { [&pair[0], &pair[1]] } else { [&pair[1], &pair[0]] };
-            let mut latest = Tokens::of(&scene.refresh(&used.refresh).await);
-            // An answer may be lost again, and the one before answers for its minute.
-            latest = Tokens::of(&scene.refresh(&latest.refresh).await);
-            Tokens::of(&scene.refresh(&used.refresh).await);
-            Tokens::of(&scene.refresh(&first.refresh).await);
-            latest = Tokens::of(&scene.refresh(&latest.refresh).await);
-            for _ in 0..3 {
-                app.clock.advance(DAY);
-                latest = Tokens::of(&scene.refresh(&latest.refresh).await);
-            }
-            // Whoever has the other has been given what was meant for somebody else.
-            refused(&scene.refresh(&other.refresh).await, 400, "invalid_grant");
-            scene.api(&latest).get("/portals").await.error(401);
-            refused(&scene.refresh(&latest.refresh).await, 400, "invalid_grant");
-        }
-    }
-
-    async fn the_other_heir_answers_for_a_minute_and_then_ends_the_grant(app: App) {
-        let scene = Scene::build(&app).await;
-        let first = scene.tokens(&scene.ask_for_api()).await;
-        let [used, other] = [Tokens::of(&scene.refresh(&first.refresh).await), Tokens::of(&scene.refresh(&first.refresh).await)];
-        let third = Tokens::of(&scene.refresh(&used.refresh).await);
-        app.clock.advance(Duration::from_secs(59));
-        let fourth = Tokens::of(&scene.refresh(&other.refresh).await);
-        app.clock.advance(Duration::from_secs(2));
-        refused(&scene.refresh(&other.refresh).await, 400, "invalid_grant");
-        for tokens in [&third, &fourth] {
-            scene.api(tokens).get("/portals").await.error(401);
-            refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
-        }
-    }
-
-    async fn a_refresh_may_ask_for_less_and_never_for_more(app: App) {
+    async fn a_replaced_token_answers_with_the_same_pair_for_a_minute_and_then_ends_the_grant(app: App) {
         let scene = Scene::build(&app).await;
         let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
-        for (scope, error) in [("view_tasks manage_organization", "invalid_scope"), ("view_everything", "invalid_scope"), (" ", "invalid_scope")] {
+        let second = Tokens::of(&scene.refresh_with(&first.refresh, &[("scope", "view_tasks")]).await);
+        app.clock.advance(Duration::from_secs(59));
+        // The scope is that of the first answer.
+        let again = Tokens::of(&scene.refresh(&first.refresh).await);
+        assert_eq!((&again.refresh, &again.access, again.scope.as_str()), (&second.refresh, &second.access, "view_tasks"));
+        // Its access token lasts an hour from the second answer.
+        app.clock.advance(Duration::from_secs(3_599));
+        scene.api(&again).get("/tasks").await.data();
+        app.clock.advance(Duration::from_secs(1));
+        scene.api(&again).get("/tasks").await.error(401);
+        refused(&scene.refresh(&first.refresh).await, 400, "invalid_grant");
+        refused(&scene.refresh(&second.refresh).await, 400, "invalid_grant");
+    }
+
+    async fn a_revoked_access_token_does_not_come_back_with_its_pair(app: App) {
+        let scene = Scene::build(&app).await;
+        let first = scene.tokens(&scene.ask_for_api()).await;
+        let second = Tokens::of(&scene.refresh(&first.refresh).await);
+        let id = scene.org.oauth_app.to_string();
+        assert_eq!(revoke(&app, &id, &second.access).await.status, 200);
+        let again = Tokens::of(&scene.refresh(&first.refresh).await);
+        scene.api(&again).get("/portals").await.error(401);
+        scene.api(&Tokens::of(&scene.refresh(&again.refresh).await)).get("/portals").await.data();
+    }
+
+    async fn two_processes_of_one_assistant_go_on_for_days(app: App) {
+        let scene = Scene::build(&app).await;
+        let first = scene.tokens(&scene.ask_for_api()).await;
+        let (mut one, mut other) = (first.clone(), first);
+        for round in 0..48_u64 {
+            // Both renew when their access token ends, some seconds apart and in either order.
+            app.clock.advance(Duration::from_secs(3_540));
+            let [early, late] = if round % 2 == 0 { [&mut one, &mut other] } else { [&mut other, &mut one] };
+            *early = Tokens::of(&scene.refresh(&early.refresh).await);
+            app.clock.advance(Duration::from_secs(round % 60));
+            *late = Tokens::of(&scene.refresh(&late.refresh).await);
+            for tokens in [&one, &other] {
+                scene.api(tokens).get("/portals").await.data();
+            }
+        }
+    }
+
+    async fn a_refresh_may_narrow_but_not_widen_its_scope(app: App) {
+        let scene = Scene::build(&app).await;
+        let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
+        for (scope, error) in [("view_tasks manage_organization", "invalid_scope"), ("view_everything", "invalid_scope"), ("openid view_everything", "invalid_scope")] {
             refused(&scene.refresh_with(&first.refresh, &[("scope", scope)]).await, 400, error);
         }
         let mcp = scene.resource("/mcp");
         refused(&scene.refresh_with(&first.refresh, &[("resource", &mcp)]).await, 400, "invalid_target");
         let less = Tokens::of(&scene.refresh_with(&first.refresh, &[("scope", "view_tasks"), ("resource", &scene.resource("/api/v1"))]).await);
         assert_eq!(less.scope, "view_tasks");
+        let openid = Tokens::of(&scene.refresh_with(&less.refresh, &[("scope", " view_tasks  offline_access")]).await);
+        assert_eq!(openid.scope, "view_tasks");
+        let less = Tokens::of(&scene.refresh_with(&openid.refresh, &[("scope", "view_tasks view_everything")]).await);
+        assert_eq!(less.scope, "view_tasks");
         scene.api(&less).get("/tasks").await.data();
         scene.api(&less).get("/devices").await.error(403);
-        // What was granted stays granted (RFC 6749, section 6).
-        assert_eq!(Tokens::of(&scene.refresh(&less.refresh).await).scope, "view_tasks view_devices");
+        // A refresh keeps the granted scope (RFC 6749, section 6).
+        let all = Tokens::of(&scene.refresh(&less.refresh).await);
+        assert_eq!(all.scope, "view_tasks view_devices");
+        let all = Tokens::of(&scene.refresh_with(&all.refresh, &[("scope", "openid profile email")]).await);
+        assert_eq!(all.scope, "view_tasks view_devices");
     }
 
-    async fn thirty_days_without_use_end_it(app: App) {
+    async fn a_grant_ends_after_30_days_without_use(app: App) {
         let scene = Scene::build(&app).await;
         let mut tokens = scene.tokens(&scene.ask_for_api()).await;
         for _ in 0..3 {
@@ -127,7 +141,7 @@ on_both! {
         refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
     }
 
-    async fn a_refresh_token_is_of_one_client(app: App) {
+    async fn a_refresh_token_belongs_to_a_single_client(app: App) {
         let scene = Scene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
         let other = register(&app, json!({ "redirect_uris": ["https://x.example/"], "token_endpoint_auth_method": "none" })).await;
@@ -145,7 +159,7 @@ on_both! {
         }
     }
 
-    async fn a_client_ends_what_it_holds(app: App) {
+    async fn a_client_revokes_its_own_tokens(app: App) {
         let scene = Scene::build(&app).await;
         let id = scene.org.oauth_app.to_string();
         let (one, other) = (scene.tokens(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);

@@ -1,4 +1,4 @@
-//! What time has ended, and what there may be at once.
+//! Tests the removal of expired rows, and the limits on their number.
 
 use std::time::Duration;
 
@@ -11,11 +11,14 @@ use crate::support::{App, on_both};
 const DAY: Duration = Duration::from_secs(86_400);
 
 async fn count(app: &App, table: &str) -> i64 {
-    app.query(format!("select count(*) from {table}"), Vec::new(), |row| row.get(0)).await[0]
+    app.query(format!("select count(*) from {table}"), Vec::new(), |row| {
+        row.get(0)
+    })
+    .await[0]
 }
 
 on_both! {
-    async fn what_is_over_is_removed(app: App) {
+    async fn expired_grants_and_tokens_are_removed(app: App) {
         let scene = Scene::build(&app).await;
         let tokens = scene.tokens(&scene.ask()).await;
         scene.code(&scene.ask()).await;
@@ -31,14 +34,14 @@ on_both! {
         app.clock.advance(30 * DAY);
         app.server.sweep_once().await;
         assert_eq!(counts().await, (0, 0, 0));
-        // What the platform has made is the platform's to end.
+        // An access token that the platform created without an expiry is not removed.
         scene.org.token_of(scene.member, &[]).await;
         app.clock.advance(400 * DAY);
         app.server.sweep_once().await;
         assert_eq!(count(&app, "access_token").await, 1);
     }
 
-    async fn a_client_that_nobody_allows_anything_is_forgotten(app: App) {
+    async fn a_registered_client_without_grants_is_removed_after_30_days(app: App) {
         let scene = Scene::build(&app).await;
         let uri = "https://notes.example/cb";
         let metadata = json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" });
@@ -69,7 +72,7 @@ on_both! {
         assert_eq!(count(&app, "oauth_app").await, 1, "the platform's stay");
     }
 
-    async fn a_member_has_so_many_codes_at_once(app: App) {
+    async fn the_number_of_codes_of_a_member_is_bounded(app: App) {
         let scene = Scene::build(&app).await;
         let mut codes = Vec::new();
         for _ in 0..21 {

@@ -1,4 +1,4 @@
-//! Every address of the page, for whoever asks and however: pages and nothing else.
+//! Tests every address of the guest page with every method. Each answer is a page.
 
 use http::Method;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::support::house::House;
 use crate::support::{Answer, App, new_id, on_both};
 
 on_both! {
-    async fn the_page_opens_to_its_token_only(app: App) {
+    async fn the_page_is_shown_only_to_its_token(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({})).await;
         let browser = Browser::new(&house);
@@ -22,7 +22,8 @@ on_both! {
             stranger.missing(rest).await;
         }
         let below = format!("/steps/{details}/x");
-        for rest in ["/", "/submit/", "/steps", "/steps/", "/steps/nonsense", "/steps/%00", below.as_str(), "/else", "/manuals/x"] {
+        lacks(&browser.refused(404, "/", ADA).await, &["<form"]);
+        for rest in ["/submit/", "/steps", "/steps/", "/steps/nonsense", "/steps/%00", below.as_str(), "/else", "/manuals/x"] {
             browser.missing(rest).await;
             lacks(&browser.refused(404, rest, ADA).await, &["<form"]);
         }
@@ -42,7 +43,7 @@ on_both! {
         assert_eq!(house.status().await, "not_started");
     }
 
-    async fn the_address_of_a_form_is_that_of_its_page(app: App) {
+    async fn opening_a_form_address_leads_to_its_page(app: App) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let browser = Browser::new(&house);
@@ -60,7 +61,7 @@ on_both! {
         shows(&browser.open(&format!("/steps/{step}")).await, &["Step 1 of 1", "<title>Step 1 of 1: Upload documents · Flat</title>"]);
     }
 
-    async fn nothing_of_a_page_is_kept_or_told(app: App) {
+    async fn pages_are_not_stored_indexed_or_sent_as_referrer(app: App) {
         let house = House::build(&app).await;
         let browser = Browser::new(&house);
         let ask = |rest: &str| browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token));
@@ -74,7 +75,8 @@ on_both! {
             assert_eq!(answer.header("set-cookie"), None);
             let policy = answer.header("content-security-policy").unwrap();
             assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe-eval") && !policy.contains('*'), "{policy}");
-            assert!(answer.header("permissions-policy").unwrap().contains("camera=(), "), "{rest}");
+            let permissions = answer.header("permissions-policy").unwrap();
+            assert!(permissions.contains("camera=(), ") && !permissions.contains("bluetooth"), "{rest}");
         }
         let page = Answer::of(ask("")).await;
         let policy = page.header("content-security-policy").unwrap();
@@ -94,7 +96,7 @@ on_both! {
         assert_eq!((favicon.status, favicon.header("content-type")), (200, Some("image/svg+xml")));
     }
 
-    async fn a_page_is_small(app: App) {
+    async fn the_guest_page_is_small(app: App) {
         let house = House::build(&app).await;
         for step in ["your_details", "other_guests", "document_upload", "agreement", "damage_deposit", "main"] {
             house.step(step, json!({})).await;
@@ -110,7 +112,7 @@ on_both! {
         assert_eq!((html.matches("<style").count(), html.matches(" src=").count()), (1, 0), "one request");
     }
 
-    async fn a_page_behind_a_path_stays_below_it(app: App, "--public-url=https://stay.example.com/guests/") {
+    async fn a_page_behind_a_path_links_below_that_path(app: App, "--public-url=https://stay.example.com/guests/") {
         let house = House::build(&app).await;
         let browser = Browser::new(&house);
         let page = browser.open("/messages").await;

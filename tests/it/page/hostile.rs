@@ -1,4 +1,4 @@
-//! What is meant to do harm: in files, in texts, in addresses.
+//! Tests malicious files, texts and addresses.
 
 use reqwest::Method;
 use serde_json::json;
@@ -11,18 +11,22 @@ use crate::support::{Answer, App, on_both};
 
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 
-/// A form with one file, as the page of a step sends it.
+/// Uploads a file by the form of a step.
 async fn hand_in(browser: &Browser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
     let name = name.replace('"', "%22");
-    let head = format!("--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/html\r\n\r\n");
+    let head = format!(
+        "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/html\r\n\r\n"
+    );
     let body = [head.as_bytes(), content, b"\r\n--XX--\r\n"].concat();
-    let request = browser.body(&format!("/steps/{step}/files"), body).header("content-type", "multipart/form-data; boundary=XX");
+    let request = browser
+        .body(&format!("/steps/{step}/files"), body)
+        .header("content-type", "multipart/form-data; boundary=XX");
     Answer::of(request).await
 }
 
 on_both! {
-    /// What begins as a picture or a document and goes on as a page is a picture or a document, whoever opens it.
-    async fn a_polyglot_is_what_its_first_bytes_say_and_runs_nowhere(app: App, uploads()) {
+    /// A file that begins as a picture or PDF and continues as HTML is served as a picture or PDF.
+    async fn polyglot_files_are_served_by_their_first_bytes_and_sandboxed(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let browser = Browser::new(&house);
@@ -45,12 +49,12 @@ on_both! {
         }
     }
 
-    async fn what_is_no_picture_and_no_document_is_refused_in_words(app: App, uploads()) {
+    async fn uploads_of_other_types_are_refused_with_a_message(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let browser = Browser::new(&house);
         let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\">{SCRIPT}</svg>");
-        // A ZIP, a gzip and a Brotli-like text that would come to gigabytes: nobody unpacks anything.
+        // A ZIP, a gzip and a PDF above the size limit. The server never unpacks an upload.
         let zip = [b"PK\x03\x04".as_slice(), &[0; 1_000]].concat();
         let gzip = [b"\x1f\x8b\x08\0\0\0\0\0\0\x03".as_slice(), &[0; 1_000]].concat();
         let mut large = b"%PDF-1.7".to_vec();
@@ -76,21 +80,21 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["files"], json!([]));
     }
 
-    async fn names_of_files_lead_nowhere_and_are_text(app: App, uploads()) {
+    async fn malicious_file_names_are_cleaned_and_escaped(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let browser = Browser::new(&house);
         for name in ["../../../etc/passwd", "..\\..\\boot.ini", "/etc/shadow", "C:\\x.pdf", "<script>alert(1)</script>.pdf", "\" onerror=\"alert(1)"] {
-            assert_eq!(hand_in(&browser, step, name, b"%PDF-1.7").await.status, 303, "{name}");
+            assert_eq!(hand_in(&browser, step, name, format!("%PDF-1.7 {name}").as_bytes()).await.status, 303, "{name}");
         }
         let page = browser.open(&format!("/steps/{step}")).await;
         lacks(&page, &["..", "etc/", "\" onerror", "boot.ini\\"]);
-        shows(&page, &["passwd", "shadow", "boot.ini"]);
+        shows(&page, &["passwd.pdf", "shadow.pdf", "boot.pdf"]);
         let view = house.step_view(step, "en").await;
         assert_eq!(view["files"].as_array().unwrap().len(), 6);
     }
 
-    async fn files_of_other_stays_are_not_there(app: App, uploads()) {
+    async fn files_of_other_stays_are_404(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let stay = house.org.reservation(Some(house.flat)).await;
@@ -112,7 +116,7 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["files"].as_array().unwrap().len(), 1);
     }
 
-    async fn a_forged_preview_is_no_stay(app: App) {
+    async fn a_forged_preview_token_is_404(app: App) {
         let house = House::build(&app).await;
         let made = house.api.post(&format!("/portals/{}/preview", house.portal), json!({ "propertyId": house.flat })).await.data();
         let token = made["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
@@ -126,13 +130,13 @@ on_both! {
             }
             assert_eq!(browser.post("/submit", &[]).await.status, 404);
         }
-        // A moment is for who shows a credential, and nothing can be sent from there.
+        // A page at another moment needs more than the guest's token, so the status is 401.
         let browser = Browser::new(&house);
         assert_eq!(Answer::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
         browser.open("").await;
     }
 
-    async fn what_a_host_writes_runs_nowhere(app: App) {
+    async fn texts_of_the_host_never_run_scripts(app: App) {
         let house = House::build(&app).await;
         let texts = [
             SCRIPT.to_owned(),
@@ -158,7 +162,7 @@ on_both! {
         assert_eq!((page.matches("<main").count(), page.matches("id=\"main\"").count(), page.matches("<form").count()), (1, 1, 0));
     }
 
-    async fn a_guest_writes_text_and_nothing_else(app: App) {
+    async fn texts_of_the_guest_are_escaped(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "requiredGuestFields": ["firstName", "<img src=x onerror=alert(1)>"] })).await;
         let answers = json!({ "firstName": format!("Ada{SCRIPT}"), "<img src=x onerror=alert(1)>": "\"><svg onload=alert(1)>" });

@@ -1,4 +1,4 @@
-//! Pages that are given again: as they were while nothing has changed, and anew as soon as anything has.
+//! Tests cached pages: the same page while nothing changes, and a new page after any change.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -11,18 +11,38 @@ use super::{Browser, lacks, manual, shows, text};
 use crate::support::house::{House, guest, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// What a browser gets that takes a coding: the coding, and the bytes.
+/// Opens a page with an `Accept-Encoding` header and returns the encoding and the bytes.
 async fn coded(app: &App, address: &str, accepts: &str) -> (Option<String>, Vec<u8>) {
-    let response = app.http.get(format!("{}{address}", app.base)).header("accept-encoding", accepts).send().await.unwrap();
+    let response = app
+        .http
+        .get(format!("{}{address}", app.base))
+        .header("accept-encoding", accepts)
+        .send()
+        .await
+        .unwrap();
     let headers = response.headers();
-    assert_eq!((response.status().as_u16(), headers["cache-control"].to_str().unwrap()), (200, "no-store"));
-    assert!(headers["vary"].to_str().unwrap().contains("accept-encoding") && headers.contains_key("content-security-policy"));
-    let coding = headers.get("content-encoding").map(|coding| coding.to_str().unwrap().to_owned());
+    assert_eq!(
+        (
+            response.status().as_u16(),
+            headers["cache-control"].to_str().unwrap()
+        ),
+        (200, "no-store")
+    );
+    assert!(
+        headers["vary"]
+            .to_str()
+            .unwrap()
+            .contains("accept-encoding")
+            && headers.contains_key("content-security-policy")
+    );
+    let coding = headers
+        .get("content-encoding")
+        .map(|coding| coding.to_str().unwrap().to_owned());
     (coding, response.bytes().await.unwrap().to_vec())
 }
 
 on_both! {
-    async fn a_page_that_is_opened_again_is_the_same_in_every_coding(app: App) {
+    async fn a_reopened_page_is_the_same_in_every_content_coding(app: App) {
         let house = House::build(&app).await;
         let here = manual(&house, json!({ "title": "Pool", "description": "**Open** until ten. ".repeat(100) })).await;
         for address in [format!("/stay/{}", house.token), format!("/stay/{}/manuals/{here}", house.token)] {
@@ -41,7 +61,7 @@ on_both! {
         }
     }
 
-    async fn what_has_changed_is_shown_at_once(app: App) {
+    async fn changes_are_shown_on_the_page_at_once(app: App) {
         let house = House::build(&app).await;
         let title = text(&house, "manual", "Pool", "Piscina").await;
         let pool = manual(&house, json!({ "titleId": title, "description": "Open until ten." })).await;
@@ -60,25 +80,25 @@ on_both! {
             shows(&speaking("en").await, &["Pool", "lang=\"en\""]);
             shows(&browser.open("?language=es").await, &["Piscina", "language=es"]);
         }
-        // A text of the other language alone.
+        // Only the Spanish text changes.
         let entry = format!("/translations/{}/entries/es", title.as_str().unwrap());
         house.api.ok(Method::PUT, &entry, Some(json!({ "text": "Alberca" }))).await;
         shows(&speaking("es").await, &["Alberca"]);
         shows(&browser.open("?language=es").await, &["Alberca"]);
-        // What the guest does.
+        // The guest answers a step.
         house.answer(details, json!({ "firstName": "Ada" })).await.data();
         shows(&browser.open("").await, &["1 of 1 done"]);
-        // The guest's own language, which comes before those that the browser accepts.
+        // The guest's own language takes precedence over the browser's languages.
         unspoken["guest"]["language"] = json!("fr");
         house.org.put_record("reservation", house.stay, unspoken.clone()).await;
         shows(&speaking("es").await, &["lang=\"fr\""]);
-        // The minute, and the day.
+        // Time passes: a minute, then 20 days.
         let before = browser.open("?language=en").await;
         app.clock.advance(Duration::from_secs(60));
         assert_ne!(browser.open("?language=en").await, before, "the page says when it was read");
         app.clock.advance(Duration::from_secs(86_400 * 20));
-        shows(&browser.open("?language=en").await, &["Today you arrive"]);
-        // A manual that is gone, and a stay.
+        shows(&browser.open("?language=en").await, &["You arrive today"]);
+        // A manual is deactivated. Then the stay is cancelled, and then deleted.
         browser.open(&format!("/manuals/{pool}")).await;
         house.api.ok(Method::PATCH, &format!("/portal-manuals/{pool}"), Some(json!({ "data": { "isActive": false } }))).await;
         lacks(&browser.open("?language=en").await, &["Pool"]);
@@ -90,7 +110,7 @@ on_both! {
         browser.missing("?language=en").await;
     }
 
-    async fn nobody_is_given_what_another_has_opened(app: App) {
+    async fn cached_pages_are_never_shown_to_another_guest(app: App) {
         let house = House::build(&app).await;
         let mut other = reservation(Some(house.flat));
         other["guest"]["firstName"] = json!("Grace");

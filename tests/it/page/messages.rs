@@ -1,23 +1,25 @@
-//! What a guest writes on the page.
+//! Tests messages that a guest writes on the page.
 
 use std::time::Duration;
 
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Browser, action, lacks, shows};
+use super::{Browser, action, shows};
 use crate::support::App;
 use crate::support::house::House;
 use crate::support::{Answer, new_id, on_both};
 
-/// The key of a form of a page.
+/// Returns the idempotency key of the message form.
 fn key(page: &str) -> Uuid {
-    let (_, rest) = page.split_once("name=\"key\" value=\"").unwrap_or_else(|| panic!("no key: {page}"));
+    let (_, rest) = page
+        .split_once("name=\"key\" value=\"")
+        .unwrap_or_else(|| panic!("no key: {page}"));
     rest.split('"').next().unwrap().parse().unwrap()
 }
 
 on_both! {
-    async fn a_guest_writes_to_the_host_and_reads_it_again(app: App) {
+    async fn a_guest_sends_messages_and_reads_them_again(app: App) {
         let house = House::build(&app).await;
         let browser = Browser::new(&house);
         let page = browser.open("/messages?language=fr").await;
@@ -51,7 +53,7 @@ on_both! {
         assert_eq!((&messages[0]["text"], &messages[1]["text"]), (&json!("Bonjour,\nà quelle heure ?"), &json!("<b>Hello</b>")));
     }
 
-    async fn a_key_makes_one_message_of_two(app: App) {
+    async fn a_repeated_key_sends_a_message_once(app: App) {
         let house = House::build(&app).await;
         let other = house.org.stay_token(house.org.reservation(Some(house.flat)).await).await;
         let send = |token: String, body: serde_json::Value| {
@@ -69,17 +71,5 @@ on_both! {
         send(house.token.clone(), json!({ "text": "Three" })).await.data();
         assert_eq!(send(house.token.clone(), json!({ "text": "x", "key": "mine" })).await.issues(), ["key"]);
         assert_eq!(house.handed_in().await["messages"].as_array().unwrap().len(), 4);
-    }
-
-    async fn an_issue_says_what_it_is_about(app: App) {
-        let house = House::build(&app).await;
-        house.update_portal(house.portal, json!({ "excludedQuickAccessTypes": [], "isTicketingEnabled": true })).await;
-        let browser = Browser::new(&house);
-        shows(&browser.open("").await, &[&format!("href=\"/stay/{}/messages?about=issue\"", house.token)]);
-        let page = browser.open("/messages?about=issue").await;
-        shows(&page, &["<h1>Report an issue</h1>", "name=\"subject\""]);
-        let (_, page) = browser.fill_in(&page, "/messages", &[("subject", "Shower"), ("text", "It drips.")]).await;
-        shows(&page, &["[Shower] It drips."]);
-        lacks(&page, &["name=\"subject\""]);
     }
 }

@@ -1,10 +1,13 @@
-//! The guest's page and its forms (contract: The guest's page).
+//! Tests the guest's page and its forms (rules: stays#page).
 
 mod addresses;
+mod as_written;
+mod flags;
 mod hostile;
 mod memory;
 mod messages;
 mod phases;
+mod pushes;
 mod reading;
 mod sizes;
 mod steps;
@@ -23,10 +26,10 @@ use crate::support::{Answer, App};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A browser without scripts, on the page of a stay.
+/// A browser without scripts on the page of a stay.
 struct Browser<'a> {
     app: &'a App,
-    /// Follows no redirect by itself.
+    /// The client follows no redirects.
     http: Client,
     token: String,
 }
@@ -38,86 +41,171 @@ impl<'a> Browser<'a> {
 
     fn with_token(app: &'a App, token: &str) -> Self {
         let http = Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { app, http, token: token.into() }
+        Self {
+            app,
+            http,
+            token: token.into(),
+        }
     }
 
-    /// Opens what is below the page.
+    /// Opens an address below the page and returns its HTML.
     async fn open(&self, rest: &str) -> String {
         self.visit(&format!("/stay/{}{rest}", self.token)).await
     }
 
     async fn visit(&self, address: &str) -> String {
-        self.shown(200, self.http.get(format!("{}{address}", self.app.base))).await
+        self.shown(200, self.http.get(format!("{}{address}", self.app.base)))
+            .await
     }
 
-    /// The page that says that something is not there.
+    /// Opens an address that does not exist and returns the 404 page.
     async fn missing(&self, rest: &str) -> String {
-        self.shown(404, self.http.get(format!("{}/stay/{}{rest}", self.app.base, self.token))).await
+        self.shown(
+            404,
+            self.http
+                .get(format!("{}/stay/{}{rest}", self.app.base, self.token)),
+        )
+        .await
     }
 
-    /// A form with these fields, to an address below the page.
+    /// Builds a POST of a form to an address below the page.
     fn form(&self, rest: &str, fields: &[(&str, &str)]) -> RequestBuilder {
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let body = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(fields)
+            .finish();
         self.body(rest, body).header("content-type", FORM)
     }
 
     fn body(&self, rest: &str, body: impl Into<reqwest::Body>) -> RequestBuilder {
-        self.http.post(format!("{}/stay/{}{rest}", self.app.base, self.token)).body(body)
+        self.http
+            .post(format!("{}/stay/{}{rest}", self.app.base, self.token))
+            .body(body)
     }
 
     async fn post(&self, rest: &str, fields: &[(&str, &str)]) -> Answer {
         Answer::of(self.form(rest, fields)).await
     }
 
-    /// The page that shows a refusal.
+    /// Submits a form that is refused and returns the page.
     async fn refused(&self, status: u16, rest: &str, fields: &[(&str, &str)]) -> String {
         self.shown(status, self.form(rest, fields)).await
     }
 
-    /// The page that a request is answered with.
+    /// Sends a request and returns the page of its response.
     async fn shown(&self, status: u16, request: RequestBuilder) -> String {
         let answer = Answer::of(request).await;
-        assert_eq!((answer.status, answer.header("content-type")), (status, Some("text/html; charset=utf-8")), "{}", answer.body);
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (status, Some("text/html; charset=utf-8")),
+            "{}",
+            answer.body
+        );
         html(&answer)
     }
 
-    /// Fills in the form of a page that goes there, sends it, and goes where that leads: the address and the page.
+    /// Submits the form whose address contains `place`, with its hidden fields of shown values, and
+    /// follows the redirect. Returns the address and the page.
     async fn fill_in(&self, page: &str, place: &str, fields: &[(&str, &str)]) -> (String, String) {
-        let action = action(page, place).unwrap_or_else(|| panic!("no form goes to {place}: {page}"));
-        let rest = action.strip_prefix(&format!("/stay/{}", self.token)).unwrap().to_owned();
-        let answer = self.post(&rest, fields).await;
+        let action =
+            action(page, place).unwrap_or_else(|| panic!("no form goes to {place}: {page}"));
+        let rest = action
+            .strip_prefix(&format!("/stay/{}", self.token))
+            .unwrap()
+            .to_owned();
+        let hidden = hidden(page, place);
+        let all: Vec<(&str, &str)> = hidden
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .chain(fields.iter().copied())
+            .collect();
+        let answer = self.post(&rest, &all).await;
         assert_eq!(answer.status, 303, "{}", answer.body);
-        assert_eq!((answer.header("cache-control"), answer.header("referrer-policy")), (Some("no-store"), Some("no-referrer")));
+        assert_eq!(
+            (
+                answer.header("cache-control"),
+                answer.header("referrer-policy")
+            ),
+            (Some("no-store"), Some("no-referrer"))
+        );
         let address = answer.header("location").unwrap().to_owned();
         let page = self.visit(&address).await;
         (address, page)
     }
 }
 
-/// A page, without its one script: that is the page's own, as its policy says, and there is no other.
+/// Returns the HTML without the page's own script. Checks that the policy allows that script and
+/// that there is no other.
 fn html(answer: &Answer) -> String {
     let html = answer.body.as_str().unwrap();
-    let (before, rest) = html.split_once("<script>").unwrap_or_else(|| panic!("no script: {html}"));
+    let (before, rest) = html
+        .split_once("<script>")
+        .unwrap_or_else(|| panic!("no script: {html}"));
     let (script, after) = rest.split_once("</script>").unwrap();
-    let hash = format!("script-src 'sha256-{}';", BASE64_STANDARD.encode(Sha256::digest(script)));
+    let hash = format!(
+        "'sha256-{}'",
+        BASE64_STANDARD.encode(Sha256::digest(script))
+    );
     let policy = answer.header("content-security-policy").unwrap();
-    assert!(policy.contains(&hash), "{policy}");
+    let scripts = policy
+        .split("; ")
+        .find(|part| part.starts_with("script-src "));
+    assert!(scripts.unwrap().contains(&hash), "{policy}");
     let html = format!("{before}{after}");
-    assert!(!html.to_lowercase().contains("<script"), "none written by anyone: {html}");
+    assert!(
+        !html.to_lowercase().contains("<script"),
+        "none written by anyone: {html}"
+    );
     html
 }
 
-/// Where a form of a page goes, as a browser reads it.
+/// Returns the address of a form, unescaped.
 fn action(page: &str, place: &str) -> Option<String> {
-    let actions = page.split("action=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
-    actions.map(|action| action.replace("&#38;", "&")).find(|action| action.contains(place))
+    let actions = page
+        .split("action=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap());
+    actions
+        .map(|action| action.replace("&#38;", "&"))
+        .find(|action| action.contains(place))
 }
 
-/// What of a page stands between a text and the next of another.
+/// Returns the hidden fields of a form, which hold the shown values, as a browser sends them.
+fn hidden(page: &str, place: &str) -> Vec<(String, String)> {
+    let unescaped = |text: &str| {
+        let text = text.replace("&#34;", "\"").replace("&#39;", "'");
+        text.replace("&#60;", "<")
+            .replace("&#62;", ">")
+            .replace("&#38;", "&")
+    };
+    let form = page
+        .split("<form ")
+        .skip(1)
+        .map(|form| form.split("</form>").next().unwrap())
+        .find(|form| form.split('>').next().unwrap().contains(place));
+    let inputs = form
+        .unwrap_or_default()
+        .split("<input type=\"hidden\" name=\"")
+        .skip(1);
+    inputs
+        .filter_map(|rest| rest.split_once("\" value=\""))
+        .map(|(name, rest)| (unescaped(name), unescaped(rest.split('"').next().unwrap())))
+        .filter(|(name, _)| {
+            name.rsplit_once('.').is_some_and(|(_, last)| last == "was")
+                || name.starts_with("id.")
+                || name == "shownText"
+        })
+        .collect()
+}
+
+/// Returns the part of a page from one text to the next occurrence of another.
 fn between<'p>(page: &'p str, from: &str, until: &str) -> &'p str {
-    let start = page.find(from).unwrap_or_else(|| panic!("no {from}: {page}"));
+    let start = page
+        .find(from)
+        .unwrap_or_else(|| panic!("no {from}: {page}"));
     let rest = &page[start..];
-    &rest[..rest[from.len()..].find(until).map_or(rest.len(), |place| place + from.len())]
+    &rest[..rest[from.len()..]
+        .find(until)
+        .map_or(rest.len(), |place| place + from.len())]
 }
 
 #[track_caller]
@@ -134,24 +222,53 @@ fn lacks(page: &str, texts: &[&str]) {
     }
 }
 
-/// A translation with its English and its Spanish text.
+/// Creates a text with an English and a Spanish version.
 async fn text(house: &House<'_>, table: &str, english: &str, spanish: &str) -> Value {
-    let created = house.api.post("/translations", json!({ "sourceTable": table, "text": english })).await.data()["id"].clone();
+    let created = house
+        .api
+        .post(
+            "/translations",
+            json!({ "sourceTable": table, "text": english }),
+        )
+        .await
+        .data()["id"]
+        .clone();
     let path = format!("/translations/{}/entries/es", created.as_str().unwrap());
-    house.api.ok(Method::PUT, &path, Some(json!({ "text": spanish }))).await;
+    house
+        .api
+        .ok(Method::PUT, &path, Some(json!({ "text": spanish })))
+        .await;
     created
 }
 
-/// A heading for manuals.
+/// Creates a category for manuals.
 async fn heading(house: &House<'_>, title: &str) -> Value {
-    house.api.post("/portal-manual-categories", json!({ "title": title })).await.data()["id"].clone()
+    house
+        .api
+        .post("/portal-manual-categories", json!({ "title": title }))
+        .await
+        .data()["id"]
+        .clone()
 }
 
-/// An active manual, assigned to the flat and younger than any before.
+/// Creates an active manual of the flat, with a later creation time than all before.
 async fn manual(house: &House<'_>, more: Value) -> Uuid {
-    house.org.app.clock.advance(std::time::Duration::from_millis(5));
+    house
+        .org
+        .app
+        .clock
+        .advance(std::time::Duration::from_millis(5));
     let fields = json!({ "nickname": "for the team", "isActive": true, "propertyId": house.flat });
-    id(&house.api.post("/portal-manuals", with(fields, more)).await.data()["id"])
+    id(&house
+        .api
+        .post("/portal-manuals", with(fields, more))
+        .await
+        .data()["id"])
 }
 
-const ADA: &[(&str, &str)] = &[("firstName", "Ada"), ("lastName", "Lovelace"), ("email", "ada@example.com"), ("phone", "")];
+const ADA: &[(&str, &str)] = &[
+    ("firstName", "Ada"),
+    ("lastName", "Lovelace"),
+    ("email", "ada@example.com"),
+    ("phone", ""),
+];

@@ -1,4 +1,4 @@
-//! The page by the day of the stay, in the flat's time.
+//! Tests the page on each day of the stay, in the time zone of the flat.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{on_both, reservation};
 const DAY: Duration = Duration::from_secs(86_400);
 
 on_both! {
-    async fn the_page_knows_what_day_it_is(app: App) {
+    async fn the_page_follows_the_phase_of_the_stay(app: App) {
         let house = House::build(&app).await;
         let offer = json!({ "isSpecialOfferActive": true, "specialOfferTitle": "Stay longer", "isReviewRequestCheckinEnabled": true, "isReviewRequestCheckoutEnabled": true });
         house.update_portal(house.portal, offer).await;
@@ -23,15 +23,15 @@ on_both! {
         let browser = Browser::new(&house);
         let open = |manual: uuid::Uuid| format!("<details class=\"manual\" id=\"manual-{manual}\" open>");
 
-        // The tests' now is 21 November; the stay is from 11 to 15 December, in Madrid.
+        // The tests' clock starts on 21 November. The stay is from 11 to 15 December, in Madrid.
         let page = browser.open("").await;
         shows(&page, &["Friday 11 December", "4 nights", "from 15:00", "by 11:00", "0 of 1 done", "Stay longer", "stay.ics"]);
         shows(&page, &[&format!("class=\"button first\" href=\"/stay/{}/steps/{step}\"", house.token)]);
-        lacks(&page, &[&open(door), "Today you arrive", "Has everything been all right"]);
+        lacks(&page, &[&open(door), "You arrive today", "Has everything been all right"]);
 
         app.clock.advance(DAY * 20);
         let page = browser.open("").await;
-        shows(&page, &["Today you arrive", "At the door", &open(door), &open(wifi)]);
+        shows(&page, &["You arrive today", "At the door", &open(door), &open(wifi)]);
         assert!(page.find(&open(door)) < page.find(&open(wifi)) && page.find(&open(wifi)) < page.find("id=\"precheckin\""), "{page}");
         shows(&page, &["id=\"precheckin\"><details", "0 of 1 done"]);
         lacks(&page, &[&open(leaving)]);
@@ -56,7 +56,7 @@ on_both! {
         lacks(&page, &["4711", "id=\"precheckin\"", "Stay longer", "/messages"]);
     }
 
-    async fn a_guest_is_addressed_in_a_language_they_read(app: App) {
+    async fn the_page_language_follows_request_reservation_and_browser(app: App) {
         let house = House::build(&app).await;
         let unknown = json!({ "guest": { "firstName": "Ada" } });
         house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), unknown)).await;
@@ -69,7 +69,7 @@ on_both! {
         shows(&browser.shown(200, asking("?language=xx-yy-zz", "de")).await, &["lang=\"de\"", "Freitag, 11. Dezember"]);
         shows(&browser.shown(200, asking("?language=sv", "")).await, &["lang=\"en\"", "Your stay"]);
         shows(&browser.shown(404, asking("/nowhere", "it")).await, &["lang=\"it\""]);
-        // What the reservation says comes before what the browser says.
+        // The language of the reservation takes precedence over the browser's languages.
         house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
         shows(&browser.shown(200, asking("", "de")).await, &["lang=\"en\""]);
     }

@@ -1,4 +1,4 @@
-//! What there is to read on the page.
+//! Tests the texts that the guest page shows.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::house::House;
 use crate::support::on_both;
 
 on_both! {
-    async fn manuals_stand_under_their_headings(app: App) {
+    async fn manuals_are_grouped_under_their_categories(app: App) {
         let house = House::build(&app).await;
         let (away, home) = (heading(&house, "Getting <b>away</b>").await, heading(&house, "At home").await);
         heading(&house, "Nothing").await;
@@ -26,8 +26,13 @@ on_both! {
 
         let browser = Browser::new(&house);
         let page = browser.open("?language=es").await;
-        let titles = ["At home", "Getting &#60;b&#62;away&#60;/b&#62;", "Información útil"];
-        let places = titles.map(|title| page.find(&format!("<h2 dir=\"auto\">{title}</h2>")).unwrap_or_else(|| panic!("no {title}: {page}")));
+        // A text in another language than the page says so.
+        let titles = [
+            ("At home", "lang=\"en\" dir=\"ltr\""),
+            ("Getting &#60;b&#62;away&#60;/b&#62;", "lang=\"en\" dir=\"ltr\""),
+            ("Información útil", "dir=\"auto\""),
+        ];
+        let places = titles.map(|(title, tongue)| page.find(&format!("<h2 {tongue}>{title}</h2>")).unwrap_or_else(|| panic!("no {title}: {page}")));
         let cards = [wifi, bare, bus, door].map(|manual| page.find(&format!("id=\"manual-{manual}\"")).unwrap());
         assert!([places[0], cards[0], cards[1], places[1], cards[2], places[2], cards[3]].is_sorted(), "in portal order: {page}");
         lacks(&page, &["<h2 dir=\"auto\">Nothing</h2>", "for the team", "key-round", "alert(1)"]);
@@ -35,7 +40,7 @@ on_both! {
 
         let reading = |manual: uuid::Uuid| between(&page, &format!("id=\"manual-{manual}\""), "</details>");
         shows(reading(wifi), &[
-            "<span class=\"t\" dir=\"auto\">&#60;i&#62;Wi-Fi&#60;/i&#62;</span>",
+            "<span class=\"t\" lang=\"en\" dir=\"ltr\">&#60;i&#62;Wi-Fi&#60;/i&#62;</span>", "<div class=\"prose\" lang=\"en\" dir=\"ltr\">",
             "<img class=\"cover\" src=\"https://a.example/1.jpg?a=b&#38;c=d\" alt=\"\" loading=\"lazy\" width=\"640\" height=\"360\">",
             "<h3>Network <strong>Casa</strong></h3>", "<code>1234</code>",
             "<a href=\"https://map.example\" rel=\"noopener noreferrer nofollow\">map</a>",
@@ -47,7 +52,7 @@ on_both! {
         assert_eq!(page.matches("<h1").count(), 1, "and none of a manual's");
 
         let alone = browser.open(&format!("/manuals/{wifi}?language=es")).await;
-        shows(&alone, &["<h1 dir=\"auto\">&#60;i&#62;Wi-Fi", "<code>1234</code>", &format!("href=\"/stay/{}?language=es\"", house.token)]);
+        shows(&alone, &["<h1 lang=\"en\" dir=\"ltr\">&#60;i&#62;Wi-Fi", "<code>1234</code>", &format!("href=\"/stay/{}?language=es\"", house.token)]);
         let missing = browser.missing(&format!("/manuals/{}?language=fr", house.flat)).await;
         shows(&missing, &["lang=\"fr\""]);
 
@@ -57,7 +62,7 @@ on_both! {
         lacks(&page, &["Bon à savoir", &door.to_string()]);
     }
 
-    async fn a_manual_is_read_without_a_portal(app: App) {
+    async fn manuals_are_shown_without_a_portal(app: App) {
         let org = app.org().await;
         let flat = org.property(None, &[]).await;
         let token = org.stay_token(org.reservation(Some(flat)).await).await;

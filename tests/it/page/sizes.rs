@@ -1,4 +1,4 @@
-//! How large the page is, as it is sent: to a phone on a slow network, in one request.
+//! Tests the size of the page as it is sent, so that it loads over a slow network in one request.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::support::dice::Dice;
 use crate::support::house::House;
 use crate::support::{App, choose_tls_provider};
 
-/// Words that manuals are made of. Chosen by chance they are packed worse than what people write.
+/// Words for generated manuals. Random words compress worse than natural text.
 const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left right behind below beside door key window \
     wheel switch tap valve boiler router meter lift stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
     pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket lamp remote television speaker minutes \
@@ -16,14 +16,22 @@ const WORDS: &str = "the a in of by at turn press hold pull close open leave tak
     harbour beach museum garden bridge corner street square number floor code card coin cash receipt deposit notice please never always \
     only first then after before until again twice slowly gently firmly upwards downwards red green blue yellow white small large";
 
-/// How long the page at an address is, as it is and as a browser takes it.
+/// Returns the length of a page, uncompressed and compressed by gzip.
 async fn lengths(address: &str) -> (usize, usize) {
     let http = reqwest::Client::new();
     let length = async |coding: &str| {
-        let response = http.get(address).header("accept-encoding", coding).send().await.unwrap();
+        let response = http
+            .get(address)
+            .header("accept-encoding", coding)
+            .send()
+            .await
+            .unwrap();
         assert_eq!(response.status().as_u16(), 200);
         assert_eq!(
-            response.headers().get("content-encoding").map(|coding| coding.to_str().unwrap()),
+            response
+                .headers()
+                .get("content-encoding")
+                .map(|coding| coding.to_str().unwrap()),
             Some(coding).filter(|it| *it != "identity")
         );
         response.bytes().await.unwrap().len()
@@ -32,19 +40,43 @@ async fn lengths(address: &str) -> (usize, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn thirty_manuals_and_twenty_steps_are_small() {
+async fn a_page_with_30_manuals_and_20_steps_is_small() {
     let app = App::on_sqlite(&[]).await;
     let house = House::build(&app).await;
     let (mut dice, words) = (Dice(7), WORDS.split_whitespace().collect::<Vec<_>>());
-    let mut written = |count: usize| (0..count).map(|_| dice.one_of(&words)).collect::<Vec<_>>().join(" ");
+    let mut written = |count: usize| {
+        (0..count)
+            .map(|_| dice.one_of(&words))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     for number in 0..30 {
-        let icon = ["key", "wifi", "log-out", "heater", "washing-machine", "recycle", "siren", "coffee"][number % 8];
+        let icon = [
+            "key",
+            "wifi",
+            "log-out",
+            "heater",
+            "washing-machine",
+            "recycle",
+            "siren",
+            "coffee",
+        ][number % 8];
         let title = format!("{} {number}", written(3));
         let description = format!("{}\n\n- {}\n- {}", written(40), written(12), written(12));
-        manual(&house, json!({ "title": title, "description": description, "iconName": icon })).await;
+        manual(
+            &house,
+            json!({ "title": title, "description": description, "iconName": icon }),
+        )
+        .await;
     }
     for number in 0..20 {
-        let step_type = ["your_details", "other_guests", "document_upload", "agreement", "main"][number % 5];
+        let step_type = [
+            "your_details",
+            "other_guests",
+            "document_upload",
+            "agreement",
+            "main",
+        ][number % 5];
         house.step(step_type, json!({ "displayTitle": format!("{} {number}", written(3)), "nickname": format!("Step {number}") })).await;
     }
     let (plain, packed) = lengths(&format!("{}/stay/{}", app.base, house.token)).await;
@@ -52,7 +84,7 @@ async fn thirty_manuals_and_twenty_steps_are_small() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_of_the_demo_is_small_on_every_day() {
+async fn the_demo_page_is_small_on_every_day() {
     choose_tls_provider();
     let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
     let flat = demo.flat().await;
@@ -62,6 +94,9 @@ async fn the_page_of_the_demo_is_small_on_every_day() {
     }
     for page in pages {
         let (plain, packed) = lengths(&page).await;
-        assert!(plain <= 50 << 10 && packed <= 15 << 10, "{plain} bytes, {packed} compressed: {page}");
+        assert!(
+            plain <= 50 << 10 && packed <= 15 << 10,
+            "{plain} bytes, {packed} compressed: {page}"
+        );
     }
 }

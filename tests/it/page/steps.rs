@@ -1,16 +1,16 @@
-//! Steps at addresses of their own, and what is handed in at the end.
+//! Tests the pages of steps and the submission.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADA, Browser, FORM, action, lacks, shows, text};
-use crate::support::house::House;
-use crate::support::{Answer, App, new_id, on_both};
+use crate::support::house::{House, with};
+use crate::support::{Answer, App, new_id, on_both, reservation};
 
-/// A step that asks whether the guest drives, then which car, and what is to be prepared.
+/// A step with three questions: whether the guest drives, which car, and what to prepare.
 struct Survey {
     step: Uuid,
-    /// The names of the fields.
+    /// Names of the form fields.
     drives: String,
     car: String,
     extras: String,
@@ -34,10 +34,24 @@ impl Survey {
               "conditions": [{ "questionIndex": 0, "optionIndex": 0 }] },
             { "kind": "multi_select", "textMlTextId": extras, "options": [{ "nameMlTextId": crib }, { "nameMlTextId": chair }] },
         ]);
-        let step = house.step("additional_questions", json!({ "questions": asked })).await;
-        let questions = house.api.get(&format!("/precheck-steps/{step}")).await.data()["questions"].clone();
-        let field = |number: usize, end: &str| format!("q.{}{end}", questions[number]["id"].as_str().unwrap());
-        let option = |number: usize, place: usize| questions[number]["options"][place]["id"].as_str().unwrap().to_owned();
+        let step = house
+            .step("additional_questions", json!({ "questions": asked }))
+            .await;
+        let questions = house
+            .api
+            .get(&format!("/precheck-steps/{step}"))
+            .await
+            .data()["questions"]
+            .clone();
+        let field = |number: usize, end: &str| {
+            format!("q.{}{end}", questions[number]["id"].as_str().unwrap())
+        };
+        let option = |number: usize, place: usize| {
+            questions[number]["options"][place]["id"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
         Self {
             step,
             drives: field(0, ""),
@@ -51,13 +65,13 @@ impl Survey {
     }
 }
 
-/// A box or a button as it is on the page.
+/// Returns the start of the HTML of a checkbox or radio button.
 fn input(kind: &str, field: &str, option: &str) -> String {
     format!("<input type=\"{kind}\" id=\"o-{option}\" name=\"{field}\" value=\"{option}\"")
 }
 
 on_both! {
-    async fn a_guest_goes_all_the_way_in_spanish(app: App) {
+    async fn a_guest_completes_the_precheckin_in_spanish(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let agreement = house.step("agreement", json!({ "contractTemplateText": "Sin fiestas.\nSin ruido." })).await;
@@ -148,6 +162,102 @@ on_both! {
         assert_eq!(handed_in["status"], "in_review");
     }
 
+    /// Each state has a mark and words, and the next step to do is not one that waits for others.
+    async fn each_state_is_told_in_words(app: App) {
+        let house = House::build(&app).await;
+        let identity = house.step("identity_check", json!({})).await;
+        let check = house.step("background_check", json!({})).await;
+        let filing = house.step("authority_reporting", json!({})).await;
+        let fee = house.step("mandatory_fee", json!({})).await;
+        let last = house.step("main", json!({})).await;
+        let say = async |step: Uuid, said: Value| {
+            let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
+            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+        };
+        let browser = Browser::new(&house);
+        let page = browser.open(&format!("/steps/{check}")).await;
+        shows(&page, &["I agree to the background check.", "id=\"isAccepted\""]);
+        let refused = browser.refused(400, &format!("/steps/{check}"), &[]).await;
+        shows(&refused, &["Please tick the box to agree."]);
+        say(identity, json!({ "status": "failed" })).await;
+        say(filing, json!({ "status": "completed" })).await;
+        say(fee, json!({ "status": "failed" })).await;
+        let (address, page) = browser.fill_in(&page, &format!("/steps/{check}"), &[("isAccepted", "true")]).await;
+        assert_eq!(address, format!("/stay/{}/steps/{fee}", house.token), "what is done is passed over");
+        shows(&page, &["This did not work. Please contact your host."]);
+        let page = browser.open("").await;
+        for (sign, said) in [("!", "Needs you"), ("…", "With your host"), ("✓", "Done"), ("×", "Did not work"), ("5", "To do")] {
+            let row = format!(">{sign}</span>");
+            let rest = &page[page.find(&row).unwrap_or_else(|| panic!("{sign}: {page}"))..];
+            let mark = rest.split_once("<span class=\"m\">").unwrap().1;
+            assert!(mark.starts_with(said), "{sign} {said}: {page}");
+        }
+        shows(&page, &[&format!("class=\"button first\" href=\"/stay/{}/steps/{identity}\"", house.token)]);
+        shows(&browser.open(&format!("/steps/{check}")).await, &["Your host takes care of the rest."]);
+        for (language, said) in [("es", "Con tu anfitrión"), ("de", "Beim Gastgeber"), ("ar", "لدى المضيف")] {
+            shows(&browser.open(&format!("?language={language}")).await, &[said]);
+        }
+
+        // The review lists the missing steps, and lets the guest submit pending ones.
+        let page = browser.open("/review").await;
+        shows(&page, &["Still missing:", " disabled aria-describedby=\"submit-hint\"", "With your host"]);
+        let missing = page.split_once("id=\"submit-hint\"").unwrap().1;
+        for step in [identity, fee, last] {
+            shows(missing, &[&format!("href=\"/stay/{}/steps/{step}\"", house.token)]);
+        }
+        lacks(missing, &[&format!("/steps/{check}"), &format!("/steps/{filing}")]);
+        for step in [identity, fee] {
+            say(step, json!({ "status": "completed" })).await;
+        }
+        browser.post(&format!("/steps/{last}"), &[("isConfirmed", "true")]).await;
+        let page = browser.open("/review").await;
+        lacks(&page, &["Still missing:", " disabled"]);
+        let (_, page) = browser.fill_in(&page, "/submit", &[]).await;
+        shows(&page, &["In review", "With your host"]);
+    }
+
+    async fn the_form_of_other_guests_knows_how_many_come(app: App) {
+        let house = House::build(&app).await;
+        let people = json!({ "adults": 3, "children": 1 });
+        house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), people)).await;
+        let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
+        let browser = Browser::new(&house);
+        let place = format!("/steps/{step}");
+        let page = browser.open(&place).await;
+        shows(&page, &["Guests to name besides yourself: 3", "Guest 2", "Guest 4"]);
+        lacks(&page, &["Guest 5"]);
+        shows(&browser.open("/review").await, &["Guests to name besides yourself: 3"]);
+        let names = [("g.0.firstName", "Ana"), ("g.1.firstName", "Bo"), ("g.2.firstName", "Cy")];
+        let (address, page) = browser.fill_in(&page, &place, &names[..2]).await;
+        assert_eq!(address, format!("/stay/{}{place}?lacking=true", house.token));
+        shows(&page, &["Please name everyone who is travelling with you.", "Guest 4", "value=\"Bo\""]);
+        let (address, page) = browser.fill_in(&page, &place, &names).await;
+        assert_eq!(address, format!("/stay/{}/review", house.token));
+        lacks(&page, &["Still missing:"]);
+    }
+
+    async fn an_agreement_is_headed_and_signed_as_its_provider_has_it(app: App) {
+        let house = House::build(&app).await;
+        let title = text(&house, "precheck_step_detail", "Sign it", "Fírmalo").await;
+        let below = text(&house, "precheck_step_detail", "With us", "Con nosotros").await;
+        let headed = house.step("agreement", json!({
+            "agreementType": "esign_a", "isMandatorySigning": true, "esignATitleMlTextId": title, "esignASubtitleMlTextId": below,
+        })).await;
+        let elsewhere = json!({ "contractTemplateText": null, "esignBTemplateId": "b-1" });
+        let seen = house.step("agreement", elsewhere).await;
+        let elsewhere = json!({ "contractTemplateText": null, "esignBTemplateId": "b-1", "isMandatorySigning": true });
+        let signed = house.step("agreement", elsewhere).await;
+        let browser = Browser::new(&house);
+        let page = browser.open(&format!("/steps/{headed}?language=es")).await;
+        shows(&page, &["<h2 dir=\"auto\">Fírmalo</h2>", "Con nosotros", "No parties.", "id=\"signedName\""]);
+        let page = browser.open(&format!("/steps/{seen}")).await;
+        shows(&page, &["You sign this agreement with a signing service.", "id=\"isAccepted\""]);
+        lacks(&page, &["id=\"signedName\""]);
+        let page = browser.open(&format!("/steps/{signed}")).await;
+        shows(&page, &["You sign this agreement with a signing service."]);
+        lacks(&page, &["<form method=\"post\" action=\"/stay"]);
+    }
+
     async fn guests_are_added_and_removed_without_a_script(app: App) {
         let house = House::build(&app).await;
         let others = house.step("other_guests", json!({})).await;
@@ -170,15 +280,16 @@ on_both! {
         shows(&page, &["value=\"Luis\""]);
         lacks(&page, &["value=\"Ana\"", "Guest 3"]);
         assert_eq!(house.handed_in().await["steps"][0]["answers"]["guests"][0]["firstName"], "Luis");
-        // What is asked for beyond all bounds is not shown.
+        // A number of guests above the limit is ignored.
         assert_eq!(browser.open(&format!("{place}?guests=51")).await.matches("<fieldset").count(), 1);
-        let page = browser.refused(400, &place, &[("g.0.firstName", ""), ("g.0.lastName", "Gil")]).await;
+        let long = "x".repeat(501);
+        let page = browser.refused(400, &place, &[("g.0.firstName", &long), ("g.0.lastName", "Gil")]).await;
         shows(&page, &["<a href=\"#g-0-firstName\">", "id=\"g-0-firstName-error\"", "value=\"Gil\""]);
         browser.refused(400, &place, &[("g.50.firstName", "x")]).await;
         browser.refused(400, &place, &[("guests", "Ana")]).await;
     }
 
-    async fn a_form_that_is_refused_is_shown_again(app: App) {
+    async fn a_refused_form_is_shown_again_with_its_errors(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let details = house.step("your_details", json!({})).await;
@@ -199,9 +310,9 @@ on_both! {
         browser.refused(400, &questions, &[(&format!("q.{}", new_id()), &survey.yes)]).await;
         browser.refused(400, &questions, &[(&survey.car, "\0")]).await;
 
-        let blank = [("firstName", "Grace"), ("lastName", " "), ("email", "grace@example.com"), ("phone", "")];
+        let blank = [("firstName", ""), ("lastName", " "), ("email", "grace@example.com"), ("phone", "")];
         let page = browser.refused(400, &format!("/steps/{details}?language=es"), &blank).await;
-        shows(&page, &["<a href=\"#lastName\">", "id=\"lastName-error\"", "value=\"Grace\"", "value=\"grace@example.com\""]);
+        shows(&page, &["<a href=\"#firstName\">", "id=\"firstName-error\"", "Escribe un nombre o unos apellidos.", "value=\"grace@example.com\""]);
         assert_eq!(page.matches("aria-invalid=\"true\"").count(), 1);
         let page = browser.refused(409, "/submit?language=es", &[]).await;
         shows(&page, &["Todavía hay pasos sin hacer.", " disabled aria-describedby=\"submit-hint\""]);
@@ -224,7 +335,7 @@ on_both! {
         lacks(&browser.open("").await, &["id=\"precheckin\""]);
     }
 
-    async fn everything_that_is_wrong_is_named_in_one_round(app: App) {
+    async fn every_fault_of_a_form_is_named_at_once(app: App) {
         let house = House::build(&app).await;
         let required = json!({ "requiredGuestFields": ["firstName", "email", "phone", "birthDate"] });
         let details = house.step("your_details", required).await;
@@ -245,10 +356,10 @@ on_both! {
         named(&page, &["g-0-firstName", "g-0-birthDate", "g-1-birthDate"]);
         assert_eq!(house.status().await, "not_started");
 
-        // Where nothing is required, the form is the only one to judge what it asks by itself.
+        // If a step requires no fields, only the form itself checks its usual fields.
         let usual = house.step("your_details", json!({})).await;
-        let sent = [("firstName", "Ada"), ("lastName", ""), ("email", "ada"), ("phone", "")];
-        named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["lastName", "email"]);
+        let sent = [("firstName", ""), ("lastName", ""), ("email", "ada"), ("phone", "")];
+        named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["firstName", "email"]);
         let sent = [("firstName", "Ada"), ("lastName", "L"), ("email", "ada"), ("phone", "")];
         named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["email"]);
         assert_eq!(browser.post(&format!("/steps/{usual}"), ADA).await.status, 303);
@@ -259,7 +370,7 @@ on_both! {
         shows(&page, &[&format!("<a href=\"#o-{}\">", survey.yes), &format!("<a href=\"#o-{}\">", survey.crib)]);
     }
 
-    async fn what_is_saved_is_shown_and_nothing_else_is_lost(app: App) {
+    async fn saved_answers_are_shown_again(app: App) {
         let house = House::build(&app).await;
         let survey = Survey::build(&house).await;
         let browser = Browser::new(&house);
@@ -272,7 +383,7 @@ on_both! {
         lacks(&page, &["class=\"summary\""]);
     }
 
-    async fn a_body_that_is_no_form_is_refused(app: App) {
+    async fn bodies_that_are_not_forms_are_refused(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({})).await;
         let browser = Browser::new(&house);
@@ -286,19 +397,19 @@ on_both! {
             body().header("content-type", "multipart/form-data; boundary=x"),
             body().header("content-type", FORM).header("content-type", FORM),
             body().header("content-type", FORM).header("content-encoding", "gzip"),
-            browser.body(&path, format!("{encoded}{}", "+".repeat(64 << 10))).header("content-type", FORM),
+            browser.body(&path, format!("{encoded}{}", "+".repeat(128 << 10))).header("content-type", FORM),
         ] {
             shows(&browser.shown(400, request).await, &["This could not be saved.", "<h1 dir=\"auto\">Your details</h1>"]);
         }
         assert_eq!(house.handed_in().await["steps"][0]["answers"], Value::Null);
-        let padding = "+".repeat((64 << 10) - encoded.len());
+        let padding = "+".repeat((128 << 10) - encoded.len());
         let whole = browser.body(&path, format!("{encoded}{padding}"));
         let whole = whole.header("content-type", "Application/X-WWW-Form-Urlencoded; charset=UTF-8");
-        assert_eq!(Answer::of(whole).await.status, 303, "64 KiB are taken");
+        assert_eq!(Answer::of(whole).await.status, 303, "128 KiB are taken");
         assert_eq!(house.handed_in().await["steps"][0]["answers"]["firstName"], "Ada");
     }
 
-    async fn what_was_written_is_text(app: App) {
+    async fn written_texts_are_escaped(app: App) {
         let house = House::build(&app).await;
         let evil = "\"><script>alert('x')</script>";
         let escaped = "&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;";
@@ -326,41 +437,60 @@ on_both! {
         shows(&page, &[&format!("value=\"{escaped}\"")]);
         let refused = browser.refused(400, "/messages", &[("text", evil), ("to", "x")]).await;
         shows(&refused, &[&format!("{escaped}</textarea>")]);
-        // A language that is none is not asked for, and stands nowhere.
+        // An invalid language is ignored and not repeated in the page.
         let page = browser.open(&format!("/steps/{details}?language=%22%3E%3Cscript%3E")).await;
         shows(&page, &["lang=\"en\"", &format!("action=\"/stay/{}/steps/{details}\"", house.token)]);
     }
 
-    async fn what_a_step_requires_is_asked_field_by_field(app: App) {
+    async fn a_step_asks_for_each_required_field(app: App) {
         let house = House::build(&app).await;
         let fields = json!({ "requiredGuestFields": ["firstName", "birthDate", "documentType", "<b>Plate</b>"] });
         let details = house.step("your_details", fields).await;
         let browser = Browser::new(&house);
         let page = browser.open(&format!("/steps/{details}?language=de")).await;
         shows(&page, &["lang=\"de\"", "type=\"date\" value=\"\" autocomplete=\"bday\"", "<select id=\"documentType\"", "&#60;b&#62;Plate"]);
+        assert!(page.contains("maxlength=") && !page.contains("autocomplete=\"bday\" maxlength"), "no maxlength on a date");
         lacks(&page, &["name=\"email\""]);
-        let sent = [("firstName", "Ada"), ("birthDate", "1815-12-10"), ("documentType", "passport"), ("<b>Plate</b>", "B 1")];
+        let sent = [("firstName", "Ada"), ("birthDate", "1915-12-10"), ("documentType", "passport"), ("<b>Plate</b>", "B 1")];
         let page = browser.refused(400, &format!("/steps/{details}?language=de"), &sent[..3]).await;
-        shows(&page, &["aria-invalid=\"true\"", "value=\"1815-12-10\"", "<option value=\"passport\" selected>"]);
+        shows(&page, &["aria-invalid=\"true\"", "value=\"1915-12-10\"", "<option value=\"passport\" selected>"]);
         assert_eq!(browser.post(&format!("/steps/{details}"), &sent).await.status, 303);
         let page = browser.open("/review?language=de").await;
-        shows(&page, &["10. Dezember 1815", "Reisepass", "&#60;b&#62;Plate&#60;/b&#62;", "B 1"]);
+        shows(&page, &["10. Dezember 1915", "Reisepass", "&#60;b&#62;Plate&#60;/b&#62;", "B 1"]);
     }
 }
 
-/// A portal without steps has nothing to hand in, and one without chat no box.
+/// A portal without steps shows no form, and a portal without chat shows no message box.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_off_or_empty_has_no_form() {
+async fn disabled_features_and_empty_steps_show_no_form() {
     let app = App::on_sqlite(&[]).await;
     let house = House::build(&app).await;
-    house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
+    house
+        .update_portal(house.portal, json!({ "isChatEnabled": false }))
+        .await;
     let browser = Browser::new(&house);
     let page = browser.open("").await;
-    shows(&page, &["Please complete your pre-check-in"]);
-    lacks(&page, &["<form", "Not started", "/messages"]);
-    shows(&browser.open("/messages").await, &["Your host does not take messages here."]);
+    lacks(
+        &page,
+        &[
+            "Please complete your pre-check-in",
+            "<form",
+            "Not started",
+            "/messages",
+        ],
+    );
+    shows(
+        &browser.open("/messages").await,
+        &["Your host does not accept messages here."],
+    );
     let step = house.step("main", json!({})).await;
     let page = browser.open("").await;
     shows(&page, &["Not started", &format!("/steps/{step}")]);
-    shows(&browser.open(&format!("/steps/{step}")).await, &["Confirm that everything is ready for your arrival.", ">Confirm</button>"]);
+    shows(
+        &browser.open(&format!("/steps/{step}")).await,
+        &[
+            "Confirm that everything is ready for your arrival.",
+            ">Confirm</button>",
+        ],
+    );
 }

@@ -1,4 +1,4 @@
-//! Forms: only those that a browser was given are taken from it.
+//! Tests that a form is accepted only from the browser that got it.
 
 use reqwest::Method;
 
@@ -6,7 +6,7 @@ use super::{Browser, ada, field, html, link, signed_in};
 use crate::support::{Answer, App, on_both};
 
 on_both! {
-    async fn a_link_is_used_by_the_form_of_the_browser_that_opened_it(app: App) {
+    async fn a_link_is_used_only_by_the_form_of_its_browser(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let (path, browser, other) = (link(&org, id).await, Browser::new(&app), Browser::new(&app));
@@ -26,10 +26,10 @@ on_both! {
             assert_eq!(refused.status, 403, "{fields:?}");
             html(&refused);
         }
-        // Without its cookie, or with another's.
+        // The form is refused without its cookie or with the cookie of another browser.
         assert_eq!(Browser::new(&app).post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
         assert_eq!(other.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 403);
-        // Whatever else is sent in a form's place.
+        // A body that is not a valid form is refused.
         for (kind, body) in [
             ("application/json", "{}".to_owned()),
             ("text/plain", format!("ticket={ticket}&form={form}")),
@@ -40,16 +40,17 @@ on_both! {
             assert_eq!(refused.status, 403, "{kind}");
             html(&refused);
         }
-        // Another page of the same browser leaves the first one good, and nothing of all that has used the link up.
+        // Another page in the same browser keeps the first form valid. The refused attempts have
+        // not used the link.
         browser.page(&path).await;
         assert_eq!(browser.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 303);
     }
 
-    async fn what_is_no_browser_is_given_no_cookie_and_uses_a_link_by_its_form(app: App) {
+    async fn a_client_without_cookies_signs_in_by_the_form_alone(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let url = format!("{}{}", app.base, link(&org, id).await);
-        // A client that goes no further than it is sent.
+        // A client without cookies, which follows no redirect.
         let http = Browser::new(&app).http;
         for _ in 0..2 {
             let looked = Answer::of(http.get(&url)).await;
@@ -64,14 +65,14 @@ on_both! {
             Answer::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
         };
         assert_eq!(post("", None).await.status, 403);
-        // Another site's form, in a browser, with a ticket that its author has been given.
+        // A cross-site form in a browser, with a ticket of its author, is refused.
         assert_eq!(post(&form, Some(("origin", "https://evil.example"))).await.status, 403);
         assert_eq!(post(&form, Some(("sec-fetch-site", "cross-site"))).await.status, 403);
         assert_eq!(post(&form, None).await.status, 303);
         assert_eq!(post(&form, None).await.status, 410);
     }
 
-    async fn a_session_is_ended_by_its_own_form(app: App) {
+    async fn a_session_is_ended_only_by_its_own_form(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let (browser, other) = (signed_in(&org, id).await, signed_in(&org, id).await);

@@ -1,4 +1,4 @@
-//! An OpenID provider in the test's own process, which lies as it is told to.
+//! An OpenID provider in the test process that can give wrong answers.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -12,7 +12,10 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use engine::clock::Clock;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, StatusCode};
-use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreHmacKey, CoreJsonWebKey, CoreJwsSigningAlgorithm, CoreRsaPrivateSigningKey};
+use openidconnect::core::{
+    CoreEdDsaPrivateSigningKey, CoreHmacKey, CoreJsonWebKey, CoreJwsSigningAlgorithm,
+    CoreRsaPrivateSigningKey,
+};
 use openidconnect::{JsonWebKeyId, PrivateSigningKey};
 use rcgen::{KeyPair, PKCS_ED25519};
 use serde_json::{Value, json};
@@ -23,35 +26,35 @@ use url::Url;
 pub const CLIENT_ID: &str = "vestibule";
 pub const CLIENT_SECRET: &str = "a secret of the client/+ä";
 
-/// With what an ID token is signed.
+/// The key that signs an ID token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
-    /// With the key that the provider shows.
+    /// The RSA key that the provider publishes.
     Rsa,
-    /// With another that it shows.
+    /// The `EdDSA` key that the provider publishes.
     EdDsa,
-    /// With one that it does not show, under the name of the first.
+    /// An unpublished key with the key id of the `EdDSA` key.
     Forged,
-    /// With one that it does not show, under a name of its own.
+    /// An unpublished key with its own key id.
     Unknown,
-    /// With the secret of the client.
+    /// The client secret.
     Shared,
-    /// Not at all.
+    /// No signature.
     None,
 }
 
-/// How the provider answers at one of its addresses.
+/// How the provider answers at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manner {
-    /// As it should.
+    /// The correct response.
     Proper,
-    /// Never.
+    /// No response for ten minutes.
     Silent,
-    /// With this status and body.
+    /// This status and body.
     Says(u16, String),
-    /// With more than anybody reads.
+    /// A body above the size limit.
     Huge,
-    /// With another address.
+    /// A redirect to another address.
     Away,
 }
 
@@ -60,20 +63,19 @@ struct Behaviour {
     keys: Manner,
     token: Manner,
     signed: Signed,
-    /// What the discovery document says otherwise.
+    /// Changes to the discovery document.
     metadata: Value,
-    /// What the ID token says otherwise; null leaves a claim out.
+    /// Changes to the claims of the ID token. A null value removes a claim.
     claims: Value,
-    /// What its endpoint for that says of who is let in.
+    /// The response of the userinfo endpoint.
     userinfo: Manner,
-    /// Whether the key that is unknown is shown by now.
+    /// Whether the provider also publishes the unknown key.
     shows_all: bool,
-    /// The code it has given, with the parameters of the request for it.
+    /// The issued code, with the parameters of the authorization request.
     given: Option<(String, Vec<(String, String)>)>,
     asked: Vec<String>,
 }
 
-/// An OpenID provider on loopback.
 #[derive(Clone)]
 pub struct Idp {
     pub issuer: String,
@@ -95,11 +97,22 @@ impl Idp {
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let kid = |name: &str| Some(JsonWebKeyId::new(name.into()));
         let eddsa = |name: &str| {
-            let pem = KeyPair::generate_for(&PKCS_ED25519).unwrap().serialize_pem();
+            let pem = KeyPair::generate_for(&PKCS_ED25519)
+                .unwrap()
+                .serialize_pem();
             CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, kid(name)).unwrap()
         };
-        let rsa = CoreRsaPrivateSigningKey::from_pem(include_str!("../fixtures/people/provider.pem"), kid("rsa")).unwrap();
-        let keys = Arc::new(Keys { rsa, eddsa: eddsa("ed"), forged: eddsa("ed"), unknown: eddsa("new") });
+        let rsa = CoreRsaPrivateSigningKey::from_pem(
+            include_str!("../fixtures/people/provider.pem"),
+            kid("rsa"),
+        )
+        .unwrap();
+        let keys = Arc::new(Keys {
+            rsa,
+            eddsa: eddsa("ed"),
+            forged: eddsa("ed"),
+            unknown: eddsa("new"),
+        });
         let behaviour = Arc::new(Mutex::new(Behaviour {
             discovery: Manner::Proper,
             keys: Manner::Proper,
@@ -112,7 +125,12 @@ impl Idp {
             given: None,
             asked: Vec::new(),
         }));
-        let idp = Self { issuer, clock: Arc::default(), behaviour, keys };
+        let idp = Self {
+            issuer,
+            clock: Arc::default(),
+            behaviour,
+            keys,
+        };
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(discovery))
             .route("/keys", get(keys_of))
@@ -123,12 +141,16 @@ impl Idp {
         idp
     }
 
-    /// Flags by which a server knows it.
+    /// Returns the flags that configure the provider in a server.
     pub fn flags(&self) -> [String; 3] {
-        [format!("--oidc-issuer={}", self.issuer), format!("--oidc-client-id={CLIENT_ID}"), format!("--oidc-client-secret={CLIENT_SECRET}")]
+        [
+            format!("--oidc-issuer={}", self.issuer),
+            format!("--oidc-client-id={CLIENT_ID}"),
+            format!("--oidc-client-secret={CLIENT_SECRET}"),
+        ]
     }
 
-    /// Goes by this clock.
+    /// Sets the clock of the provider.
     pub fn goes_by(&self, clock: &Clock) {
         self.clock.set(clock.clone()).ok();
     }
@@ -145,7 +167,7 @@ impl Idp {
         self.change(|behaviour| behaviour.claims = claims);
     }
 
-    /// Has an endpoint that says this of who is let in.
+    /// Adds a userinfo endpoint with this response.
     pub fn says_besides(&self, userinfo: Manner) {
         self.says_of_itself(json!({ "userinfo_endpoint": format!("{}/userinfo", self.issuer) }));
         self.change(|behaviour| behaviour.userinfo = userinfo);
@@ -160,22 +182,38 @@ impl Idp {
     }
 
     pub fn answers(&self, discovery: Manner, keys: Manner, token: Manner) {
-        self.change(|behaviour| (behaviour.discovery, behaviour.keys, behaviour.token) = (discovery, keys, token));
+        self.change(|behaviour| {
+            (behaviour.discovery, behaviour.keys, behaviour.token) = (discovery, keys, token);
+        });
     }
 
-    /// What it was asked for since this was last called.
+    /// Returns the requests since the last call.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.behaviour.lock().unwrap().asked)
     }
 
-    /// Lets somebody in whom a browser brings to its authorization endpoint; the query with which it sends them back.
+    /// Accepts a sign-in at the authorization endpoint and returns the query of the callback.
     pub fn lets_in(&self, address: &str) -> Vec<(String, String)> {
         let url = Url::parse(address).unwrap();
-        assert!(address.starts_with(&format!("{}/authorize?", self.issuer)), "{address}");
+        assert!(
+            address.starts_with(&format!("{}/authorize?", self.issuer)),
+            "{address}"
+        );
         let query: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        let asked = |name: &str| query.iter().find(|(key, _)| key == name).unwrap_or_else(|| panic!("no {name}: {address}")).1.clone();
+        let asked = |name: &str| {
+            query
+                .iter()
+                .find(|(key, _)| key == name)
+                .unwrap_or_else(|| panic!("no {name}: {address}"))
+                .1
+                .clone()
+        };
         assert_eq!(
-            (asked("response_type"), asked("client_id"), asked("code_challenge_method")),
+            (
+                asked("response_type"),
+                asked("client_id"),
+                asked("code_challenge_method")
+            ),
             ("code".into(), CLIENT_ID.into(), "S256".into())
         );
         assert_eq!(asked("scope"), "openid email");
@@ -185,13 +223,28 @@ impl Idp {
     }
 
     fn signature(&self, signed: Signed, message: &[u8]) -> Vec<u8> {
-        let Keys { rsa, eddsa, forged, unknown } = &*self.keys;
+        let Keys {
+            rsa,
+            eddsa,
+            forged,
+            unknown,
+        } = &*self.keys;
         match signed {
-            Signed::Rsa => rsa.sign(&CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256, message).unwrap(),
-            Signed::EdDsa => eddsa.sign(&CoreJwsSigningAlgorithm::EdDsa, message).unwrap(),
-            Signed::Forged => forged.sign(&CoreJwsSigningAlgorithm::EdDsa, message).unwrap(),
-            Signed::Unknown => unknown.sign(&CoreJwsSigningAlgorithm::EdDsa, message).unwrap(),
-            Signed::Shared => CoreHmacKey::new(CLIENT_SECRET).sign(&CoreJwsSigningAlgorithm::HmacSha256, message).unwrap(),
+            Signed::Rsa => rsa
+                .sign(&CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256, message)
+                .unwrap(),
+            Signed::EdDsa => eddsa
+                .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
+                .unwrap(),
+            Signed::Forged => forged
+                .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
+                .unwrap(),
+            Signed::Unknown => unknown
+                .sign(&CoreJwsSigningAlgorithm::EdDsa, message)
+                .unwrap(),
+            Signed::Shared => CoreHmacKey::new(CLIENT_SECRET)
+                .sign(&CoreJwsSigningAlgorithm::HmacSha256, message)
+                .unwrap(),
             Signed::None => Vec::new(),
         }
     }
@@ -223,10 +276,16 @@ impl Idp {
     }
 }
 
-/// An answer in a manner, which is made where it is proper.
+/// Responds in the given manner. `proper` builds the correct response.
 async fn in_manner(manner: Manner, proper: impl FnOnce() -> Response) -> Response {
-    let text =
-        |status: u16, body: String| (StatusCode::from_u16(status).unwrap(), [(CONTENT_TYPE, "application/json")], body).into_response();
+    let text = |status: u16, body: String| {
+        (
+            StatusCode::from_u16(status).unwrap(),
+            [(CONTENT_TYPE, "application/json")],
+            body,
+        )
+            .into_response()
+    };
     match manner {
         Manner::Proper => proper(),
         Manner::Silent => {
@@ -235,7 +294,9 @@ async fn in_manner(manner: Manner, proper: impl FnOnce() -> Response) -> Respons
         }
         Manner::Says(status, body) => text(status, body),
         Manner::Huge => text(200, format!("\"{}\"", "x".repeat(2 << 20))),
-        Manner::Away => (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, "/elsewhere")]).into_response(),
+        Manner::Away => {
+            (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, "/elsewhere")]).into_response()
+        }
     }
 }
 
@@ -267,7 +328,10 @@ async fn keys_of(State(idp): State<Idp>) -> Response {
         behaviour.asked.push("keys".into());
         (behaviour.keys.clone(), behaviour.shows_all)
     };
-    let mut keys: Vec<CoreJsonWebKey> = vec![idp.keys.rsa.as_verification_key(), idp.keys.eddsa.as_verification_key()];
+    let mut keys: Vec<CoreJsonWebKey> = vec![
+        idp.keys.rsa.as_verification_key(),
+        idp.keys.eddsa.as_verification_key(),
+    ];
     if shows_all {
         keys.push(idp.keys.unknown.as_verification_key());
     }
@@ -281,26 +345,52 @@ async fn userinfo(State(idp): State<Idp>, headers: HeaderMap) -> Response {
         behaviour.userinfo.clone()
     };
     assert_eq!(headers.get(AUTHORIZATION).unwrap(), "Bearer at");
-    in_manner(manner, || json_text(&json!({ "sub": "ada", "email": "ada@example.com", "email_verified": true }))).await
+    in_manner(manner, || {
+        json_text(&json!({ "sub": "ada", "email": "ada@example.com", "email_verified": true }))
+    })
+    .await
 }
 
 async fn token(State(idp): State<Idp>, headers: HeaderMap, body: String) -> Response {
     let (manner, signed, claims, given) = {
         let mut behaviour = idp.behaviour.lock().unwrap();
         behaviour.asked.push("token".into());
-        (behaviour.token.clone(), behaviour.signed, behaviour.claims.clone(), behaviour.given.take())
+        (
+            behaviour.token.clone(),
+            behaviour.signed,
+            behaviour.claims.clone(),
+            behaviour.given.take(),
+        )
     };
     in_manner(manner, || {
-        let refusal = || (StatusCode::BAD_REQUEST, json_text(&json!({ "error": "invalid_grant" }))).into_response();
-        let Some((code, asked)) = given else { return refusal() };
-        let sent: Vec<(String, String)> = form_urlencoded::parse(body.as_bytes()).into_owned().collect();
-        let of = |fields: &[(String, String)], name: &str| {
-            fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap_or_default()
+        let refusal = || {
+            (
+                StatusCode::BAD_REQUEST,
+                json_text(&json!({ "error": "invalid_grant" })),
+            )
+                .into_response()
         };
-        let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-        let basic = BASE64_STANDARD.encode(format!("{}:{}", encoded(CLIENT_ID), encoded(CLIENT_SECRET)));
+        let Some((code, asked)) = given else {
+            return refusal();
+        };
+        let sent: Vec<(String, String)> = form_urlencoded::parse(body.as_bytes())
+            .into_owned()
+            .collect();
+        let of = |fields: &[(String, String)], name: &str| {
+            fields
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value.clone())
+                .unwrap_or_default()
+        };
+        let encoded =
+            |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let basic =
+            BASE64_STANDARD.encode(format!("{}:{}", encoded(CLIENT_ID), encoded(CLIENT_SECRET)));
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(of(&sent, "code_verifier")));
-        let is_right = headers.get(AUTHORIZATION).is_some_and(|value| value == &format!("Basic {basic}"))
+        let is_right = headers
+            .get(AUTHORIZATION)
+            .is_some_and(|value| value == &format!("Basic {basic}"))
             && of(&sent, "grant_type") == "authorization_code"
             && of(&sent, "code") == code
             && of(&sent, "redirect_uri") == of(&asked, "redirect_uri")

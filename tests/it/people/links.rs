@@ -1,4 +1,4 @@
-//! Links by which members sign in, each of them once.
+//! Tests sign-in links. Each link works once.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Browser, ada, field, html, link, link_for, member, path_of, signed_i
 use crate::support::{App, new_id, on_both};
 
 on_both! {
-    async fn a_link_shows_who_signs_in_and_signs_in_once(app: App) {
+    async fn a_link_names_the_member_and_works_once(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let made = link_for(&org, id, json!({ "returnTo": "/sign-in?return_to=%2Fconsole" })).await;
@@ -20,7 +20,7 @@ on_both! {
         assert!(made["url"].as_str().unwrap().starts_with(&format!("{}/sign-in?ticket=", app.base)), "{made}");
         let (path, browser) = (path_of(&made), Browser::new(&app));
 
-        // What looks ahead at a link uses nothing up.
+        // Prefetching a link does not use it.
         for _ in 0..2 {
             let head = browser.send(browser.request(Method::HEAD, &path)).await;
             assert_eq!((head.status, head.body), (200, json!("")));
@@ -37,7 +37,7 @@ on_both! {
         let page = browser.page("/sign-in?return_to=%2Fconsole").await;
         assert!(page.contains("href=\"/console\""), "{page}");
 
-        // It is used up, for this browser and for any other.
+        // A used link works in no browser any more.
         for browser in [browser, Browser::new(&app)] {
             let again = browser.get(&path).await;
             assert_eq!(again.status, 410);
@@ -45,7 +45,7 @@ on_both! {
         }
     }
 
-    async fn of_two_who_press_the_button_one_comes_in(app: App) {
+    async fn a_link_pressed_concurrently_signs_in_once(app: App) {
         let org = app.org().await;
         let path = &link(&org, ada(&org).await).await;
         let browsers: Vec<Browser> = (0..6).map(|_| Browser::new(&app)).collect();
@@ -63,7 +63,7 @@ on_both! {
         assert_eq!(sessions, [1]);
     }
 
-    async fn a_link_is_good_for_five_minutes(app: App) {
+    async fn a_link_expires_after_five_minutes(app: App) {
         let org = app.org().await;
         let path = link(&org, ada(&org).await).await;
         let browser = Browser::new(&app);
@@ -83,7 +83,7 @@ on_both! {
         assert_eq!(app.query("select count(*) from sign_in_ticket", Vec::new(), |row| row.get::<i64>(0)).await, [0]);
     }
 
-    async fn links_are_for_active_members_and_lead_to_paths_of_this_service(app: App) {
+    async fn links_are_for_active_members_and_local_paths_only(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         assert_eq!(link_for(&org, new_id(), json!({})).await.error(404)["code"], "NOT_FOUND");
@@ -100,7 +100,7 @@ on_both! {
         assert_eq!(app.anonymous().post(&format!("/../../platform/v1{}", org.path(&format!("/members/{id}/sign-in-links"))), json!({})).await.status, 401);
     }
 
-    async fn a_link_follows_what_becomes_of_its_member(app: App) {
+    async fn a_link_depends_on_the_current_state_of_its_member(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let (path, browser) = (link(&org, id).await, Browser::new(&app));
@@ -121,7 +121,7 @@ on_both! {
             assert_eq!(answer.status, 403);
             assert!(html(&answer).contains("Two-factor"));
         }
-        // That it was refused has not used it up.
+        // A refused sign-in has not used the link.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert_eq!(press().await.status, 303);
         let path = link(&org, id).await;
@@ -129,7 +129,7 @@ on_both! {
         assert_eq!(browser.get(&path).await.status, 410);
     }
 
-    async fn links_and_sessions_of_a_member_are_bounded(app: App) {
+    async fn the_numbers_of_links_and_sessions_are_bounded(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let oldest = link(&org, id).await;

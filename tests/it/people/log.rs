@@ -1,4 +1,5 @@
-//! What the log says of people who come in, and what it keeps to itself; what the flags say that are wrong.
+//! Tests the log lines about sign-ins, which contain no secrets, and the errors about invalid
+//! flags.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,51 +11,90 @@ use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
 use crate::support::{Answer, new_id};
 
-/// The one line of the log about a request, once it is there.
+/// Waits for the one log line about a request, apart from the request line, and checks its message.
 async fn line(node: &Node, answer: &Answer, message: &str) -> String {
     let id = answer.header("x-request-id").unwrap();
     let begun = Instant::now();
     loop {
-        let lines: Vec<String> = node.lines(id).into_iter().filter(|line| !line.contains("\"message\":\"request\"")).collect();
+        let lines: Vec<String> = node
+            .lines(id)
+            .into_iter()
+            .filter(|line| !line.contains("\"message\":\"request\""))
+            .collect();
         if let [line] = lines.as_slice()
             && node.lines(id).len() == 2
         {
             assert!(line.contains(message), "{line}");
             return line.clone();
         }
-        assert!(lines.len() < 2 && begun.elapsed() < Duration::from_secs(20), "{lines:?}");
+        assert!(
+            lines.len() < 2 && begun.elapsed() < Duration::from_secs(20),
+            "{lines:?}"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_comes_in_and_who_does_not_is_written_down_without_a_secret() {
+async fn sign_ins_and_refusals_are_logged_without_secrets() {
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(&format!("sqlite:{}", directory.path().join("log.db").display()), &[]);
+    let node = Node::start(
+        &format!("sqlite:{}", directory.path().join("log.db").display()),
+        &[],
+    );
     let (organization, id) = (new_id(), new_id());
     let base = format!("/organizations/{organization}");
     let member_path = format!("{base}/members/{id}");
-    node.platform().ok(Method::PUT, &base, Some(json!({ "name": "Casa" }))).await;
-    node.platform().ok(Method::PUT, &member_path, Some(member("ada@example.com"))).await;
-    let link = || async { path_of(&node.platform().ok(Method::POST, &format!("{member_path}/sign-in-links"), Some(json!({}))).await) };
+    node.platform()
+        .ok(Method::PUT, &base, Some(json!({ "name": "Casa" })))
+        .await;
+    node.platform()
+        .ok(Method::PUT, &member_path, Some(member("ada@example.com")))
+        .await;
+    let link = || async {
+        path_of(
+            &node
+                .platform()
+                .ok(
+                    Method::POST,
+                    &format!("{member_path}/sign-in-links"),
+                    Some(json!({})),
+                )
+                .await,
+        )
+    };
     let browser = Browser::at(&node.base);
     let path = link().await;
     let page = browser.page(&path).await;
     let (form, ticket) = (field(&page, "form"), field(&page, "ticket"));
     let forms = browser.cookie("vestibule_forms").unwrap();
 
-    let forged = browser.post("/sign-in", &[("form", "x"), ("ticket", &ticket)]).await;
-    line(&node, &forged, "the form is none that this browser was given").await;
-    let came = browser.post("/sign-in", &[("form", &form), ("ticket", &ticket)]).await;
+    let forged = browser
+        .post("/sign-in", &[("form", "x"), ("ticket", &ticket)])
+        .await;
+    line(&node, &forged, "the form was not given to this browser").await;
+    let came = browser
+        .post("/sign-in", &[("form", &form), ("ticket", &ticket)])
+        .await;
     let session = browser.cookie("vestibule_session").unwrap();
     let said = line(&node, &came, "\"message\":\"signed in\"").await;
-    assert!(said.contains(&organization.to_string()) && said.contains(&id.to_string()), "{said}");
+    assert!(
+        said.contains(&organization.to_string()) && said.contains(&id.to_string()),
+        "{said}"
+    );
     let used = browser.get(&path).await;
-    line(&node, &used, "the ticket was used, has ended or never was").await;
+    line(
+        &node,
+        &used,
+        "the sign-in link was used, has expired or never existed",
+    )
+    .await;
     let mut inactive = member("ada@example.com");
     inactive["isActive"] = json!(false);
     let late = link().await;
-    node.platform().ok(Method::PUT, &member_path, Some(inactive)).await;
+    node.platform()
+        .ok(Method::PUT, &member_path, Some(inactive))
+        .await;
     let barred = browser.get(&late).await;
     let said = line(&node, &barred, "the member is not active").await;
     assert!(said.contains(&organization.to_string()), "{said}");
@@ -64,29 +104,59 @@ async fn who_comes_in_and_who_does_not_is_written_down_without_a_secret() {
     assert!(said.contains(&organization.to_string()), "{said}");
 
     let late = late.split_once('=').unwrap().1;
-    for secret in [&ticket, &form, &forms, &session, late, "ada@example.com", "Ada"] {
+    for secret in [
+        &ticket,
+        &form,
+        &forms,
+        &session,
+        late,
+        "ada@example.com",
+        "Ada",
+    ] {
         assert_eq!(node.lines(secret), [""; 0]);
     }
 }
 
 #[test]
-fn flags_that_do_not_fit_are_told_in_words() {
+fn conflicting_sign_in_flags_are_refused_with_a_message() {
     let directory = tempfile::tempdir().unwrap();
     for (flags, said) in [
-        (&["--oidc-issuer=http://id.example.com", "--oidc-client-id=x"][..], "http is for this machine alone"),
-        (&["--oidc-issuer=nonsense", "--oidc-client-id=x"], "is not an issuer"),
-        (&["--oidc-issuer=https://id.example.com"], "--oidc-issuer needs --oidc-client-id"),
-        (&["--oidc-client-id=x"], "--oidc-client-id needs --oidc-issuer"),
-        (&["--oidc-client-secret=x"], "--oidc-client-secret needs --oidc-issuer"),
+        (
+            &["--oidc-issuer=http://id.example.com", "--oidc-client-id=x"][..],
+            "http is allowed for a loopback address only",
+        ),
+        (
+            &["--oidc-issuer=nonsense", "--oidc-client-id=x"],
+            "is not an issuer",
+        ),
+        (
+            &["--oidc-issuer=https://id.example.com"],
+            "--oidc-issuer needs --oidc-client-id",
+        ),
+        (
+            &["--oidc-client-id=x"],
+            "--oidc-client-id needs --oidc-issuer",
+        ),
+        (
+            &["--oidc-client-secret=x"],
+            "--oidc-client-secret needs --oidc-issuer",
+        ),
         (&["--sign-in-url=javascript:alert(1)"], "is not an address"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(["serve", "--listen=127.0.0.1:0", "--database-url=sqlite:flags.db"])
+            .args([
+                "serve",
+                "--listen=127.0.0.1:0",
+                "--database-url=sqlite:flags.db",
+            ])
             .args(flags)
             .current_dir(directory.path())
             .output()
             .unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && told.contains(said), "{flags:?}: {told}");
+        assert!(
+            !output.status.success() && told.contains(said),
+            "{flags:?}: {told}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! How members sign in, stay signed in and leave (contract: People: signing in).
+//! Tests how members sign in, stay signed in and sign out (rules: members#signing-in).
 
 mod forms;
 pub mod idp;
@@ -7,6 +7,7 @@ mod log;
 mod pages;
 mod provider;
 mod sessions;
+mod setup;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::support::{Answer, App, Org, new_id};
 
-/// A browser without scripts, which keeps cookies and follows no redirect by itself.
+/// A browser without scripts. It keeps cookies and follows no redirects.
 pub struct Browser {
     http: Client,
     base: String,
@@ -34,12 +35,19 @@ impl Browser {
 
     pub fn at(base: &str) -> Self {
         let http = Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { http, base: base.to_owned(), cookies: Mutex::default() }
+        Self {
+            http,
+            base: base.to_owned(),
+            cookies: Mutex::default(),
+        }
     }
 
-    /// Another browser with the same cookies.
+    /// Returns another browser with the same cookies.
     pub fn copy(&self) -> Self {
-        Self { cookies: Mutex::new(self.cookies.lock().unwrap().clone()), ..Self::at(&self.base) }
+        Self {
+            cookies: Mutex::new(self.cookies.lock().unwrap().clone()),
+            ..Self::at(&self.base)
+        }
     }
 
     pub fn cookie(&self, name: &str) -> Option<String> {
@@ -47,16 +55,34 @@ impl Browser {
     }
 
     pub fn set(&self, name: &str, value: &str) {
-        self.cookies.lock().unwrap().insert(name.to_owned(), value.to_owned());
+        self.cookies
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), value.to_owned());
     }
 
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let cookies = self.cookies.lock().unwrap();
-        let line = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
-        let request = self.http.request(method.clone(), format!("{}{path}", self.base)).header("accept", "text/html,*/*;q=0.8");
-        // As browsers say with whatever they send from a page.
-        let request = if method == Method::POST { request.header("origin", &self.base) } else { request };
-        if line.is_empty() { request } else { request.header("cookie", line) }
+        let line = cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+            .join("; ");
+        let request = self
+            .http
+            .request(method.clone(), format!("{}{path}", self.base))
+            .header("accept", "text/html,*/*;q=0.8");
+        // Browsers send this header with each form.
+        let request = if method == Method::POST {
+            request.header("origin", &self.base)
+        } else {
+            request
+        };
+        if line.is_empty() {
+            request
+        } else {
+            request.header("cookie", line)
+        }
     }
 
     pub async fn send(&self, request: RequestBuilder) -> Answer {
@@ -78,12 +104,19 @@ impl Browser {
     }
 
     pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let body = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(fields)
+            .finish();
         let kind = "application/x-www-form-urlencoded";
-        self.send(self.request(Method::POST, path).header("content-type", kind).body(body)).await
+        self.send(
+            self.request(Method::POST, path)
+                .header("content-type", kind)
+                .body(body),
+        )
+        .await
     }
 
-    /// The page at an address.
+    /// Opens a page and returns its HTML.
     #[track_caller]
     fn page(&self, path: &str) -> impl Future<Output = String> {
         let caller = std::panic::Location::caller();
@@ -94,25 +127,38 @@ impl Browser {
         }
     }
 
-    /// Opens a link and presses its button; where that leads.
+    /// Opens a sign-in link and presses its button. Returns the address of the redirect.
     pub async fn sign_in(&self, link: &str) -> String {
         let page = self.page(link).await;
-        let answer = self.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
+        let answer = self
+            .post(
+                "/sign-in",
+                &[
+                    ("form", &field(&page, "form")),
+                    ("ticket", &field(&page, "ticket")),
+                ],
+            )
+            .await;
         assert_eq!(answer.status, 303, "{}", answer.body);
         answer.header("location").unwrap().to_owned()
     }
 
-    /// Whether somebody is signed in.
+    /// Returns whether a member is signed in.
     async fn is_signed_in(&self) -> bool {
         let page = self.page("/sign-in").await;
         page.contains("You are signed in")
     }
 }
 
-/// A page which nobody keeps or frames, under a policy with these directives, and what stands in its tags beside values.
+/// Checks that a page cannot be cached or framed and that its policy has these directives. Returns
+/// the HTML and its tags without attribute values.
 #[track_caller]
 pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
-    let html = answer.body.as_str().unwrap_or_else(|| panic!("no page: {}", answer.body)).to_owned();
+    let html = answer
+        .body
+        .as_str()
+        .unwrap_or_else(|| panic!("no page: {}", answer.body))
+        .to_owned();
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
@@ -123,40 +169,76 @@ pub fn guarded(answer: &Answer, directives: &[&str]) -> (String, Vec<String>) {
         assert_eq!(answer.header(name), Some(value), "{name}");
     }
     let policy = answer.header("content-security-policy").unwrap();
-    for directive in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"].iter().chain(directives) {
+    // The decision about an app redirects to the app, which may lead on to anywhere. Only that form
+    // is not restricted.
+    let asks_for_an_app = html.contains("/oauth/consent\"");
+    assert_eq!(
+        policy.contains("form-action 'self'"),
+        !asks_for_an_app,
+        "{policy}"
+    );
+    for directive in [
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ]
+    .iter()
+    .chain(directives)
+    {
         assert!(policy.contains(directive), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
-    let tags = html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap());
-    // What stands between quotes is a value.
-    let tags: Vec<String> = tags.map(|tag| tag.split('"').step_by(2).collect()).collect();
-    assert!(!tags.iter().any(|tag| tag.contains(" style=") || tag.contains(" on")), "{html}");
+    let tags = html
+        .split('<')
+        .skip(1)
+        .map(|rest| rest.split('>').next().unwrap());
+    // Text between quotes is an attribute value.
+    let tags: Vec<String> = tags
+        .map(|tag| tag.split('"').step_by(2).collect())
+        .collect();
+    assert!(
+        !tags
+            .iter()
+            .any(|tag| tag.contains(" style=") || tag.contains(" on")),
+        "{html}"
+    );
     assert_eq!(html.matches("<h1").count(), 1, "{html}");
     (html, tags)
 }
 
-/// A page of those by which people come in: nothing in it is from elsewhere, and nothing runs.
+/// Returns the HTML of a sign-in page. Checks that it runs no script and loads nothing.
 #[track_caller]
 pub fn html(answer: &Answer) -> String {
     let (html, tags) = guarded(answer, &[]);
-    assert!(!answer.header("content-security-policy").unwrap().contains("script-src"));
+    assert!(
+        !answer
+            .header("content-security-policy")
+            .unwrap()
+            .contains("script-src")
+    );
     assert!(!tags.iter().any(|tag| tag.starts_with("script")), "{html}");
     html
 }
 
-/// The value of a hidden field.
+/// Returns the value of a hidden field.
 #[track_caller]
 pub fn field(page: &str, name: &str) -> String {
-    fields(page, name).into_iter().next().unwrap_or_else(|| panic!("no field {name}: {page}"))
+    fields(page, name)
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| panic!("no field {name}: {page}"))
 }
 
-/// The values of the hidden fields of a name.
+/// Returns the values of all hidden fields with a name.
 pub fn fields(page: &str, name: &str) -> Vec<String> {
     let start = format!("name=\"{name}\" value=\"");
-    page.split(&start).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    page.split(&start)
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().to_owned())
+        .collect()
 }
 
-/// What a member is put as.
+/// Returns the data of an active member with all permissions.
 pub fn member(email: &str) -> Value {
     json!({
         "name": "Ada", "email": email, "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
@@ -164,30 +246,34 @@ pub fn member(email: &str) -> Value {
     })
 }
 
-/// A new member.
+/// Creates a member.
 pub async fn ada(org: &Org<'_>) -> Uuid {
     let id = new_id();
-    org.put(&format!("/members/{id}"), member("ada@example.com")).await;
+    org.put(&format!("/members/{id}"), member("ada@example.com"))
+        .await;
     id
 }
 
-/// What the platform is answered that wants a link for a member.
+/// Creates a sign-in link for a member and returns the platform's response.
 pub async fn link_for(org: &Org<'_>, id: Uuid, body: Value) -> Answer {
-    org.app.platform().post(&org.path(&format!("/members/{id}/sign-in-links")), body).await
+    org.app
+        .platform()
+        .post(&org.path(&format!("/members/{id}/sign-in-links")), body)
+        .await
 }
 
-/// A link for a member, as the path of it.
+/// Creates a sign-in link for a member and returns its path.
 pub async fn link(org: &Org<'_>, id: Uuid) -> String {
     path_of(&link_for(org, id, json!({})).await.data())
 }
 
-/// The path of a link that was made.
+/// Returns the path of a sign-in link.
 pub fn path_of(link: &Value) -> String {
     let url = link["url"].as_str().unwrap();
     url[url.find("/sign-in").unwrap()..].to_owned()
 }
 
-/// A browser in which a member is signed in.
+/// Returns a browser in which the member is signed in.
 pub async fn signed_in(org: &Org<'_>, id: Uuid) -> Browser {
     let browser = Browser::new(org.app);
     browser.sign_in(&link(org, id).await).await;

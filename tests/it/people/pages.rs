@@ -1,4 +1,4 @@
-//! What is said at the addresses by which people come in, to whom and in which language.
+//! Tests the sign-in pages: their texts, for whom and in which language.
 
 use reqwest::Method;
 
@@ -7,7 +7,7 @@ use crate::support::{App, on_both};
 use serde_json::json;
 
 on_both! {
-    async fn all_that_is_there_is_a_page(app: App) {
+    async fn unknown_sign_in_addresses_and_methods_show_a_404_page(app: App) {
         let browser = Browser::new(&app);
         for path in ["/sign-in/", "/sign-in/x", "/sign-in/provider", "/sign-in/callback", "/sign-in/a/b", "/sign-out/", "/sign-out/x", "/sign-in/%00", "/sign-in/%ff"] {
             let answer = browser.get(path).await;
@@ -24,7 +24,7 @@ on_both! {
         assert_eq!(browser.send(browser.request(Method::POST, "/sign-in/callback")).await.status, 404);
     }
 
-    async fn pages_speak_the_language_of_the_browser(app: App) {
+    async fn sign_in_pages_use_the_language_of_the_browser(app: App) {
         let org = app.org().await;
         let path = link(&org, ada(&org).await).await;
         let browser = Browser::new(&app);
@@ -38,7 +38,7 @@ on_both! {
         }
     }
 
-    async fn who_comes_without_a_ticket_is_told_how_people_come_in(app: App) {
+    async fn the_sign_in_page_without_a_ticket_explains_how_to_sign_in(app: App) {
         let browser = Browser::new(&app);
         for path in ["/sign-in", "/sign-in?return_to=%2Fconsole", "/sign-in?return_to=%2F%2Fevil.example", "/sign-in?return_to=a&return_to=b"] {
             let page = browser.page(path).await;
@@ -47,7 +47,7 @@ on_both! {
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
     }
 
-    async fn what_a_name_holds_is_text(app: App) {
+    async fn names_are_escaped_on_sign_in_pages(app: App) {
         let org = app.org_with(json!({ "name": "<b>Casa</b> & \"Co\"" })).await;
         let id = ada(&org).await;
         let mut named = member("ada@example.com");
@@ -60,7 +60,7 @@ on_both! {
         assert!(!browser.page("/sign-in").await.contains("<b>"));
     }
 
-    async fn others_may_have_people_sign_in(app: App, "--sign-in-url=https://app.example/enter?from=stay") {
+    async fn visitors_are_sent_to_a_configured_sign_in_address(app: App, "--sign-in-url=https://app.example/enter?from=stay") {
         let browser = Browser::new(&app);
         let away = browser.get("/sign-in").await;
         assert_eq!((away.status, away.header("location")), (303, Some("https://app.example/enter?from=stay")));
@@ -68,38 +68,56 @@ on_both! {
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay&return_to=%2Fconsole%3Fa%3Db%26c"));
         let away = browser.get("/sign-in?return_to=%2F%2Fevil.example").await;
         assert_eq!(away.header("location"), Some("https://app.example/enter?from=stay"));
-        // Whoever has a ticket comes in here.
+        // A member with a ticket still signs in here.
         let org = app.org().await;
         browser.sign_in(&link(&org, ada(&org).await).await).await;
         assert!(browser.is_signed_in().await);
     }
 }
 
-/// Behind https and a path: what the cookies are called, and where the pages lead.
+/// Tests cookie names and links behind HTTPS and a path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn behind_https_cookies_are_of_this_host_alone() {
+async fn behind_https_cookies_have_the_host_prefix() {
     let app = App::on_sqlite(&["--public-url=https://stay.example/guests"]).await;
     let org = app.org().await;
-    let made = link_for(&org, ada(&org).await, json!({ "returnTo": "/sign-in" })).await.data();
-    assert!(made["url"].as_str().unwrap().starts_with("https://stay.example/guests/sign-in?ticket="), "{made}");
+    let made = link_for(&org, ada(&org).await, json!({ "returnTo": "/sign-in" }))
+        .await
+        .data();
+    assert!(
+        made["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("https://stay.example/guests/sign-in?ticket="),
+        "{made}"
+    );
     let browser = Browser::new(&app);
     let opened = browser.get(&path_of(&made)).await;
     let page = html(&opened);
     assert!(page.contains("action=\"/guests/sign-in\""), "{page}");
     let forms = opened.header("set-cookie").unwrap();
     assert!(
-        forms.starts_with("__Host-vestibule_forms=") && forms.ends_with("; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax; Secure"),
+        forms.starts_with("__Host-vestibule_forms=")
+            && forms.ends_with("; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax; Secure"),
         "{forms}"
     );
-    let answer = browser.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
+    let answer = browser
+        .post(
+            "/sign-in",
+            &[
+                ("form", &field(&page, "form")),
+                ("ticket", &field(&page, "ticket")),
+            ],
+        )
+        .await;
     assert_eq!(answer.header("location"), Some("/guests/sign-in"));
     let session = answer.header("set-cookie").unwrap();
     assert!(
-        session.starts_with("__Host-vestibule_session=vs_") && session.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure"),
+        session.starts_with("__Host-vestibule_session=vs_")
+            && session.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure"),
         "{session}"
     );
     assert!(browser.is_signed_in().await);
-    // The name of a host without https is nobody's here.
+    // Behind HTTPS the cookie is not accepted without the `__Host-` prefix.
     let value = browser.cookie("__Host-vestibule_session").unwrap();
     let plain = Browser::new(&app);
     plain.set("vestibule_session", &value);

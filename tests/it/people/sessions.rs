@@ -1,4 +1,4 @@
-//! Sessions: how long they last, and what ends them.
+//! Tests how long sessions last and what ends them.
 
 use std::time::Duration;
 
@@ -10,11 +10,15 @@ use crate::support::{App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Until it has been noted, beside requests, that so many sessions are used.
+/// Waits until the use of this many sessions has been stored, which happens in the background.
 async fn noted(app: &App, sessions: usize) {
     let wanted = app.clock.now();
     for _ in 0..800 {
-        let used = app.query("select used_at from member_session", Vec::new(), |row| row.get::<jiff::Timestamp>(0)).await;
+        let used = app
+            .query("select used_at from member_session", Vec::new(), |row| {
+                row.get::<jiff::Timestamp>(0)
+            })
+            .await;
         if used.iter().filter(|used| **used == wanted).count() == sessions {
             return;
         }
@@ -24,12 +28,12 @@ async fn noted(app: &App, sessions: usize) {
 }
 
 on_both! {
-    async fn use_prolongs_a_session_to_twelve_hours_at_the_most(app: App) {
+    async fn use_extends_a_session_to_at_most_twelve_hours(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let browser = signed_in(&org, id).await;
         let idle = signed_in(&org, id).await;
-        // One that is used goes on, one that is not ends after two hours.
+        // A used session continues. An unused session ends after two hours.
         app.clock.advance(MINUTE * 119);
         assert!(browser.is_signed_in().await);
         noted(&app, 1).await;
@@ -43,7 +47,7 @@ on_both! {
             assert!(browser.is_signed_in().await);
             noted(&app, 1).await;
         }
-        // 11 h 50 min by now.
+        // The session is 11 h 50 min old.
         app.clock.advance(Duration::from_millis(599_999));
         assert!(browser.is_signed_in().await);
         noted(&app, 1).await;
@@ -53,7 +57,7 @@ on_both! {
         assert_eq!(app.query("select count(*) from member_session", Vec::new(), |row| row.get::<i64>(0)).await, [0]);
     }
 
-    async fn that_a_session_is_used_is_noted_once_a_minute(app: App) {
+    async fn the_use_of_a_session_is_recorded_once_a_minute(app: App) {
         let org = app.org().await;
         let browser = signed_in(&org, ada(&org).await).await;
         let began = app.clock.now();
@@ -66,7 +70,7 @@ on_both! {
         noted(&app, 1).await;
     }
 
-    async fn a_member_is_judged_at_every_request(app: App) {
+    async fn a_session_depends_on_the_current_state_of_its_member(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let browser = signed_in(&org, id).await;
@@ -74,7 +78,8 @@ on_both! {
         inactive["isActive"] = json!(false);
         org.put(&format!("/members/{id}"), inactive).await;
         assert!(!browser.is_signed_in().await);
-        // As they are now: who is active again is in again, as long as the session lasts.
+        // Every request uses the member's current state. A member who is active again can use the
+        // session again, until it expires.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert!(browser.is_signed_in().await);
         let mut simple = member("ada@example.com");
@@ -87,7 +92,7 @@ on_both! {
         assert!(browser.is_signed_in().await);
         app.platform().ok(Method::DELETE, &org.path(&format!("/members/{id}")), None).await;
         assert!(!browser.is_signed_in().await);
-        // A member of the same id is another one.
+        // A new member with the same id does not get the old session.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert!(!browser.is_signed_in().await);
         let browser = signed_in(&org, id).await;
@@ -112,11 +117,11 @@ on_both! {
         assert_eq!(browser.cookie("vestibule_session"), None);
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
         assert!(!copy.is_signed_in().await);
-        // There is nothing left to end.
+        // There is no session left to end.
         assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
     }
 
-    async fn a_session_that_somebody_plants_is_none(app: App) {
+    async fn a_planted_session_cookie_is_not_accepted(app: App) {
         let org = app.org().await;
         let id = ada(&org).await;
         let browser = Browser::new(&app);
@@ -162,20 +167,43 @@ on_both! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_signed_in_at_one_node_is_at_the_other() {
-    let Some(app) = App::on_postgres(&[]).await else { return };
+async fn a_session_is_valid_on_both_nodes() {
+    let Some(app) = App::on_postgres(&[]).await else {
+        return;
+    };
     let other = app.second_node(&[]).await;
     let org = app.org().await;
     let id = ada(&org).await;
-    // The link is opened at one node, its button pressed at the other.
+    // The link is opened at one node, and its button is pressed at the other.
     let (path, browser) = (link(&org, id).await, Browser::new(&app));
     let page = browser.page(&path).await;
-    let there = Browser { base: other.base.clone(), ..browser.copy() };
-    let answer = there.post("/sign-in", &[("form", &field(&page, "form")), ("ticket", &field(&page, "ticket"))]).await;
+    let there = Browser {
+        base: other.base.clone(),
+        ..browser.copy()
+    };
+    let answer = there
+        .post(
+            "/sign-in",
+            &[
+                ("form", &field(&page, "form")),
+                ("ticket", &field(&page, "ticket")),
+            ],
+        )
+        .await;
     assert_eq!(answer.status, 303, "{}", answer.body);
-    let here = Browser { base: app.base.clone(), ..there.copy() };
+    let here = Browser {
+        base: app.base.clone(),
+        ..there.copy()
+    };
     assert!(here.is_signed_in().await && there.is_signed_in().await);
     let page = here.page("/sign-out").await;
-    assert_eq!(there.copy().post("/sign-out", &[("form", &field(&page, "form"))]).await.status, 303);
+    assert_eq!(
+        there
+            .copy()
+            .post("/sign-out", &[("form", &field(&page, "form"))])
+            .await
+            .status,
+        303
+    );
     assert!(!here.is_signed_in().await && !there.is_signed_in().await);
 }

@@ -1,17 +1,21 @@
-//! Clocks that jump ahead, or are set back.
+//! Tests clocks that jump ahead or are set back.
 
 use std::time::Duration;
 
 use engine::access::Permission;
 use engine::clock::Clock;
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
+use store::{Statement, Transaction};
 use strum::VariantArray;
+use uuid::Uuid;
 use vestibule::server::Server;
 
-use crate::support::{Answer, App, Org, on_both, serve_flags};
+use crate::support::receiver::{subscribe, until_read, with_receiver};
+use crate::support::{Answer, App, Org, new_id, on_both, serve_flags};
 
-/// A server on the same database whose clock says something else.
+/// A server on the same database with another clock.
 struct Elsewhen {
     server: Server,
     http: reqwest::Client,
@@ -20,24 +24,96 @@ struct Elsewhen {
 impl Elsewhen {
     async fn start(app: &App, now: &str) -> Self {
         let clock = Clock::manual(now.parse().unwrap());
-        let server = Server::start(serve_flags(&app.database_url, &[]), clock).await.unwrap();
-        Self { server, http: app.http.clone() }
+        let server = Server::start(serve_flags(&app.database_url, &[]), clock)
+            .await
+            .unwrap();
+        Self {
+            server,
+            http: app.http.clone(),
+        }
     }
 
-    async fn send(&self, method: Method, path: &str, token: &str, key: &str, body: Value) -> Answer {
-        let request = self.http.request(method, format!("http://{}/api/v1{path}", self.server.address)).bearer_auth(token);
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        key: &str,
+        body: Value,
+    ) -> Answer {
+        let request = self
+            .http
+            .request(
+                method,
+                format!("http://{}/api/v1{path}", self.server.address),
+            )
+            .bearer_auth(token);
         Answer::of(request.header("idempotency-key", key).json(&body)).await
     }
 }
 
 async fn expiring_key(org: &Org<'_>, expires_at: &str) -> String {
-    let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": expires_at });
-    let key = org.app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
+    let body =
+        json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": expires_at });
+    let key = org
+        .app
+        .platform()
+        .ok(Method::POST, &org.path("/api-keys"), Some(body))
+        .await;
     key["token"].as_str().unwrap().to_owned()
 }
 
+static JOBS: Statement = Statement::new(
+    "select next_attempt_at, leased_until from translation_job where organization_id = ?1",
+);
+static TIMERS: Statement =
+    Statement::new("select online_since from device_timer where organization_id = ?1");
+
+/// Returns the moments in the first row that a statement finds for an organization.
+async fn moments<const N: usize>(
+    app: &App,
+    statement: &'static Statement,
+    organization: Uuid,
+) -> [Option<Timestamp>; N] {
+    let store = &app.server.service.store;
+    let read = store.read(move |tx: &mut Transaction<'_>| {
+        let rows = tx.rows(statement, &[organization.into()])?;
+        let mut found = [None; N];
+        for (column, found) in found.iter_mut().enumerate() {
+            *found = rows[0].get(column)?;
+        }
+        Ok::<_, store::Error>(found)
+    });
+    read.await.unwrap()
+}
+
 on_both! {
-    async fn a_clock_that_jumps_a_day_ahead_ends_what_has_had_its_time(app: App) {
+    async fn timers_and_translations_of_a_clock_that_was_ahead_are_due_soon(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        app.clock.advance(Duration::from_secs(2 * 86_400));
+        api.post("/translations", json!({ "sourceTable": "manual", "text": "Hello" })).await.data();
+        let lease = "update translation_job set leased_until = next_attempt_at where organization_id = ?1";
+        app.change(lease, vec![org.id.into()]).await;
+        let device = |is_online: bool| json!({ "propertyId": flat, "name": "Lock", "vendor": "Acme", "isOnline": is_online, "deviceType": "lock" });
+        let id = new_id();
+        for is_online in [true, false, true] {
+            org.put_record("device", id, device(is_online)).await;
+        }
+        let [since] = moments(&app, &TIMERS, org.id).await;
+        assert_eq!(since, Some("2026-11-23T09:30:00Z".parse().unwrap()));
+
+        let right = Elsewhen::start(&app, "2026-11-21T09:30:00Z").await;
+        right.server.sweep_once().await;
+        right.server.stop().await;
+        let [since] = moments(&app, &TIMERS, org.id).await;
+        assert_eq!(since, Some("2026-11-21T09:30:00Z".parse().unwrap()));
+        let [due, leased_until] = moments(&app, &JOBS, org.id).await;
+        assert_eq!((due, leased_until), (Some("2026-11-21T09:40:00Z".parse().unwrap()), None));
+    }
+
+    async fn a_clock_jump_of_a_day_expires_api_and_idempotency_keys(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let (tonight, next_week) = (expiring_key(&org, "2026-11-22T02:00:00Z").await, expiring_key(&org, "2026-11-28T00:00:00Z").await);
@@ -51,7 +127,8 @@ on_both! {
         app.api(&tonight).get("/portals").await.error(401);
         app.api(&next_week).get("/portals").await.data();
         app.stay(&token, "").await.data();
-        // The key's day is over, swept or not: it is a new request, which finds the name taken.
+        // The idempotency key has expired, even before the sweep. The request counts as new, and
+        // the name is taken.
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(409);
         app.server.sweep_once().await;
         let other = api.post_with_key("/portals", "k", json!({ "name": "Two" })).await;
@@ -64,8 +141,9 @@ on_both! {
         }
     }
 
-    /// As after a restart of a machine whose clock was set back, or on a second node whose clock is slow.
-    async fn a_clock_that_is_set_back_takes_nothing_back(app: App) {
+    /// The clock is set back as after a restart of a machine, or as on a second node whose clock is
+    /// slow.
+    async fn a_clock_set_back_loses_no_writes_or_replays(app: App) {
         let org = app.org().await;
         let api = org.key().await;
         let key = api.token.clone().unwrap();
@@ -98,5 +176,26 @@ on_both! {
         let again = api.post_with_key("/portals", "k", json!({ "name": "One" })).await;
         assert_eq!(again.header("idempotency-replayed"), Some("true"), "a slow node sweeps nothing away");
         behind.server.stop().await;
+    }
+}
+
+with_receiver! {
+    async fn a_delivery_of_a_clock_that_was_ahead_is_due_within_the_longest_pause(app: App, receiver: Receiver) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+        receiver.answer(&[500]);
+        app.clock.advance(Duration::from_secs(2 * 86_400));
+        let flat = org.property(None, &[]).await;
+        org.reservation(Some(flat)).await;
+        receiver.next().await;
+        let path = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
+        let log = until_read(&api, &path, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
+        assert!(log[0]["nextAttemptAt"].as_str().unwrap() > "2026-11-23", "{log}");
+        let right = Elsewhen::start(&app, "2026-11-21T09:30:00Z").await;
+        right.server.sweep_once().await;
+        let log = until_read(&api, &path, |log| log[0]["nextAttemptAt"].as_str() < Some("2026-11-22")).await;
+        assert_eq!(log[0]["nextAttemptAt"], "2026-11-21T10:30:00.000Z", "{log}");
+        right.server.stop().await;
     }
 }

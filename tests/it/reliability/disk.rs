@@ -1,4 +1,5 @@
-//! A disk that is full, or does not confirm what is written: writes are refused whole, and reads go on.
+//! Tests a full disk and a disk whose fsync fails: writes are refused completely, and reads
+//! continue.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,22 +11,30 @@ use tempfile::TempDir;
 use super::{Client, Process, assert_whole, sqlite_in};
 use crate::support::left_out::leave_out;
 
-/// A small file system of the test's own, gone when dropped: it holds the write-ahead log as large as it may be, and not much more.
+/// A small file system for the test, unmounted when dropped. It has room for the largest
+/// write-ahead log and little more.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// `None` where the test may not mount one, and the run goes on without.
+    /// Mounts the file system. Returns `None` if the test may not mount; the test is then left out.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"]).arg(directory.path()).output();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"])
+            .arg(directory.path())
+            .output();
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self(directory));
         }
-        leave_out("a full disk", "a tmpfs cannot be mounted, which takes root", "VESTIBULE_REQUIRE_TMPFS");
+        leave_out(
+            "a full disk",
+            "a tmpfs cannot be mounted, which takes root",
+            "VESTIBULE_REQUIRE_TMPFS",
+        );
         None
     }
 
-    /// Takes all the space that is left; the file to remove to have it back.
+    /// Fills the free space with a file and returns its path. Removing the file frees the space.
     fn fill(&self) -> PathBuf {
         let path = self.0.path().join("ballast");
         let mut file = std::fs::File::create(&path).unwrap();
@@ -36,25 +45,32 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        Command::new("umount").arg("-l").arg(self.0.path()).status().ok();
+        Command::new("umount")
+            .arg("-l")
+            .arg(self.0.path())
+            .status()
+            .ok();
     }
 }
 
-/// Writes on a full disk are 503 and leave nothing behind, reads go on, and with room it writes again, without a restart.
+/// On a full disk, writes get 503 and leave no data, and reads continue. When there is space again,
+/// writes work without a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_full_disk_refuses_writes_whole_and_goes_on_reading() {
-    let Some(disk) = SmallDisk::mount() else { return };
+async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
+    let Some(disk) = SmallDisk::mount() else {
+        return;
+    };
     let database_url = sqlite_in(disk.0.path());
     let server = Process::start(&database_url);
     let fill = || {
         let ballast = disk.fill();
         move || std::fs::remove_file(ballast).unwrap()
     };
-    // What still fits into the log as it is may be written.
+    // Writes that fit into the existing log may still succeed.
     writes_are_refused_whole(server, &database_url, 100, fill).await;
 }
 
-/// A library that is put before the system's: what is to reach the disk does not, as long as a file is there.
+/// Source of a library for `LD_PRELOAD`. It makes `fsync` and `fdatasync` fail while a file exists.
 const NO_FSYNC: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -70,17 +86,30 @@ int fsync(int file) { return ask("fsync", file); }
 int fdatasync(int file) { return ask("fdatasync", file); }
 "#;
 
-/// Where the disk does not confirm what was written, nobody is told that it was.
+/// If fsync fails, no write is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_fsync_that_fails_refuses_writes_whole_and_reads_go_on() {
+async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     std::fs::write(path("no_fsync.c"), NO_FSYNC).unwrap();
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([path("no_fsync.so"), path("no_fsync.c")]).arg("-ldl").status();
-    assert!(built.unwrap().success(), "a C compiler builds SQLite, and this");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([path("no_fsync.so"), path("no_fsync.c")])
+        .arg("-ldl")
+        .status();
+    assert!(
+        built.unwrap().success(),
+        "a C compiler builds SQLite, and this"
+    );
     let database_url = sqlite_in(directory.path());
     let broken = path("broken");
-    let server = Process::start_with(&database_url, &[("LD_PRELOAD", &path("no_fsync.so")), ("VESTIBULE_TEST_BROKEN", &broken)]);
+    let server = Process::start_with(
+        &database_url,
+        &[
+            ("LD_PRELOAD", &path("no_fsync.so")),
+            ("VESTIBULE_TEST_BROKEN", &broken),
+        ],
+    );
     let break_it = || {
         std::fs::write(&broken, "").unwrap();
         || std::fs::remove_file(&broken).unwrap()
@@ -88,7 +117,8 @@ async fn an_fsync_that_fails_refuses_writes_whole_and_reads_go_on() {
     writes_are_refused_whole(server, &database_url, 200, break_it).await;
 }
 
-/// Writes before, while and after something is wrong with the disk; of 200 meanwhile at least `refused` are refused.
+/// Writes before, during and after a disk failure. Of the 200 writes during the failure, at least
+/// `least_refused` must be refused.
 async fn writes_are_refused_whole<Mend: FnOnce()>(
     mut server: Process,
     database_url: &str,
@@ -104,10 +134,14 @@ async fn writes_are_refused_whole<Mend: FnOnce()>(
     }
     let mend = break_it();
     let (mut acknowledged, mut refused) = ((0..BEFORE).map(name).collect::<Vec<_>>(), Vec::new());
-    // Ten at once, so that they share commits.
+    // Ten requests run at once, so that they share commits.
     for first in (BEFORE..BEFORE + MEANWHILE).step_by(10) {
         let names: Vec<_> = (first..first + 10).map(name).collect();
-        for (answer, name) in join_all(names.iter().map(|name| client.create(name))).await.into_iter().zip(&names) {
+        for (answer, name) in join_all(names.iter().map(|name| client.create(name)))
+            .await
+            .into_iter()
+            .zip(&names)
+        {
             let answer = answer.expect("an answer");
             match answer.status {
                 201 => acknowledged.push(name.clone()),
@@ -117,18 +151,40 @@ async fn writes_are_refused_whole<Mend: FnOnce()>(
         }
         assert_eq!(client.get("/api/v1/portals").await.unwrap().status, 200);
     }
-    assert!(refused.len() >= least_refused, "{} of {MEANWHILE} were refused", refused.len());
+    assert!(
+        refused.len() >= least_refused,
+        "{} of {MEANWHILE} were refused",
+        refused.len()
+    );
     let sorted = |mut names: Vec<String>| {
         names.sort_unstable();
         names
     };
-    assert_eq!(sorted(client.manuals().await.into_keys().collect()), sorted(acknowledged.clone()), "all or nothing");
-    assert_eq!(client.http.get(format!("{}/readyz", server.base)).send().await.unwrap().status(), 200);
+    assert_eq!(
+        sorted(client.manuals().await.into_keys().collect()),
+        sorted(acknowledged.clone()),
+        "all or nothing"
+    );
+    assert_eq!(
+        client
+            .http
+            .get(format!("{}/readyz", server.base))
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        200
+    );
 
     mend();
     for name in &refused {
         let answer = client.create(name).await.unwrap();
-        assert_eq!((answer.status, answer.is_replay), (201, false), "{}", answer.body);
+        assert_eq!(
+            (answer.status, answer.is_replay),
+            (201, false),
+            "{}",
+            answer.body
+        );
     }
     assert_eq!(client.manuals().await.len(), BEFORE + MEANWHILE);
     server.assert_sound();

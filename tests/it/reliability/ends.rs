@@ -1,4 +1,4 @@
-//! SIGTERM under load: who was let in is answered whole.
+//! Tests SIGTERM under load: every accepted request gets a complete response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, on_each};
 
-/// A connection that has a request for a manual under way.
+/// Opens a connection and sends the head and the first `sent` bytes of a request.
 async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = body.len();
@@ -23,7 +23,7 @@ async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream
     stream
 }
 
-/// All that comes until the connection ends; an end with an error is an end.
+/// Reads until the connection ends. A connection error counts as the end.
 async fn rest(stream: &mut TcpStream) -> String {
     let (mut heard, mut bytes) = (Vec::new(), vec![0; 4096]);
     while let Ok(count @ 1..) = stream.read(&mut bytes).await {
@@ -32,31 +32,39 @@ async fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(heard).unwrap()
 }
 
-/// Whether that is an answer to its last byte.
+/// Returns whether a response is complete.
 fn is_whole(answer: &str) -> bool {
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        line.to_ascii_lowercase()
+            .strip_prefix("content-length:")?
+            .trim()
+            .parse::<usize>()
+            .ok()
+    });
     length == Some(body.len())
 }
 
 on_each! {
-    /// SIGTERM under load. A request whose headers were read before is answered, even if the rest of it comes only after the
-    /// signal; a request that came too late is refused whole: nothing is answered by halves, and nothing that got no answer is
-    /// applied.
-    async fn an_orderly_end_loses_no_answer(database_url: String) {
+    /// Sends SIGTERM under load. A request whose headers were read before the signal gets a
+    /// response, even if its body comes later. A later request is refused completely. No response
+    /// is cut, and no request without a response is applied.
+    async fn sigterm_under_load_loses_no_response(database_url: String) {
         const BEGUN: usize = 40;
         let mut server = Process::start(&database_url);
         let client = Client::of(&server).await;
         let (address, token) = (server.address().to_owned(), client.token.clone());
         let body = |name: &str| json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
 
-        // Half of each is sent; the server waits for the other half.
+        // Half of each body is sent, so the server waits for the rest.
         let mut begun = Vec::new();
         for number in 0..BEGUN {
             let body = body(&format!("begun {number}"));
             begun.push((begin(&address, &token, &body, body.len() / 2).await, body));
         }
-        // And a stream of others, each on a connection of its own.
+        // More clients send requests, each on a new connection.
         let mut others: JoinSet<Vec<(String, String)>> = JoinSet::new();
         let count = Arc::new(AtomicUsize::new(0));
         for sender in 0..16 {
@@ -65,7 +73,7 @@ on_each! {
                 let mut heard = Vec::new();
                 for number in 0.. {
                     let name = format!("other {sender} {number}");
-                    // Once the listening socket is closed, that is said at once.
+                    // After the listening socket is closed, connecting fails at once.
                     let Ok(mut stream) = TcpStream::connect(&address).await else { break };
                     let body = json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
                     let request = format!(
@@ -90,7 +98,7 @@ on_each! {
             assert!(Instant::now() < soon, "nobody is let in any more");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        assert!(server.child.try_wait().unwrap().is_none(), "it waits for those that have begun");
+        assert!(server.server.is_running(), "it waits for those that have begun");
         for (stream, body) in &mut begun {
             stream.write_all(&body.as_bytes()[body.len() / 2..]).await.unwrap();
         }
@@ -100,7 +108,7 @@ on_each! {
         }
         let heard = others.join_all().await.concat();
         let ending = Instant::now();
-        assert_eq!(server.child.wait().unwrap().code(), Some(0));
+        assert_eq!(server.server.wait().code(), Some(0));
         assert!(ending.elapsed() < Duration::from_secs(5), "it waits for nobody else");
         server.assert_sound();
 
@@ -114,7 +122,8 @@ on_each! {
             unanswered += usize::from(answer.is_empty());
         }
         assert_eq!(manuals.len(), BEGUN + heard.len() - unanswered);
-        // Those that the kernel had let in, and the server not yet: at most one a sender.
+        // The kernel had accepted these connections, but the server had not: at most one for each
+        // sender.
         assert!(unanswered <= 16 && heard.len() >= 50, "{unanswered} of {} without an answer", heard.len());
         eprintln!("{} answered under load, {unanswered} never taken up", heard.len() - unanswered);
     }

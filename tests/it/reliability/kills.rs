@@ -1,5 +1,5 @@
-//! A server that is killed again and again: what was acknowledged is there, once.
-//! `VESTIBULE_RELIABILITY_REQUESTS` makes it longer.
+//! Tests a server that is killed repeatedly: each acknowledged write exists exactly once.
+//! `VESTIBULE_RELIABILITY_REQUESTS` sets the length of the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 
 use super::{Client, Heard, Process, assert_whole, number, on_each};
 
-/// How long a client that is let down goes on asking.
+/// Time limit for a client that gets no response.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How far the clients of a server that is killed have come.
+/// Progress of the clients while the server is killed.
 #[derive(Default)]
 struct Course {
     answered: AtomicUsize,
@@ -24,8 +24,15 @@ struct Course {
 }
 
 impl Course {
-    /// Asks until there is an answer that stays, always with the same key.
-    async fn answered(&self, client: &Client, method: Method, path: &str, key: Option<&str>, body: Option<Value>) -> Heard {
+    /// Sends a request again, with the same key, until the response is final.
+    async fn answered(
+        &self,
+        client: &Client,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Option<Value>,
+    ) -> Heard {
         let began = Instant::now();
         loop {
             if let Some(heard) = client.ask(method.clone(), path, key, body.clone()).await
@@ -40,29 +47,54 @@ impl Course {
         }
     }
 
-    /// Creates manuals, reads and changes them, and reads them again. Their names with the id and the icon that were
-    /// acknowledged.
-    async fn write_and_read(self: Arc<Self>, client: Client, writer: usize) -> Vec<(String, Value, String)> {
+    /// Creates manuals, reads and changes them, and reads them again. Returns name, id and icon of
+    /// each manual as acknowledged.
+    async fn write_and_read(
+        self: Arc<Self>,
+        client: Client,
+        writer: usize,
+    ) -> Vec<(String, Value, String)> {
         let mut made = Vec::new();
         while !self.is_over.load(Ordering::Relaxed) {
             let name = format!("w{writer}-{}-", made.len());
             let body = json!({ "nickname": name, "title": "Wi-Fi" });
-            let created = self.answered(&client, Method::POST, "/api/v1/portal-manuals", Some(&name), Some(body)).await;
+            let created = self
+                .answered(
+                    &client,
+                    Method::POST,
+                    "/api/v1/portal-manuals",
+                    Some(&name),
+                    Some(body),
+                )
+                .await;
             assert_eq!(created.status, 201, "{}", created.body);
             let id = created.body["data"]["id"].clone();
             let icon = format!("icon-{}", made.len());
-            let (list, one) = (format!("/api/v1/portal-manuals?search={name}"), format!("/api/v1/portal-manuals/{}", id.as_str().unwrap()));
+            let (list, one) = (
+                format!("/api/v1/portal-manuals?search={name}"),
+                format!("/api/v1/portal-manuals/{}", id.as_str().unwrap()),
+            );
             for change in [false, true] {
                 if change {
                     let body = json!({ "data": { "iconName": icon } });
-                    let changed = self.answered(&client, Method::PATCH, &one, None, Some(body)).await;
+                    let changed = self
+                        .answered(&client, Method::PATCH, &one, None, Some(body))
+                        .await;
                     assert_eq!(changed.status, 200, "{}", changed.body);
                 }
                 let listed = self.answered(&client, Method::GET, &list, None, None).await;
                 assert_eq!(listed.status, 200, "{}", listed.body);
                 let rows = listed.body["data"].as_array().unwrap();
-                assert_eq!((rows.len(), &rows[0]["id"]), (1, &id), "what was acknowledged is read, by whichever process answers");
-                assert!(!change || rows[0]["iconName"] == icon.as_str(), "{}", rows[0]);
+                assert_eq!(
+                    (rows.len(), &rows[0]["id"]),
+                    (1, &id),
+                    "what was acknowledged is read, by whichever process answers"
+                );
+                assert!(
+                    !change || rows[0]["iconName"] == icon.as_str(),
+                    "{}",
+                    rows[0]
+                );
             }
             made.push((name, id, icon));
         }
@@ -71,9 +103,9 @@ impl Course {
 }
 
 on_each! {
-    /// Reads and writes, and a server that is killed every second or so: what was acknowledged is there, what was sent again
-    /// with its key was applied once, and the first answer is still given to it.
-    async fn kills_lose_nothing_and_repeat_nothing(database_url: String) {
+    /// Kills the server about once a second under load. Acknowledged writes are kept, and a
+    /// repeated key is applied once and gets the first response.
+    async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
         const WRITERS: usize = 16;
         const KILLS: u64 = 3;
         let (wanted, began) = (number("VESTIBULE_RELIABILITY_REQUESTS", 2_000), Instant::now());
@@ -85,7 +117,7 @@ on_each! {
         }
         let mut kills = 0;
         while kills < KILLS || course.answered.load(Ordering::Relaxed) < wanted {
-            // A moment that differs from kill to kill and from run to run.
+            // The delay differs between kills and between runs.
             let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 601;
             tokio::time::sleep(Duration::from_millis(900 + noise)).await;
             server.kill();
@@ -103,7 +135,7 @@ on_each! {
             let row = manuals.get(name).unwrap_or_else(|| panic!("{name} was acknowledged"));
             assert_eq!((&row["id"], row["iconName"].as_str()), (id, Some(icon.as_str())), "{name}");
         }
-        // Every key once more: the answer that was given, and nothing new.
+        // Sends every key once more: the first response is repeated, and nothing new is created.
         for some in made.chunks(WRITERS) {
             for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name))).await.into_iter().zip(some) {
                 let again = again.unwrap();

@@ -1,8 +1,10 @@
-//! What goes wrong around a server, and what its clients see of it: docs/reliability.md says what is promised.
+//! Tests failures around a server, and how its clients see them. The guarantees are in
+//! docs/explanation/reliability.md.
 
 mod clocks;
 mod disk;
 mod ends;
+mod guests;
 mod kills;
 mod outages;
 mod slow_clients;
@@ -12,9 +14,8 @@ mod two_nodes;
 mod upgrade;
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,11 +25,11 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use tempfile::NamedTempFile;
 
-use crate::support::{PLATFORM_KEY, choose_tls_provider, new_id, postgres};
+use crate::support::server_process::{ServerProcess, serve_by};
+use crate::support::{PLATFORM_KEY, new_id, postgres};
 
-/// A running server process, killed when dropped.
 struct Process {
-    child: Child,
+    server: ServerProcess,
     base: String,
     log: NamedTempFile,
 }
@@ -39,65 +40,65 @@ impl Process {
     }
 
     fn start_with(database_url: &str, environment: &[(&str, &Path)]) -> Self {
-        Self::start_of(Path::new(env!("CARGO_BIN_EXE_vestibule")), database_url, environment)
+        Self::start_of(
+            Path::new(env!("CARGO_BIN_EXE_vestibule")),
+            database_url,
+            environment,
+        )
     }
 
-    /// A server of another version, by its binary.
+    /// Starts a server of another version from its binary.
     fn start_of(program: &Path, database_url: &str, environment: &[(&str, &Path)]) -> Self {
-        choose_tls_provider();
         let log = NamedTempFile::new().unwrap();
-        let mut child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY])
-            .args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"])
+        let mut command = serve_by(program, database_url, &[]);
+        command
             .env("VESTIBULE_LOG", "warn")
-            .envs(environment.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(log.reopen().unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        Self { child, base, log }
+            .envs(environment.iter().copied());
+        let server = ServerProcess::start_with_log(&mut command, log.reopen().unwrap());
+        let base = server.base.clone();
+        Self { server, base, log }
     }
 
     fn address(&self) -> &str {
-        self.base.strip_prefix("http://").unwrap()
+        self.server.address()
     }
 
     fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        self.server.signal(signal);
     }
 
-    /// `kill -9`, and the end of it.
+    /// Sends `kill -9` and waits until the process has ended.
     fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.server.kill();
     }
 
-    /// Nothing that would be a defect stands in its log.
+    /// Checks that the log has no sign of a defect.
     fn assert_sound(&self) {
         let log = std::fs::read_to_string(self.log.path()).unwrap();
-        for trouble in ["panicked", "\"message\":\"failed\"", "could not be rolled back"] {
+        for trouble in [
+            "panicked",
+            "failed with an internal error",
+            "could not be rolled back",
+        ] {
             assert!(!log.contains(trouble), "{log}");
         }
     }
 
-    /// Resident memory in KiB, where the system tells.
+    /// Returns the resident memory in KiB; `None` if the system has no `/proc`.
     fn memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.pid())).ok()?;
+        status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .trim()
+                .parse()
+                .ok()
+        })
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-/// What was answered.
+/// A response.
 struct Heard {
     status: u16,
     is_replay: bool,
@@ -105,15 +106,20 @@ struct Heard {
 }
 
 impl Heard {
-    /// Whether the same request may be answered otherwise in a moment: the database is not to be had, or the request that is
-    /// repeated is still being worked on.
+    /// Returns whether the same request may get another response later. This is so if the database
+    /// is unavailable or the same key is in progress.
     fn is_passing(&self) -> bool {
-        let is_in_flight = self.status == 409 && self.body["error"]["message"].as_str().unwrap().contains("in flight");
+        let is_in_flight = self.status == 409
+            && self.body["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("still in progress");
         self.status == 503 || is_in_flight
     }
 }
 
-/// An organization's API key, at whichever server has its turn.
+/// A client with an organization's API key. Its base address changes when another server takes
+/// over.
 #[derive(Clone)]
 struct Client {
     http: reqwest::Client,
@@ -122,20 +128,52 @@ struct Client {
 }
 
 impl Client {
-    /// With a key to a fresh organization, which may do everything.
+    /// Creates an organization and a client with all permissions.
     async fn of(server: &Process) -> Self {
-        let http = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
-        let mut client = Self { http, base: Arc::new(Mutex::new(server.base.clone())), token: PLATFORM_KEY.to_owned() };
+        let http = reqwest::Client::builder()
+            .timeout(Duration::from_secs(20))
+            .build()
+            .unwrap();
+        let mut client = Self {
+            http,
+            base: Arc::new(Mutex::new(server.base.clone())),
+            token: PLATFORM_KEY.to_owned(),
+        };
         let organization = format!("/platform/v1/organizations/{}", new_id());
-        client.ask(Method::PUT, &organization, None, Some(json!({ "name": "O" }))).await.unwrap();
+        client
+            .ask(
+                Method::PUT,
+                &organization,
+                None,
+                Some(json!({ "name": "O" })),
+            )
+            .await
+            .unwrap();
         let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
-        let key = client.ask(Method::POST, &format!("{organization}/api-keys"), None, Some(body)).await.unwrap();
-        key.body["data"]["token"].as_str().unwrap().clone_into(&mut client.token);
+        let key = client
+            .ask(
+                Method::POST,
+                &format!("{organization}/api-keys"),
+                None,
+                Some(body),
+            )
+            .await
+            .unwrap();
+        key.body["data"]["token"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut client.token);
         client
     }
 
-    /// `None` where no whole answer comes back.
-    async fn ask(&self, method: Method, path: &str, key: Option<&str>, body: Option<Value>) -> Option<Heard> {
+    /// Sends a request. Returns `None` if no complete response comes back.
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Option<Value>,
+    ) -> Option<Heard> {
         let url = format!("{}{path}", self.base.lock().unwrap());
         let mut request = self.http.request(method, url).bearer_auth(&self.token);
         if let Some(key) = key {
@@ -145,32 +183,49 @@ impl Client {
             request = request.json(&body);
         }
         let response = request.send().await.ok()?;
-        let (status, is_replay) = (response.status().as_u16(), response.headers().contains_key("idempotency-replayed"));
-        Some(Heard { status, is_replay, body: response.json().await.ok()? })
+        let (status, is_replay) = (
+            response.status().as_u16(),
+            response.headers().contains_key("idempotency-replayed"),
+        );
+        Some(Heard {
+            status,
+            is_replay,
+            body: response.json().await.ok()?,
+        })
     }
 
     async fn get(&self, path: &str) -> Option<Heard> {
         self.ask(Method::GET, path, None, None).await
     }
 
-    /// Creates a manual under a key that is its name.
+    /// Creates a manual whose idempotency key is its name.
     async fn create(&self, name: &str) -> Option<Heard> {
         let body = json!({ "nickname": name, "title": "Wi-Fi" });
-        self.ask(Method::POST, "/api/v1/portal-manuals", Some(name), Some(body)).await
+        self.ask(
+            Method::POST,
+            "/api/v1/portal-manuals",
+            Some(name),
+            Some(body),
+        )
+        .await
     }
 
-    /// The manuals by name; none is there twice, though nothing but the key keeps a name from being given twice.
+    /// Returns the manuals by name and checks that no name occurs twice. Only the idempotency keys
+    /// prevent duplicate names.
     async fn manuals(&self) -> HashMap<String, Value> {
         let listed = self.get("/api/v1/portal-manuals").await.unwrap();
         assert_eq!(listed.status, 200, "{}", listed.body);
         let rows = listed.body["data"].as_array().unwrap();
-        let by_name: HashMap<_, _> = rows.iter().map(|row| (row["nickname"].as_str().unwrap().to_owned(), row.clone())).collect();
+        let by_name: HashMap<_, _> = rows
+            .iter()
+            .map(|row| (row["nickname"].as_str().unwrap().to_owned(), row.clone()))
+            .collect();
         assert_eq!(by_name.len(), rows.len(), "each was applied once");
         by_name
     }
 }
 
-/// A server on a database of its own, and a client of it, once on each database.
+/// Runs a test on a fresh database of each kind.
 macro_rules! on_each {
     ($($(#[$meta:meta])* async fn $name:ident($database_url:ident: String) $body:block)*) => {
         $($(#[$meta])* mod $name {
@@ -200,20 +255,33 @@ fn sqlite_in(directory: &Path) -> String {
 }
 
 async fn fresh_postgres() -> Option<String> {
-    tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()
+    tokio::task::spawn_blocking(postgres::fresh_database)
+        .await
+        .unwrap()
 }
 
-/// A number from the environment, for a run that takes longer.
+/// Returns a number from an environment variable, or the default.
 fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
+    std::env::var(variable).map_or(otherwise, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text}"))
+    })
 }
 
-/// SQLite says that nothing in the file contradicts itself; the back-up reads it through.
+/// Checks the integrity of a SQLite file by a backup, which reads the whole file.
 fn assert_whole(database_url: &str) {
     if database_url.starts_with("sqlite:") {
         let directory = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-        let output = command.args(["backup", "--database-url", database_url]).arg(directory.path().join("copy.db")).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = command
+            .args(["backup", "--database-url", database_url])
+            .arg(directory.path().join("copy.db"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }

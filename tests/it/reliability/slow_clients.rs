@@ -1,4 +1,5 @@
-//! Clients that send a byte at a time: they are let go, and others are answered meanwhile.
+//! Tests clients that send one byte at a time: the server closes their connections and serves
+//! others meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, sqlite_in};
 
-/// Says a byte at a time until the connection ends; how long that took.
+/// Sends one byte at a time until the connection ends. Returns how long that took.
 async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let began = Instant::now();
@@ -27,21 +28,42 @@ async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Dur
     }
 }
 
-/// Others are answered at once while a hundred slow clients hold their connections, which end when they should.
-async fn slow_clients_end(beginning: impl Fn(&Client) -> String, byte: &'static [u8], from: u64, to: u64) {
+/// Opens a hundred slow connections, and checks that other clients are served and that each slow
+/// connection ends in time.
+async fn slow_clients_end(
+    beginning: impl Fn(&Client) -> String,
+    byte: &'static [u8],
+    from: u64,
+    to: u64,
+) {
     let directory = tempfile::tempdir().unwrap();
     let server = Process::start(&sqlite_in(directory.path()));
     let client = Client::of(&server).await;
     let mut slow = JoinSet::new();
     for _ in 0..100 {
-        slow.spawn(dribble(server.address().to_owned(), beginning(&client), byte));
+        slow.spawn(dribble(
+            server.address().to_owned(),
+            beginning(&client),
+            byte,
+        ));
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
     for number in 0..50 {
         let began = Instant::now();
-        assert_eq!(client.create(&format!("meanwhile {number}")).await.unwrap().status, 201);
+        assert_eq!(
+            client
+                .create(&format!("meanwhile {number}"))
+                .await
+                .unwrap()
+                .status,
+            201
+        );
         assert_eq!(client.get("/api/v1/portals").await.unwrap().status, 200);
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            began.elapsed()
+        );
     }
     let (from, to) = (Duration::from_secs(from), Duration::from_secs(to));
     for lasted in slow.join_all().await {
@@ -50,16 +72,22 @@ async fn slow_clients_end(beginning: impl Fn(&Client) -> String, byte: &'static 
     server.assert_sound();
 }
 
-/// Each byte comes soon after the last; the deadline is for all of them.
+/// Each byte comes soon after the one before, but the deadline is for all headers together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn headers_that_come_byte_by_byte_are_not_waited_for() {
-    slow_clients_end(|_| "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ".to_owned(), b"x", 9, 13).await;
+async fn headers_sent_byte_by_byte_time_out() {
+    slow_clients_end(
+        |_| "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ".to_owned(),
+        b"x",
+        9,
+        13,
+    )
+    .await;
 }
 
-/// The same of a body.
+/// Sends a request body byte by byte.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "waits for the thirty seconds that a body may take; `just soak` runs it"]
-async fn bodies_that_come_byte_by_byte_are_not_waited_for() {
+async fn bodies_sent_byte_by_byte_time_out() {
     let beginning = |client: &Client| {
         let token = &client.token;
         format!(
@@ -69,12 +97,14 @@ async fn bodies_that_come_byte_by_byte_are_not_waited_for() {
     slow_clients_end(beginning, b" ", 29, 34).await;
 }
 
-/// The same of a form, of whoever it is.
+/// Sends forms byte by byte, without a credential.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "waits for the thirty seconds that a form may take; `just soak` runs it"]
-async fn forms_that_come_byte_by_byte_are_not_waited_for() {
+async fn forms_sent_byte_by_byte_time_out() {
     let beginning = |path: &str| {
-        format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 60000\r\n\r\n")
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 60000\r\n\r\n"
+        )
     };
     for path in ["/oauth/token", "/sign-in"] {
         slow_clients_end(|_| beginning(path), b"x", 29, 34).await;

@@ -1,4 +1,5 @@
-//! Minutes of everything at once, left out unless asked for (`just soak`). `VESTIBULE_SOAK_SECONDS` says how many.
+//! A load test of several minutes that runs only on request (`just soak`). `VESTIBULE_SOAK_SECONDS`
+//! sets its length.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,27 +11,41 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, assert_whole, number, sqlite_in};
 
-/// Minutes of everything at once: reads and writes by sixteen clients, and nothing but right answers; memory is told, and does
-/// not grow without end.
+/// Sixteen clients read and write, and every response must be a success. Memory is measured and
+/// must not keep growing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes ten minutes; `just soak` runs it"]
-async fn soak() {
+async fn memory_stays_stable_under_sustained_load() {
     const MOST: u64 = 150 * 1024;
     let seconds = number("VESTIBULE_SOAK_SECONDS", 600) as u64;
     let directory = tempfile::tempdir().unwrap();
-    let database_url = std::env::var("VESTIBULE_SOAK_DATABASE_URL").unwrap_or_else(|_| sqlite_in(directory.path()));
+    let database_url = std::env::var("VESTIBULE_SOAK_DATABASE_URL")
+        .unwrap_or_else(|_| sqlite_in(directory.path()));
     let server = Process::start(&database_url);
     let client = Client::of(&server).await;
-    let (requests, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (requests, is_over) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
     let mut clients = JoinSet::new();
     for number in 0..16 {
-        clients.spawn(use_portals(client.clone(), number, requests.clone(), is_over.clone()));
+        clients.spawn(use_portals(
+            client.clone(),
+            number,
+            requests.clone(),
+            is_over.clone(),
+        ));
     }
     let (began, mut seen) = (Instant::now(), Vec::new());
     while began.elapsed() < Duration::from_secs(seconds) {
         tokio::time::sleep(Duration::from_secs(seconds.clamp(10, 600) / 10)).await;
         let memory = server.memory().unwrap_or_default();
-        println!("{:>4} s {:>9} requests {:>7} KiB", began.elapsed().as_secs(), requests.load(Ordering::Relaxed), memory);
+        println!(
+            "{:>4} s {:>9} requests {:>7} KiB",
+            began.elapsed().as_secs(),
+            requests.load(Ordering::Relaxed),
+            memory
+        );
         seen.push(memory);
     }
     is_over.store(true, Ordering::Relaxed);
@@ -38,39 +53,97 @@ async fn soak() {
     server.assert_sound();
     assert_whole(&database_url);
     assert!(seen.iter().all(|memory| *memory < MOST), "{seen:?} KiB");
-    // By the middle, everything that has a limit has reached it.
+    // After half of the time, every bounded cache is full.
     let (first, second) = seen.split_at(seen.len() / 2);
     let most = |seen: &[u64]| seen.iter().copied().max().unwrap_or_default();
-    assert!(most(second) <= most(first) + most(first) / 10, "memory grows: {seen:?} KiB");
+    assert!(
+        most(second) <= most(first) + most(first) / 10,
+        "memory grows: {seen:?} KiB"
+    );
 }
 
-/// Asks for what must succeed; `data` of the answer.
-async fn served(client: &Client, requests: &AtomicUsize, method: Method, path: &str, key: Option<&str>, body: Option<Value>) -> Value {
-    let heard = client.ask(method, path, key, body).await.unwrap_or_else(|| panic!("no answer: {path}"));
-    assert!(matches!(heard.status, 200 | 201), "{path}: {} {}", heard.status, heard.body);
+/// Sends a request that must succeed and returns `data`.
+async fn served(
+    client: &Client,
+    requests: &AtomicUsize,
+    method: Method,
+    path: &str,
+    key: Option<&str>,
+    body: Option<Value>,
+) -> Value {
+    let heard = client
+        .ask(method, path, key, body)
+        .await
+        .unwrap_or_else(|| panic!("no answer: {path}"));
+    assert!(
+        matches!(heard.status, 200 | 201),
+        "{path}: {} {}",
+        heard.status,
+        heard.body
+    );
     requests.fetch_add(1, Ordering::Relaxed);
     heard.body["data"].clone()
 }
 
-/// A portal and a heading of its own, changed and read again and again. What there is does not grow, so memory should not
-/// either; records of keys do, on the disk.
-async fn use_portals(client: Client, number: usize, requests: Arc<AtomicUsize>, is_over: Arc<AtomicBool>) {
+/// Changes and reads one portal and one category repeatedly. The data does not grow, so memory
+/// should not grow either. Idempotency records grow, but on disk.
+async fn use_portals(
+    client: Client,
+    number: usize,
+    requests: Arc<AtomicUsize>,
+    is_over: Arc<AtomicBool>,
+) {
     let portal = Some(json!({ "name": format!("Portal {number}") }));
-    let portal = served(&client, &requests, Method::POST, "/api/v1/portals", None, portal).await;
+    let portal = served(
+        &client,
+        &requests,
+        Method::POST,
+        "/api/v1/portals",
+        None,
+        portal,
+    )
+    .await;
     let path = format!("/api/v1/portals/{}", portal["id"].as_str().unwrap());
     let heading = Some(json!({ "title": format!("Heading {number}") }));
-    let heading = served(&client, &requests, Method::POST, "/api/v1/portal-manual-categories", None, heading).await;
+    let heading = served(
+        &client,
+        &requests,
+        Method::POST,
+        "/api/v1/portal-manual-categories",
+        None,
+        heading,
+    )
+    .await;
     let mut round = 0;
     while !is_over.load(Ordering::Relaxed) {
         round += 1;
         let notes = format!("round {round}");
         let change = Some(json!({ "data": { "supportNotes": notes } }));
         served(&client, &requests, Method::PATCH, &path, None, change).await;
-        assert_eq!(served(&client, &requests, Method::GET, &path, None, None).await["supportNotes"], notes.as_str());
-        for list in ["/api/v1/portals", "/api/v1/precheck-steps", "/api/v1/properties?limit=10", "/api/v1/search?query=portal"] {
+        assert_eq!(
+            served(&client, &requests, Method::GET, &path, None, None).await["supportNotes"],
+            notes.as_str()
+        );
+        for list in [
+            "/api/v1/portals",
+            "/api/v1/precheck-steps",
+            "/api/v1/properties?limit=10",
+            "/api/v1/search?query=portal",
+        ] {
             served(&client, &requests, Method::GET, list, None, None).await;
         }
-        let (key, order) = (format!("{number} {round}"), Some(json!({ "orderedIds": [heading["id"]] })));
-        served(&client, &requests, Method::POST, "/api/v1/portal-manual-categories/reorder", Some(&key), order).await;
+        let (key, order) = (
+            format!("{number} {round}"),
+            Some(json!({ "orderedIds": [heading["id"]] })),
+        );
+        served(
+            &client,
+            &requests,
+            Method::POST,
+            "/api/v1/portal-manual-categories/reorder",
+            Some(&key),
+            order,
+        )
+        .await;
     }
 }

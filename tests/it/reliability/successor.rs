@@ -1,6 +1,7 @@
-//! A primary that is demoted, killed, frozen or lost with its machine while two nodes write: its standby takes over, nothing that
-//! was acknowledged is lost, nothing is done twice, and nobody restarts a node. Two real servers, Patroni and etcd.
-//! `VESTIBULE_FAILOVER_ROUNDS` says how often each happens in the long run.
+//! Tests the failover from a primary to its standby while two nodes write, with two real servers,
+//! Patroni and etcd. The primary is demoted, killed, frozen, or lost with its machine. No
+//! acknowledged write is lost, no write is applied twice, and no node is restarted.
+//! `VESTIBULE_FAILOVER_ROUNDS` sets the rounds of the long run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,27 +13,29 @@ use tokio::task::JoinSet;
 use super::{Client, Process, number};
 use crate::support::patroni::Pair;
 
-/// For how long nothing may be acknowledged.
+/// Longest time without an acknowledged write.
 const TARGET: Duration = Duration::from_secs(10);
-/// What an answer may take: the five seconds of the promise, and a half for a machine that has other things to do.
+/// Time limit of a response: the guaranteed five seconds, and half a second more for a busy
+/// machine.
 const AT_THE_LATEST: Duration = Duration::from_millis(5_500);
-/// Load before and after.
+/// Duration of the load before and after a failover.
 const CALM: Duration = Duration::from_secs(2);
 const CLIENTS_A_NODE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The two change places, as asked.
+    /// The servers exchange roles on request.
     SwitchOver,
-    /// `kill -9` for the server; the Patroni beside it notices.
+    /// The server is killed by `kill -9`, and its Patroni notices.
     Killed,
-    /// The machine stands still with its connections open, and goes on when the other has taken over.
+    /// The machine stops with open connections, and continues after the standby has taken over.
     Frozen,
-    /// `kill -9` for all that is on the machine; it is back when the other has taken over.
+    /// All processes of the machine are killed by `kill -9`. They start again after the standby has
+    /// taken over.
     Lost,
 }
 
-/// Clients that write all the while, each name until it is answered, always with the same key.
+/// Clients that write continuously. Each write is repeated with the same key until it succeeds.
 struct Load {
     is_over: Arc<AtomicBool>,
     writers: JoinSet<Vec<String>>,
@@ -41,20 +44,41 @@ struct Load {
 
 impl Load {
     fn start(clients: &[Client]) -> Self {
-        let mut load = Self { is_over: Arc::default(), writers: JoinSet::new(), acknowledged: Arc::default() };
+        let mut load = Self {
+            is_over: Arc::default(),
+            writers: JoinSet::new(),
+            acknowledged: Arc::default(),
+        };
         for writer in 0..clients.len() * CLIENTS_A_NODE {
             let client = clients[writer % clients.len()].clone();
-            load.writers.spawn(write_on(client, writer, load.is_over.clone(), load.acknowledged.clone()));
+            load.writers.spawn(write_on(
+                client,
+                writer,
+                load.is_over.clone(),
+                load.acknowledged.clone(),
+            ));
         }
         load
     }
 
-    /// The longest time without an acknowledged write since a moment, up to now.
+    /// Returns the longest time without an acknowledged write, from `since` until now.
     fn longest_gap(&self, since: Instant) -> Duration {
         let acknowledged = self.acknowledged.lock().unwrap();
-        let moments = [since].into_iter().chain(acknowledged.iter().copied().filter(|moment| *moment > since)).chain([Instant::now()]);
+        let moments = [since]
+            .into_iter()
+            .chain(
+                acknowledged
+                    .iter()
+                    .copied()
+                    .filter(|moment| *moment > since),
+            )
+            .chain([Instant::now()]);
         let moments: Vec<Instant> = moments.collect();
-        moments.windows(2).map(|pair| pair[1].saturating_duration_since(pair[0])).max().unwrap()
+        moments
+            .windows(2)
+            .map(|pair| pair[1].saturating_duration_since(pair[0]))
+            .max()
+            .unwrap()
     }
 
     async fn end(self) -> Vec<String> {
@@ -63,18 +87,33 @@ impl Load {
     }
 }
 
-async fn write_on(client: Client, writer: usize, is_over: Arc<AtomicBool>, acknowledged: Arc<Mutex<Vec<Instant>>>) -> Vec<String> {
+async fn write_on(
+    client: Client,
+    writer: usize,
+    is_over: Arc<AtomicBool>,
+    acknowledged: Arc<Mutex<Vec<Instant>>>,
+) -> Vec<String> {
     let mut written = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let (name, sent_first) = (format!("s{writer}-{}", written.len()), Instant::now());
         loop {
             let sent = Instant::now();
             let heard = client.create(&name).await.expect("an answer in any case");
-            assert!(sent.elapsed() < AT_THE_LATEST, "{name}: {} after {:?}", heard.status, sent.elapsed());
+            assert!(
+                sent.elapsed() < AT_THE_LATEST,
+                "{name}: {} after {:?}",
+                heard.status,
+                sent.elapsed()
+            );
             if heard.status == 201 {
                 break;
             }
-            assert!(heard.is_passing(), "{name}: {} {}", heard.status, heard.body);
+            assert!(
+                heard.is_passing(),
+                "{name}: {} {}",
+                heard.status,
+                heard.body
+            );
             assert!(sent_first.elapsed() < 6 * TARGET, "{name} is not answered");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -85,7 +124,7 @@ async fn write_on(client: Client, writer: usize, is_over: Arc<AtomicBool>, ackno
     written
 }
 
-/// Brings the primary to such an end, and waits until there are two again.
+/// Ends the primary in this way, and waits until there are a primary and a standby again.
 async fn bring_about(end: End, pair: &mut Pair) {
     let primary = pair.is_whole().await;
     match end {
@@ -108,11 +147,19 @@ async fn bring_about(end: End, pair: &mut Pair) {
     assert_eq!(pair.is_whole().await, 1 - primary, "{end:?}");
 }
 
-async fn is_survived(ends: &[End]) {
-    let Some(mut pair) = Pair::start().await else { return };
-    let nodes = [Process::start(&pair.database_url), Process::start(&pair.database_url)];
+async fn assert_failures_survived(ends: &[End]) {
+    let Some(mut pair) = Pair::start().await else {
+        return;
+    };
+    let nodes = [
+        Process::start(&pair.database_url),
+        Process::start(&pair.database_url),
+    ];
     let one = Client::of(&nodes[0]).await;
-    let two = Client { base: Arc::new(Mutex::new(nodes[1].base.clone())), ..one.clone() };
+    let two = Client {
+        base: Arc::new(Mutex::new(nodes[1].base.clone())),
+        ..one.clone()
+    };
     let load = Load::start(&[one.clone(), two.clone()]);
     let mut gaps = Vec::new();
     for end in ends {
@@ -130,9 +177,14 @@ async fn is_survived(ends: &[End]) {
         let listed = client.get("/api/v1/portal-manuals").await.unwrap();
         let mut found: HashMap<String, usize> = HashMap::new();
         for row in listed.body["data"].as_array().unwrap() {
-            *found.entry(row["nickname"].as_str().unwrap().to_owned()).or_default() += 1;
+            *found
+                .entry(row["nickname"].as_str().unwrap().to_owned())
+                .or_default() += 1;
         }
-        let lost = acknowledged.iter().filter(|name| !found.contains_key(*name)).count();
+        let lost = acknowledged
+            .iter()
+            .filter(|name| !found.contains_key(*name))
+            .count();
         let doubled = found.values().filter(|count| **count > 1).count();
         lost_or_doubled.push((lost, doubled));
     }
@@ -152,13 +204,16 @@ async fn is_survived(ends: &[End]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_standby_takes_over_and_nothing_is_lost() {
-    is_survived(&[End::SwitchOver, End::Killed]).await;
+async fn failover_to_a_standby_loses_no_acknowledged_writes() {
+    assert_failures_survived(&[End::SwitchOver, End::Killed]).await;
 }
 
 #[ignore = "minutes; `just failover`"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_end_of_a_primary_is_survived() {
+async fn every_kind_of_primary_failure_is_survived() {
     let rounds = number("VESTIBULE_FAILOVER_ROUNDS", 3);
-    is_survived(&[End::SwitchOver, End::Killed, End::Frozen, End::Lost].repeat(rounds)).await;
+    assert_failures_survived(
+        &[End::SwitchOver, End::Killed, End::Frozen, End::Lost].repeat(rounds),
+    )
+    .await;
 }

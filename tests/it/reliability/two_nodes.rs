@@ -1,5 +1,5 @@
-//! Two nodes on one PostgreSQL are as exact as one. `process.rs` has portals' names and keys, `redis.rs` rate limits,
-//! `crash.rs` deliveries.
+//! Tests that two nodes on one PostgreSQL are as consistent as one. `process.rs` tests portal names
+//! and keys, `redis.rs` rate limits, and `crash.rs` deliveries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,18 +10,23 @@ use serde_json::{Value, json};
 
 use super::{Client, Process, fresh_postgres};
 
-/// Two processes on one PostgreSQL, and a client of each with the same key.
+/// Starts two processes on one PostgreSQL, each with a client of the same API key.
 async fn two_nodes() -> Option<([Process; 2], [Client; 2])> {
     let database_url = fresh_postgres().await?;
     let nodes = [Process::start(&database_url), Process::start(&database_url)];
     let one = Client::of(&nodes[0]).await;
-    let two = Client { base: Arc::new(Mutex::new(nodes[1].base.clone())), ..one.clone() };
+    let two = Client {
+        base: Arc::new(Mutex::new(nodes[1].base.clone())),
+        ..one.clone()
+    };
     Some((nodes, [one, two]))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_subscriptions_are_enough_for_two_nodes() {
-    let Some((nodes, clients)) = two_nodes().await else { return };
+async fn two_nodes_enforce_the_limit_of_100_subscriptions() {
+    let Some((nodes, clients)) = two_nodes().await else {
+        return;
+    };
     let subscribing = (0..130).map(|number| {
         let client = &clients[number % 2];
         let body = json!({ "event": "task.created", "targetUrl": format!("https://hooks.invalid/{number}") });
@@ -39,10 +44,13 @@ async fn a_hundred_subscriptions_are_enough_for_two_nodes() {
     }
 }
 
-/// Each key is sent to both nodes four times at once: one request is applied, and whoever is answered 201 is told of that one.
+/// Sends each key four times to each node at once. One request is applied, and every 201 names the
+/// same manual.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_key_is_applied_once_by_two_nodes() {
-    let Some((nodes, clients)) = two_nodes().await else { return };
+async fn an_idempotency_key_is_applied_once_across_two_nodes() {
+    let Some((nodes, clients)) = two_nodes().await else {
+        return;
+    };
     for round in 0..8 {
         let name = |number: usize| format!("raced {round} {}", number / 8);
         let sent = (0..64).map(|number| {
@@ -51,7 +59,12 @@ async fn a_key_is_applied_once_by_two_nodes() {
         });
         let mut ids: HashMap<String, Value> = HashMap::new();
         for (number, heard) in join_all(sent).await.into_iter().enumerate() {
-            assert!(heard.status == 201 || heard.is_passing(), "{} {}", heard.status, heard.body);
+            assert!(
+                heard.status == 201 || heard.is_passing(),
+                "{} {}",
+                heard.status,
+                heard.body
+            );
             if heard.status == 201 {
                 let id = heard.body["data"]["id"].clone();
                 assert_eq!(*ids.entry(name(number)).or_insert_with(|| id.clone()), id);
@@ -67,25 +80,50 @@ async fn a_key_is_applied_once_by_two_nodes() {
     }
 }
 
-/// The default is moved from portal to portal on both nodes at once: after each write there is exactly one.
+/// Moves the default between portals on both nodes at once. After each write there is exactly one
+/// default.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_nodes_have_one_default_at_any_moment() {
-    let Some((nodes, clients)) = two_nodes().await else { return };
+async fn two_nodes_have_exactly_one_default_portal_at_any_moment() {
+    let Some((nodes, clients)) = two_nodes().await else {
+        return;
+    };
     let mut ids = Vec::new();
     for number in 0..6 {
         let body = json!({ "name": format!("Portal {number}"), "isDefault": true });
-        let made = clients[number % 2].ask(Method::POST, "/api/v1/portals", None, Some(body)).await.unwrap();
+        let made = clients[number % 2]
+            .ask(Method::POST, "/api/v1/portals", None, Some(body))
+            .await
+            .unwrap();
         ids.push(made.body["data"]["id"].as_str().unwrap().to_owned());
     }
     let moving = (0..48).map(|number| {
-        let (client, path) = (&clients[number % 2], format!("/api/v1/portals/{}", ids[number % ids.len()]));
-        async move { client.ask(Method::PATCH, &path, None, Some(json!({ "data": { "isDefault": true } }))).await.unwrap().status }
+        let (client, path) = (
+            &clients[number % 2],
+            format!("/api/v1/portals/{}", ids[number % ids.len()]),
+        );
+        async move {
+            client
+                .ask(
+                    Method::PATCH,
+                    &path,
+                    None,
+                    Some(json!({ "data": { "isDefault": true } })),
+                )
+                .await
+                .unwrap()
+                .status
+        }
     });
     let looking = (0..48).map(|number| {
         let client = &clients[number % 2];
         async move {
             let listed = client.get("/api/v1/portals").await.unwrap();
-            listed.body["data"].as_array().unwrap().iter().filter(|row| row["isDefault"] == true).count()
+            listed.body["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|row| row["isDefault"] == true)
+                .count()
         }
     });
     let (statuses, defaults) = tokio::join!(join_all(moving), join_all(looking));

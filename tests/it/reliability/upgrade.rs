@@ -1,4 +1,5 @@
-//! A version that is replaced by the next, node by node, on one PostgreSQL: `just upgrade FROM` builds an older one from git.
+//! Tests a rolling upgrade of two nodes on one PostgreSQL. `just upgrade FROM` builds the older
+//! version from git.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,52 +13,79 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, fresh_postgres};
 
-/// How long each state of the house is lived in.
+/// Duration of each phase of the upgrade.
 const WHILE: Duration = Duration::from_secs(3);
-/// How long a client asks for one thing.
+/// Time limit of a client for one write.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often each status was answered; 0 where no answer came.
+/// Number of responses by status. The status 0 stands for no response.
 type Statuses = BTreeMap<u16, usize>;
 
-/// Two nodes of the older version serve; one of this comes beside them and brings the schema to its own, and the old ones go, one after
-/// another. All the while clients write at both, each under a key that is sent again, to the other node, until it is answered, and read
-/// what they have written, by the other node.
+/// Two nodes of the older version serve. A node of this version starts and migrates the schema,
+/// then the old nodes end one after another. Clients write all the while: each repeats a write with
+/// the same key, at alternating nodes, until it succeeds. Then the client reads the written manual
+/// at the other node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes a binary of an older version: just upgrade FROM"]
-async fn a_version_is_replaced_by_the_next() {
-    let older = PathBuf::from(std::env::var_os("VESTIBULE_UPGRADE_FROM").expect("the binary of an older version"));
-    let Some(url) = fresh_postgres().await else { return };
+async fn a_rolling_upgrade_loses_no_writes() {
+    let older = PathBuf::from(
+        std::env::var_os("VESTIBULE_UPGRADE_FROM").expect("the binary of an older version"),
+    );
+    let Some(url) = fresh_postgres().await else {
+        return;
+    };
     let start = async |program: Option<PathBuf>| {
         let url = url.clone();
-        let started = move || program.map_or_else(|| Process::start(&url), |program| Process::start_of(&program, &url, &[]));
+        let started = move || {
+            program.map_or_else(
+                || Process::start(&url),
+                |program| Process::start_of(&program, &url, &[]),
+            )
+        };
         tokio::task::spawn_blocking(started).await.unwrap()
     };
     let mut first = start(Some(older.clone())).await;
     let mut second = start(Some(older)).await;
     let one = Client::of(&first).await;
-    let two = Client { base: Arc::new(Mutex::new(second.base.clone())), ..one.clone() };
+    let two = Client {
+        base: Arc::new(Mutex::new(second.base.clone())),
+        ..one.clone()
+    };
     let (is_over, mut clients) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
     for number in 0..16 {
-        let pair = if number % 2 == 0 { [one.clone(), two.clone()] } else { [two.clone(), one.clone()] };
+        let pair = if number % 2 == 0 {
+            [one.clone(), two.clone()]
+        } else {
+            [two.clone(), one.clone()]
+        };
         clients.spawn(write_and_read(pair, number, is_over.clone()));
     }
     let began = Instant::now();
     tokio::time::sleep(WHILE).await;
     let third = start(None).await;
-    eprintln!("{:.1?}: a node of this version has brought the schema to its own, beside two of the older one", began.elapsed());
+    eprintln!(
+        "{:.1?}: a node of this version has brought the schema to its own, beside two of the older one",
+        began.elapsed()
+    );
     tokio::time::sleep(WHILE).await;
     third.base.clone_into(&mut one.base.lock().unwrap());
     leave(&mut first);
-    eprintln!("{:.1?}: the first of the older version has gone", began.elapsed());
+    eprintln!(
+        "{:.1?}: the first of the older version has gone",
+        began.elapsed()
+    );
     tokio::time::sleep(WHILE).await;
     let fourth = start(None).await;
     fourth.base.clone_into(&mut two.base.lock().unwrap());
     leave(&mut second);
-    eprintln!("{:.1?}: the last of the older version has gone", began.elapsed());
+    eprintln!(
+        "{:.1?}: the last of the older version has gone",
+        began.elapsed()
+    );
     tokio::time::sleep(WHILE).await;
     is_over.store(true, Ordering::Relaxed);
-    let (mut acknowledged, mut statuses, mut longest) = (Vec::new(), Statuses::new(), Duration::ZERO);
+    let (mut acknowledged, mut statuses, mut longest) =
+        (Vec::new(), Statuses::new(), Duration::ZERO);
     for (names, heard, took) in clients.join_all().await {
         acknowledged.extend(names);
         longest = longest.max(took);
@@ -67,7 +95,10 @@ async fn a_version_is_replaced_by_the_next() {
     }
     for client in [&one, &two] {
         let manuals = client.manuals().await;
-        let lost: Vec<_> = acknowledged.iter().filter(|name| !manuals.contains_key(*name)).collect();
+        let lost: Vec<_> = acknowledged
+            .iter()
+            .filter(|name| !manuals.contains_key(*name))
+            .collect();
         assert!(lost.is_empty(), "lost: {lost:?}");
         assert_eq!(manuals.len(), acknowledged.len(), "each was applied once");
     }
@@ -78,18 +109,31 @@ async fn a_version_is_replaced_by_the_next() {
         "{} writes acknowledged, 0 lost, 0 doubled; statuses {statuses:?}; the longest answer took {longest:.2?}",
         acknowledged.len()
     );
-    // A node that goes tells its clients by closing connections that are at rest, and one may be asked on just then.
-    assert!(statuses.keys().all(|status| [0, 200, 201, 409, 503].contains(status)), "{statuses:?}");
-    assert!(statuses.get(&0).copied().unwrap_or_default() <= 32, "{statuses:?}");
+    // A node that ends closes idle connections. A client may send a request on such a connection at
+    // the same moment.
+    assert!(
+        statuses
+            .keys()
+            .all(|status| [0, 200, 201, 409, 503].contains(status)),
+        "{statuses:?}"
+    );
+    assert!(
+        statuses.get(&0).copied().unwrap_or_default() <= 32,
+        "{statuses:?}"
+    );
 }
 
-/// Ends a node as those who run it do, and waits for its end.
+/// Ends a node by SIGTERM and waits until it has ended.
 fn leave(node: &mut Process) {
     node.signal("-TERM");
-    assert!(node.child.wait().unwrap().success());
+    assert!(node.server.wait().success());
 }
 
-async fn write_and_read(pair: [Client; 2], number: usize, is_over: Arc<AtomicBool>) -> (Vec<String>, Statuses, Duration) {
+async fn write_and_read(
+    pair: [Client; 2],
+    number: usize,
+    is_over: Arc<AtomicBool>,
+) -> (Vec<String>, Statuses, Duration) {
     let (mut names, mut statuses, mut longest) = (Vec::new(), Statuses::new(), Duration::ZERO);
     while !is_over.load(Ordering::Relaxed) {
         let name = format!("n{number}-{}", names.len());
@@ -103,7 +147,11 @@ async fn write_and_read(pair: [Client; 2], number: usize, is_over: Arc<AtomicBoo
             if status == 201 {
                 break;
             }
-            assert!(heard.as_ref().is_none_or(super::Heard::is_passing), "{name}: {status} {}", heard.unwrap().body);
+            assert!(
+                heard.as_ref().is_none_or(super::Heard::is_passing),
+                "{name}: {status} {}",
+                heard.unwrap().body
+            );
             assert!(began.elapsed() < PATIENCE, "{name} is not answered");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -114,10 +162,16 @@ async fn write_and_read(pair: [Client; 2], number: usize, is_over: Arc<AtomicBoo
             *statuses.entry(status).or_default() += 1;
             if status == 200 {
                 let rows = heard.unwrap().body["data"].as_array().unwrap().clone();
-                assert!(rows.iter().any(|row| row["nickname"] == json!(name)), "{name} is seen by the other node");
+                assert!(
+                    rows.iter().any(|row| row["nickname"] == json!(name)),
+                    "{name} is seen by the other node"
+                );
                 break;
             }
-            assert!(heard.is_none_or(|heard| heard.is_passing()) && began.elapsed() < 2 * PATIENCE, "{name}: {status}");
+            assert!(
+                heard.is_none_or(|heard| heard.is_passing()) && began.elapsed() < 2 * PATIENCE,
+                "{name}: {status}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         names.push(name);

@@ -1,4 +1,5 @@
-//! Three PostgreSQL servers with Citus, a coordinator and two workers, made once a run where the extension is found.
+//! Starts three PostgreSQL servers with Citus, a coordinator and two workers. The servers start
+//! once a run, if the extension is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,32 +12,62 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, on_a_free_port, unprivileged};
 
-/// Shards of a table: enough that no worker has all, and few enough that a database is made in a second.
+/// Number of shards of a table. No worker gets all shards, and creating a database takes about a
+/// second.
 const SHARDS: u32 = 4;
 
-/// The servers. They are stopped when the test process ends, by the shell that watches for that.
+/// The three servers. A watching shell stops them when the test process ends.
 pub struct Servers {
     bin: PathBuf,
     directory: TempDir,
-    /// The coordinator's is the first.
+    /// The first port is the coordinator's.
     ports: [u16; 3],
 }
 
 impl Servers {
-    /// `None` where there are none to be had, and the run may go on without.
+    /// Starts the servers. Returns `None` if Citus is not installed; the test is then left out.
     pub fn start() -> Option<Self> {
         let Some(bin) = binaries().filter(|bin| has_extension(bin)) else {
-            leave_out("Citus", "its extension or initdb was not found", "VESTIBULE_REQUIRE_CITUS");
+            leave_out(
+                "Citus",
+                "its extension or initdb was not found",
+                "VESTIBULE_REQUIRE_CITUS",
+            );
             return None;
         };
-        let directory = tempfile::Builder::new().prefix("vestibule-citus").tempdir().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("vestibule-citus")
+            .tempdir()
+            .unwrap();
         if is_root() {
-            assert!(Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
+            assert!(
+                Command::new("chown")
+                    .arg("postgres")
+                    .arg(directory.path())
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
-        let mut servers = Self { bin, directory, ports: [0; 3] };
+        let mut servers = Self {
+            bin,
+            directory,
+            ports: [0; 3],
+        };
         for server in 0..servers.ports.len() {
             let data = servers.data(server);
-            let settings = ["-D", data.to_str().unwrap(), "-U", "vestibule", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+            let settings = [
+                "-D",
+                data.to_str().unwrap(),
+                "-U",
+                "vestibule",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "--no-sync",
+            ];
             assert!(servers.run("initdb", &settings));
             servers.ports[server] = on_a_free_port(|port| servers.starts(server, port));
         }
@@ -44,11 +75,15 @@ impl Servers {
         Some(servers)
     }
 
-    /// A database on all of them, not spread yet.
+    /// Creates a database on all three servers. Its tables are not distributed yet.
     pub fn database(&self, name: &str) -> String {
         for server in 0..self.ports.len() {
-            self.client(server, "postgres").batch_execute(&format!("create database {name}")).unwrap();
-            self.client(server, name).batch_execute("create extension citus").unwrap();
+            self.client(server, "postgres")
+                .batch_execute(&format!("create database {name}"))
+                .unwrap();
+            self.client(server, name)
+                .batch_execute("create extension citus")
+                .unwrap();
         }
         let [coordinator, one, two] = self.ports;
         let nodes = format!(
@@ -59,10 +94,20 @@ impl Servers {
         format!("postgres://vestibule@127.0.0.1:{coordinator}/{name}")
     }
 
-    /// Has a server fall and rise again.
+    /// Stops a server at once, without a clean shutdown, and starts it again.
     pub fn crash(&self, server: usize) {
-        assert!(self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-m", "immediate", "-w", "stop"]));
-        // Something else may have its port for a moment.
+        assert!(self.run(
+            "pg_ctl",
+            &[
+                "-D",
+                self.data(server).to_str().unwrap(),
+                "-m",
+                "immediate",
+                "-w",
+                "stop"
+            ]
+        ));
+        // Another program may hold the port for a moment.
         let mut attempts = 0;
         while !self.starts(server, self.ports[server]) {
             attempts += 1;
@@ -71,14 +116,21 @@ impl Servers {
         }
     }
 
-    /// Has a worker hang up on whoever is connected from another server.
+    /// Closes every connection that another server has to this worker.
     pub fn cut(&self, worker: usize) {
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'citus%gpid=%'";
         self.client(worker, "postgres").batch_execute(cut).unwrap();
     }
 
     fn client(&self, server: usize, database: &str) -> Client {
-        Client::connect(&format!("postgres://vestibule@127.0.0.1:{}/{database}", self.ports[server]), NoTls).unwrap()
+        Client::connect(
+            &format!(
+                "postgres://vestibule@127.0.0.1:{}/{database}",
+                self.ports[server]
+            ),
+            NoTls,
+        )
+        .unwrap()
     }
 
     fn data(&self, server: usize) -> PathBuf {
@@ -92,42 +144,78 @@ impl Servers {
              -c max_prepared_transactions=400"
         );
         let log = self.directory.path().join(format!("log{server}"));
-        self.run("pg_ctl", &["-D", self.data(server).to_str().unwrap(), "-w", "-o", &options, "-l", log.to_str().unwrap(), "start"])
+        self.run(
+            "pg_ctl",
+            &[
+                "-D",
+                self.data(server).to_str().unwrap(),
+                "-w",
+                "-o",
+                &options,
+                "-l",
+                log.to_str().unwrap(),
+                "start",
+            ],
+        )
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = unprivileged(&self.bin.join(program));
-        // What a server asks another as is looked for in the home of its user.
-        command.env("HOME", self.directory.path()).args(arguments).current_dir(self.directory.path());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null()).status().unwrap().success()
+        // libpq looks in the user's home directory for the credentials of connections between
+        // servers.
+        command
+            .env("HOME", self.directory.path())
+            .args(arguments)
+            .current_dir(self.directory.path());
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .stdin(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
     }
 }
 
-/// A fresh database that is spread; `None` where there is none to be had.
+/// Creates a database with distributed tables; `None` if Citus is not installed.
 pub fn fresh_database() -> Option<String> {
     let url = fresh_undistributed()?;
     store::distribute(&url, &vestibule::migrations(), &vestibule::SPREAD).unwrap();
     Some(url)
 }
 
-/// One that Citus knows, and that is not spread yet.
+/// Creates a database with the Citus extension, whose tables are not distributed yet.
 pub fn fresh_undistributed() -> Option<String> {
     static SERVERS: OnceLock<Option<Servers>> = OnceLock::new();
     static NUMBER: Mutex<u32> = Mutex::new(0);
     let servers = SERVERS.get_or_init(Servers::start).as_ref()?;
-    let mut number = NUMBER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut number = NUMBER
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     *number += 1;
     Some(servers.database(&format!("test_{number}")))
 }
 
 fn has_extension(bin: &Path) -> bool {
-    let asked = Command::new(bin.join("pg_config")).arg("--sharedir").output().ok();
-    let shared = asked.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    let beside = bin.parent().and_then(Path::file_name).map(|version| Path::new("/usr/share/postgresql").join(version));
-    [Some(PathBuf::from(shared.trim())), beside].into_iter().flatten().any(|folder| folder.join("extension/citus.control").exists())
+    let asked = Command::new(bin.join("pg_config"))
+        .arg("--sharedir")
+        .output()
+        .ok();
+    let shared = asked
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .unwrap_or_default();
+    let beside = bin
+        .parent()
+        .and_then(Path::file_name)
+        .map(|version| Path::new("/usr/share/postgresql").join(version));
+    [Some(PathBuf::from(shared.trim())), beside]
+        .into_iter()
+        .flatten()
+        .any(|folder| folder.join("extension/citus.control").exists())
 }
 
-/// A test process ends without running destructors, so a shell outlives it to stop the servers and remove their files.
+/// Starts a shell that outlives this process, stops the servers and removes their files. A test
+/// process ends without running destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(directory: &Path) {
     let script = format!(
@@ -137,5 +225,11 @@ fn stop_with_this_process(directory: &Path) {
         directory = directory.display(),
     );
     let nothing = || Stdio::null();
-    Command::new("setsid").args(["sh", "-c", &script]).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn().unwrap();
+    Command::new("setsid")
+        .args(["sh", "-c", &script])
+        .stdin(nothing())
+        .stdout(nothing())
+        .stderr(nothing())
+        .spawn()
+        .unwrap();
 }

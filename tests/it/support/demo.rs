@@ -1,4 +1,4 @@
-//! The demo, as it runs.
+//! Runs `vestibule demo` as a process.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::house::with;
 use super::{Answer, choose_tls_provider, new_id, reservation};
 
-/// `vestibule demo`, killed when dropped.
+/// A running `vestibule demo`, killed when dropped.
 pub struct Demo {
     process: Child,
     http: Client,
-    /// What it says of itself, by the names it gives.
+    /// The values that the demo prints at start, each with its label.
     said: Vec<(String, String)>,
 }
 
@@ -27,12 +27,30 @@ impl Demo {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let names = ["sign-in link", "base URL", "API key", "guest link", "platform key", "organization"];
+        let names = [
+            "sign-in link",
+            "base URL",
+            "API key",
+            "guest link",
+            "platform key",
+            "organization",
+            "stay with a photo to repeat",
+            "stay with charges that are due",
+            "stay with a survey to answer",
+            "stay with a contract to sign",
+            "stay with an extra in the cart",
+            "stay with a domain of its own",
+        ];
         let mut said = Vec::new();
-        // It goes on serving, so reading stops once everything has been said.
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        // The demo continues to serve, so reading stops when all labels have been found.
+        let lines = BufReader::new(process.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         for line in lines {
-            if let Some(name) = names.iter().find(|name| line.trim_start().starts_with(*name)) {
+            if let Some(name) = names
+                .iter()
+                .find(|name| line.trim_start().starts_with(*name))
+            {
                 let value = line.trim_start()[name.len()..].trim().to_owned();
                 said.push(((*name).to_owned(), value));
             }
@@ -41,39 +59,87 @@ impl Demo {
             }
         }
         choose_tls_provider();
-        Self { process, http: Client::new(), said }
+        Self {
+            process,
+            http: Client::new(),
+            said,
+        }
     }
 
-    fn said(&self, name: &str) -> &str {
+    fn printed(&self, name: &str) -> &str {
         &self.said.iter().find(|(said, _)| said == name).unwrap().1
     }
 
-    /// The page that it is shown by.
+    /// URL of the guest page that the demo shows.
     pub fn guest_link(&self) -> &str {
-        self.said("guest link")
+        self.printed("guest link")
     }
 
-    /// Where a member comes in, and goes on to the console; good once.
+    /// URL that signs a member in and continues to the console. It works once.
     pub fn sign_in_link(&self) -> &str {
-        self.said("sign-in link")
+        self.printed("sign-in link")
     }
 
     pub fn root(&self) -> &str {
-        self.said("base URL").trim_end_matches("/api/v1")
+        self.printed("base URL").trim_end_matches("/api/v1")
+    }
+
+    /// URL of the page of a stay in which something has happened, such as `a photo to repeat`.
+    pub fn example(&self, what: &str) -> &str {
+        self.printed(&format!("stay with {what}"))
+    }
+
+    /// Returns the guest's view of such a stay.
+    pub async fn example_view(&self, what: &str) -> Value {
+        let (_, token) = self.example(what).rsplit_once('/').unwrap();
+        let address = format!("{}/guest/v1/stays/{token}", self.root());
+        Answer::of(self.http.get(address)).await.data()
+    }
+
+    /// Returns the status of the page of such a stay, asked for under its own host.
+    pub async fn example_page(&self, what: &str) -> u16 {
+        let url: url::Url = self.example(what).parse().unwrap();
+        let request = self
+            .http
+            .get(format!("{}{}", self.root(), url.path()))
+            .header("host", url.host_str().unwrap());
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    /// Returns the charges that are due.
+    pub async fn due_charges(&self) -> Value {
+        let address = format!(
+            "{}/platform/v1/organizations/{}/charges?status=due",
+            self.root(),
+            self.printed("organization")
+        );
+        self.ask("platform key", Method::GET, address, Value::Null)
+            .await["items"]
+            .clone()
     }
 
     async fn ask(&self, token: &str, method: Method, address: String, body: Value) -> Value {
-        let request = self.http.request(method.clone(), address).bearer_auth(self.said(token));
-        Answer::of(if method == Method::GET { request } else { request.json(&body) }).await.data()
+        let request = self
+            .http
+            .request(method.clone(), address)
+            .bearer_auth(self.printed(token));
+        Answer::of(if method == Method::GET {
+            request
+        } else {
+            request.json(&body)
+        })
+        .await
+        .data()
     }
 
-    /// The flat of the stay that the demo shows.
+    /// Returns the property id of the stay that the demo shows.
     pub async fn flat(&self) -> Value {
-        let address = format!("{}/reservations?limit=1", self.said("base URL"));
+        let address = format!("{}/reservations?limit=1", self.printed("base URL"));
         self.ask("API key", Method::GET, address, Value::Null).await[0]["propertyId"].clone()
     }
 
-    /// The page of another stay in a flat, from so many days after today until so many.
+    /// Creates another stay in a flat and returns the URL of its page. The dates are in days from
+    /// today.
     pub async fn page(&self, flat: &Value, (begins, ends): (i64, i64)) -> String {
         let today = Clock::system().now().in_tz("Europe/Madrid").unwrap().date();
         let day = |days: i64| today.checked_add(days.days()).unwrap().to_string();
@@ -82,12 +148,28 @@ impl Demo {
             reservation(None),
             json!({ "propertyId": flat, "checkIn": day(begins), "checkOut": day(ends), "adults": 2, "verificationStatus": "verified" }),
         );
-        let organization = format!("{}/platform/v1/organizations/{}", self.root(), self.said("organization"));
+        let organization = format!(
+            "{}/platform/v1/organizations/{}",
+            self.root(),
+            self.printed("organization")
+        );
         let records = json!({ "records": [{ "kind": "reservation", "id": stay, "data": data }] });
-        self.ask("platform key", Method::POST, format!("{organization}/sync"), records).await;
+        self.ask(
+            "platform key",
+            Method::POST,
+            format!("{organization}/sync"),
+            records,
+        )
+        .await;
         let link = format!("{organization}/reservations/{stay}/guest-link");
-        let link = self.ask("platform key", Method::POST, link, json!({})).await;
-        format!("{}/stay/{}?language=en", self.root(), link["token"].as_str().unwrap())
+        let link = self
+            .ask("platform key", Method::POST, link, json!({}))
+            .await;
+        format!(
+            "{}/stay/{}?language=en",
+            self.root(),
+            link["token"].as_str().unwrap()
+        )
     }
 }
 

@@ -1,11 +1,14 @@
-//! Numbers for tests that try many cases.
+//! Pseudo-random numbers for tests that try many cases.
 
-/// Numbers that look thrown, the same ones each time.
+/// A pseudo-random generator. The same seed gives the same numbers.
 pub struct Dice(pub u64);
 
 impl Dice {
     pub fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 

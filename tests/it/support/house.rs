@@ -1,4 +1,4 @@
-//! A house with a stay in it, and its guest.
+//! An organization with a flat, a stay and its guest.
 
 use std::time::Duration;
 
@@ -26,59 +26,102 @@ impl<'a> House<'a> {
         let api = org.key().await;
         let (group, tag) = (org.group().await, org.tag().await);
         let flat = org.property(Some(group), &[tag]).await;
-        let portal = id(&api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data()["id"]);
+        let portal = id(&api
+            .post("/portals", json!({ "name": "Casa", "isDefault": true }))
+            .await
+            .data()["id"]);
         let stay = org.reservation(Some(flat)).await;
         let token = org.stay_token(stay).await;
-        Self { org, api, group, tag, flat, portal, stay, token }
+        Self {
+            org,
+            api,
+            group,
+            tag,
+            flat,
+            portal,
+            stay,
+            token,
+        }
     }
 
-    /// An active step of a type, assigned to nothing.
+    /// Creates an active step of a type without any assignment.
     pub async fn idle_step(&self, step_type: &str, more: Value) -> Uuid {
         let needed = match step_type {
             "agreement" => json!({ "contractTemplateText": "No parties." }),
             "additional_questions" => {
                 json!({ "questions": [{ "kind": "free_form_input", "textMlTextId": self.text(&[("en", "When?")]).await }] })
             }
-            "mandatory_fee" => json!({ "feeProductIds": [self.org.record("fee_product", json!({ "name": "Linen" })).await] }),
+            "mandatory_fee" => {
+                json!({ "feeProductIds": [self.org.record("fee_product", json!({ "name": "Linen" })).await] })
+            }
             "background_check" => {
                 json!({ "backgroundCheckAccountId": self.org.record("background_check_account", json!({ "name": "Checks" })).await })
             }
             _ => json!({}),
         };
-        let fields = with(with(json!({ "stepType": step_type, "nickname": step_type, "isActive": true }), needed), more);
-        // Each step is younger than the one before.
+        let fields = with(
+            with(
+                json!({ "stepType": step_type, "nickname": step_type, "isActive": true }),
+                needed,
+            ),
+            more,
+        );
+        // Gives each step a later creation time than the step before.
         self.org.app.clock.advance(Duration::from_millis(1));
         id(&self.api.post("/precheck-steps", fields).await.data()["id"])
     }
 
-    /// An active step of a type, assigned to the flat.
+    /// Creates an active step of a type and assigns it to the flat.
     pub async fn step(&self, step_type: &str, more: Value) -> Uuid {
         let step = self.idle_step(step_type, more).await;
-        self.scopes("add", "precheck_step", step, json!({ "propertyIds": [self.flat] })).await;
+        self.scopes(
+            "add",
+            "precheck_step",
+            step,
+            json!({ "propertyIds": [self.flat] }),
+        )
+        .await;
         step
     }
 
-    /// Adds or removes assignments.
     pub async fn scopes(&self, change: &str, entity_type: &str, entity: Uuid, targets: Value) {
-        let body = with(json!({ "entityType": entity_type, "entityId": entity }), targets);
-        self.api.post(&format!("/entity-scopes/{change}"), body).await.data();
+        let body = with(
+            json!({ "entityType": entity_type, "entityId": entity }),
+            targets,
+        );
+        self.api
+            .post(&format!("/entity-scopes/{change}"), body)
+            .await
+            .data();
     }
 
     pub async fn update(&self, step: Uuid, data: Value) -> Answer {
-        self.api.patch(&format!("/precheck-steps/{step}"), json!({ "data": data })).await
+        self.api
+            .patch(&format!("/precheck-steps/{step}"), json!({ "data": data }))
+            .await
     }
 
     pub async fn update_portal(&self, portal: Uuid, data: Value) {
-        self.api.patch(&format!("/portals/{portal}"), json!({ "data": data })).await.data();
+        self.api
+            .patch(&format!("/portals/{portal}"), json!({ "data": data }))
+            .await
+            .data();
     }
 
-    /// A text for questions, in these languages.
+    /// Creates a text for questions in these languages.
     pub async fn text(&self, texts: &[(&str, &str)]) -> Uuid {
         let (language, text) = texts[0];
-        let body = json!({ "sourceTable": "precheck_question", "language": language, "text": text });
+        let body =
+            json!({ "sourceTable": "precheck_question", "language": language, "text": text });
         let created = id(&self.api.post("/translations", body).await.data()["id"]);
         for (language, text) in &texts[1..] {
-            self.api.ok(Method::PUT, &format!("/translations/{created}/entries/{language}"), Some(json!({ "text": text }))).await;
+            self.api
+                .ok(
+                    Method::PUT,
+                    &format!("/translations/{created}/entries/{language}"),
+                    Some(json!({ "text": text })),
+                )
+                .await;
         }
         created
     }
@@ -88,14 +131,26 @@ impl<'a> House<'a> {
     }
 
     pub async fn status(&self) -> String {
-        self.precheckin().await["status"].as_str().unwrap().to_owned()
+        self.precheckin().await["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
-    /// A step as the guest sees it, in a language.
+    /// Returns a step as the guest sees it in a language.
     pub async fn step_view(&self, step: Uuid, language: &str) -> Value {
-        let view = self.org.app.stay(&self.token, &format!("?language={language}")).await.data();
+        let view = self
+            .org
+            .app
+            .stay(&self.token, &format!("?language={language}"))
+            .await
+            .data();
         let steps = view["precheckin"]["steps"].as_array().unwrap();
-        steps.iter().find(|row| id(&row["id"]) == step).cloned().unwrap()
+        steps
+            .iter()
+            .find(|row| id(&row["id"]) == step)
+            .cloned()
+            .unwrap()
     }
 
     pub async fn guest(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
@@ -103,7 +158,12 @@ impl<'a> House<'a> {
     }
 
     pub async fn answer(&self, step: Uuid, answers: Value) -> Answer {
-        self.guest(Method::PUT, &format!("/steps/{step}"), Some(json!({ "answers": answers }))).await
+        self.guest(
+            Method::PUT,
+            &format!("/steps/{step}"),
+            Some(json!({ "answers": answers })),
+        )
+        .await
     }
 
     pub async fn submit(&self) -> Answer {
@@ -111,19 +171,30 @@ impl<'a> House<'a> {
     }
 
     pub async fn say(&self, text: &str) -> Answer {
-        self.guest(Method::POST, "/messages", Some(json!({ "text": text }))).await
+        self.guest(Method::POST, "/messages", Some(json!({ "text": text })))
+            .await
     }
 
-    /// What the platform reads of the stay.
+    /// Returns the pre-check-in of the stay as the platform reads it.
     pub async fn handed_in(&self) -> Value {
-        let path = self.org.path(&format!("/reservations/{}/precheckin", self.stay));
+        let path = self
+            .org
+            .path(&format!("/reservations/{}/precheckin", self.stay));
         self.org.app.platform().get(&path).await.data()
     }
 }
 
-/// A request to the guest interface.
-pub async fn guest(app: &App, token: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
-    let request = app.http.request(method, format!("{}/guest/v1/stays/{token}{path}", app.base));
+/// Sends a request to the guest interface.
+pub async fn guest(
+    app: &App,
+    token: &str,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> Answer {
+    let request = app
+        .http
+        .request(method, format!("{}/guest/v1/stays/{token}{path}", app.base));
     Answer::of(match body {
         Some(body) => request.json(&body),
         None => request,
@@ -132,7 +203,9 @@ pub async fn guest(app: &App, token: &str, method: Method, path: &str, body: Opt
 }
 
 pub fn with(mut fields: Value, more: Value) -> Value {
-    let (Value::Object(all), Value::Object(more)) = (&mut fields, more) else { panic!("both are objects") };
+    let (Value::Object(all), Value::Object(more)) = (&mut fields, more) else {
+        panic!("both are objects")
+    };
     all.extend(more);
     fields
 }
@@ -142,5 +215,9 @@ pub fn id(value: &Value) -> Uuid {
 }
 
 pub fn ids(rows: &Value) -> Vec<Uuid> {
-    rows.as_array().unwrap().iter().map(|row| id(&row["id"])).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| id(&row["id"]))
+        .collect()
 }

@@ -1,29 +1,40 @@
-//! What a run leaves out, told at its end.
+//! Reports the tests that a run leaves out.
 //!
-//! A test that cannot run counts among those that passed, and what it prints is kept from sight. So a shell counts them, and
-//! says how many there were on standard error once this process has ended.
+//! A test that cannot run counts as passed, and the test harness hides its output. A shell
+//! therefore counts these tests and prints their number on standard error after this process has
+//! ended.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 
-/// Notes that a test is left out, and fails it where `required_by` is set in the environment.
+/// Records that a test is left out. Panics if the environment variable `required_by` is set.
 pub fn leave_out(on: &'static str, because: &'static str, required_by: &'static str) {
     static COUNTING: Mutex<BTreeMap<&str, ChildStdin>> = Mutex::new(BTreeMap::new());
-    assert!(std::env::var_os(required_by).is_none(), "{on} is required by {required_by}, and {because}");
+    assert!(
+        std::env::var_os(required_by).is_none(),
+        "{on} is required by {required_by}, and {because}"
+    );
     let mut counting = COUNTING.lock().unwrap();
-    let counter = counting.entry(on).or_insert_with(|| counter(on, because, required_by));
+    let counter = counting
+        .entry(on)
+        .or_insert_with(|| counter(on, because, required_by));
     writeln!(counter).unwrap();
 }
 
-/// Counts lines until this process ends, and then tells.
+/// Starts a shell that counts lines until this process ends and then prints the count.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn counter(on: &str, because: &str, required_by: &str) -> ChildStdin {
     let script = format!(
         "count=$(($(wc -l))); test $count = 1 && tests=test || tests=tests; \
          echo \"LEFT OUT: $count $tests on {on}, because {because}; {required_by}=1 makes that a failure\" >&2"
     );
-    let shell = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let shell = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     shell.stdin.unwrap()
 }

@@ -1,5 +1,6 @@
-//! The server under test, and those who talk to it.
+//! The server under test and its clients.
 
+pub mod calendar_host;
 pub mod citus;
 pub mod demo;
 pub mod dice;
@@ -15,6 +16,7 @@ pub mod raw_receiver;
 pub mod receiver;
 pub mod redis;
 pub mod s3;
+pub mod server_process;
 pub mod sql;
 pub mod standby;
 
@@ -63,12 +65,14 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Every TLS connection of the process uses this provider, the receiver's and the server's.
+/// Sets the TLS provider of the process. The receiver and the server both use it.
 pub fn choose_tls_provider() {
-    rustls::crypto::ring::default_provider().install_default().ok();
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
 }
 
-/// A server in this process on a database of its own, with a clock that stands still until it is moved.
+/// A server in this process with its own database. Its clock moves only when the test moves it.
 pub struct App {
     pub server: Server,
     pub base: String,
@@ -84,12 +88,12 @@ impl App {
         Self::on_sqlite_asking(flags, Names::System).await
     }
 
-    /// With names that lead where the test says.
+    /// Uses `names` to resolve host names.
     pub async fn on_sqlite_asking(flags: &[&str], names: Names) -> Self {
         Self::on_sqlite_with(flags, names, Limits::default()).await
     }
 
-    /// With other limits to what clients may take up.
+    /// Starts with other limits for clients.
     pub async fn on_sqlite_within(flags: &[&str], limits: Limits) -> Self {
         Self::on_sqlite_with(flags, Names::System, limits).await
     }
@@ -105,83 +109,189 @@ impl App {
     }
 
     pub async fn on_postgres_asking(flags: &[&str], names: Names) -> Option<Self> {
-        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        let url = tokio::task::spawn_blocking(postgres::fresh_database)
+            .await
+            .unwrap()?;
         if std::env::var_os("VESTIBULE_TEST_POOLER").is_some() {
-            return Some(Self::behind(PgBouncer::before(&url, "pool_mode = transaction")?, &url, flags, names).await);
+            return Some(
+                Self::behind(
+                    PgBouncer::before(&url, "pool_mode = transaction")?,
+                    &url,
+                    flags,
+                    names,
+                )
+                .await,
+            );
         }
-        Some(Self::start(url, tempfile::tempdir().unwrap(), flags, names, Limits::default()).await)
+        Some(
+            Self::start(
+                url,
+                tempfile::tempdir().unwrap(),
+                flags,
+                names,
+                Limits::default(),
+            )
+            .await,
+        )
     }
 
-    /// On a database that is there.
+    /// Starts a server on an existing database.
     pub async fn on(database_url: String, flags: &[&str]) -> Self {
-        Self::start(database_url, tempfile::tempdir().unwrap(), flags, Names::System, Limits::default()).await
+        Self::start(
+            database_url,
+            tempfile::tempdir().unwrap(),
+            flags,
+            Names::System,
+            Limits::default(),
+        )
+        .await
     }
 
-    /// On PostgreSQL behind a pooler that works by transaction; `pool` are further lines of its settings.
+    /// Starts a server on PostgreSQL behind a pooler in transaction mode. `pool` has further lines
+    /// of the pooler's settings.
     pub async fn behind_a_pooler(pool: &str, flags: &[&str]) -> Option<Self> {
-        let url = tokio::task::spawn_blocking(postgres::fresh_database).await.unwrap()?;
+        let url = tokio::task::spawn_blocking(postgres::fresh_database)
+            .await
+            .unwrap()?;
         let pooler = PgBouncer::before(&url, &format!("pool_mode = transaction\n{pool}"))?;
         Some(Self::behind(pooler, &url, flags, Names::System).await)
     }
 
     async fn behind(pooler: PgBouncer, server: &str, flags: &[&str], names: Names) -> Self {
-        let flags: Vec<_> = flags.iter().copied().chain(["--database-direct-url", server]).collect();
+        let flags: Vec<_> = flags
+            .iter()
+            .copied()
+            .chain(["--database-direct-url", server])
+            .collect();
         let url = pooler.database_url.clone();
-        let app = Self::start(url, tempfile::tempdir().unwrap(), &flags, names, Limits::default()).await;
-        Self { _pooler: Some(pooler), ..app }
+        let app = Self::start(
+            url,
+            tempfile::tempdir().unwrap(),
+            &flags,
+            names,
+            Limits::default(),
+        )
+        .await;
+        Self {
+            _pooler: Some(pooler),
+            ..app
+        }
     }
 
-    async fn start(database_url: String, directory: TempDir, flags: &[&str], names: Names, limits: Limits) -> Self {
+    async fn start(
+        database_url: String,
+        directory: TempDir,
+        flags: &[&str],
+        names: Names,
+        limits: Limits,
+    ) -> Self {
         choose_tls_provider();
         let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
-        let server = Server::start_within(serve_flags(&database_url, flags), clock.clone(), names, limits).await.unwrap();
+        let server = Server::start_within(
+            serve_flags(&database_url, flags),
+            clock.clone(),
+            names,
+            limits,
+        )
+        .await
+        .unwrap();
         let base = server.url();
-        Self { server, base, clock, database_url, http: Client::new(), _directory: directory, _pooler: None }
+        Self {
+            server,
+            base,
+            clock,
+            database_url,
+            http: Client::new(),
+            _directory: directory,
+            _pooler: None,
+        }
     }
 
-    /// Another server on the same database, as a second node.
+    /// Starts another server on the same database, as a second node.
     pub async fn second_node(&self, flags: &[&str]) -> Self {
-        Self::start(self.database_url.clone(), tempfile::tempdir().unwrap(), flags, Names::System, Limits::default()).await
+        Self::start(
+            self.database_url.clone(),
+            tempfile::tempdir().unwrap(),
+            flags,
+            Names::System,
+            Limits::default(),
+        )
+        .await
     }
 
     pub fn platform(&self) -> Api {
-        Api { http: self.http.clone(), base: format!("{}/platform/v1", self.base), token: Some(PLATFORM_KEY.into()) }
+        Api {
+            http: self.http.clone(),
+            base: format!("{}/platform/v1", self.base),
+            token: Some(PLATFORM_KEY.into()),
+        }
     }
 
     pub fn api(&self, token: &str) -> Api {
-        Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: Some(token.into()) }
+        Api {
+            http: self.http.clone(),
+            base: format!("{}/api/v1", self.base),
+            token: Some(token.into()),
+        }
     }
 
     pub fn anonymous(&self) -> Api {
-        Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: None }
+        Api {
+            http: self.http.clone(),
+            base: format!("{}/api/v1", self.base),
+            token: None,
+        }
     }
 
     pub async fn org(&self) -> Org<'_> {
-        self.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr"] })).await
+        self.org_with(json!({ "name": "Casa", "country": "ES", "languages": ["en", "es", "fr"] }))
+            .await
     }
 
     pub async fn org_with(&self, settings: Value) -> Org<'_> {
-        let org = Org { app: self, id: new_id(), oauth_app: new_id() };
+        let org = Org {
+            app: self,
+            id: new_id(),
+            oauth_app: new_id(),
+        };
         org.put("", settings).await;
         let app = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
-        self.platform().ok(Method::PUT, &format!("/oauth-apps/{}", org.oauth_app), Some(app)).await;
+        self.platform()
+            .ok(
+                Method::PUT,
+                &format!("/oauth-apps/{}", org.oauth_app),
+                Some(app),
+            )
+            .await;
         org
     }
 
-    /// The guest view behind a token.
+    /// Reads the guest view of a stay token.
     pub async fn stay(&self, token: &str, query: &str) -> Answer {
-        let request = self.http.get(format!("{}/guest/v1/stays/{token}{query}", self.base));
+        let request = self
+            .http
+            .get(format!("{}/guest/v1/stays/{token}{query}", self.base));
         Answer::of(request).await
     }
 }
 
 pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
-    let mut arguments =
-        vec!["vestibule", "serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY];
+    let mut arguments = vec![
+        "vestibule",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--database-url",
+        database_url,
+        "--platform-key",
+        PLATFORM_KEY,
+    ];
     let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
     for (flag, value) in [
         ("--rate-limit-per-minute", "0"),
         ("--rate-limit-per-second", "0"),
+        ("--console-rate-limit-per-minute", "0"),
+        ("--console-rate-limit-per-second", "0"),
         ("--guest-rate-limit-per-minute", "0"),
         ("--webhook-retry-base", "10ms"),
     ] {
@@ -191,7 +301,9 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
     }
     arguments.extend(extra);
     let cli = <Cli as clap::Parser>::try_parse_from(arguments).unwrap();
-    let Command::Serve(flags) = cli.command else { panic!("serve was asked for") };
+    let Command::Serve(flags) = cli.command else {
+        panic!("serve was asked for")
+    };
     flags
 }
 
@@ -201,7 +313,7 @@ pub fn new_id() -> Uuid {
     Uuid::from_u128(0x0192_f0c1_0000_7000_8000_0000_0000_0000 + u128::from(number))
 }
 
-/// A status, the headers and the body.
+/// An HTTP response: status, headers and body.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -215,45 +327,71 @@ impl Answer {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Self { status, headers, body }
+        Self {
+            status,
+            headers,
+            body,
+        }
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// `data`, of an answer that must be a success.
+    /// Returns `data` of a response. Panics if the response is no success.
     #[track_caller]
     pub fn data(&self) -> Value {
-        assert!((200..300).contains(&self.status), "{} {}", self.status, self.body);
-        assert_eq!(self.body["meta"]["requestId"], self.header("x-request-id").unwrap());
+        assert!(
+            (200..300).contains(&self.status),
+            "{} {}",
+            self.status,
+            self.body
+        );
+        assert_eq!(
+            self.body["meta"]["requestId"],
+            self.header("x-request-id").unwrap()
+        );
         self.body["data"].clone()
     }
 
-    /// `error`, of an answer that must be this refusal.
+    /// Returns `error` of a response. Panics if the response has another status.
     #[track_caller]
     pub fn error(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);
-        assert_eq!(self.body["meta"]["requestId"], self.header("x-request-id").unwrap());
+        assert_eq!(
+            self.body["meta"]["requestId"],
+            self.header("x-request-id").unwrap()
+        );
         self.body["error"].clone()
     }
 
-    /// The sorted paths of a 400's issues, joined by dots.
+    /// Returns the paths of the issues of a 400, joined by dots and sorted.
     #[track_caller]
     pub fn issues(&self) -> Vec<String> {
         let error = self.error(400);
         assert_eq!(error["code"], "VALIDATION_ERROR");
         let joined = |issue: &Value| {
             let steps = issue["path"].as_array().unwrap().iter();
-            steps.map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned)).collect::<Vec<_>>().join(".")
+            steps
+                .map(|step| {
+                    step.as_str()
+                        .map_or_else(|| step.to_string(), str::to_owned)
+                })
+                .collect::<Vec<_>>()
+                .join(".")
         };
-        let mut paths: Vec<_> = error["details"]["issues"].as_array().unwrap().iter().map(joined).collect();
+        let mut paths: Vec<_> = error["details"]["issues"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(joined)
+            .collect();
         paths.sort();
         paths
     }
 }
 
-/// An interface with one credential.
+/// A client of an interface with one credential.
 #[derive(Clone)]
 pub struct Api {
     http: Client,
@@ -262,8 +400,20 @@ pub struct Api {
 }
 
 impl Api {
+    /// Returns a client of the interface at a base URL.
+    pub fn at(base: &str, token: &str) -> Self {
+        Self {
+            http: Client::new(),
+            base: base.to_owned(),
+            token: Some(token.to_owned()),
+        }
+    }
+
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base)).timeout(Duration::from_secs(30));
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.base))
+            .timeout(Duration::from_secs(30));
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -292,7 +442,12 @@ impl Api {
     }
 
     pub async fn post_with_key(&self, path: &str, key: &str, body: Value) -> Answer {
-        Answer::of(self.request(Method::POST, path).header("idempotency-key", key).json(&body)).await
+        Answer::of(
+            self.request(Method::POST, path)
+                .header("idempotency-key", key)
+                .json(&body),
+        )
+        .await
     }
 
     pub async fn ok(&self, method: Method, path: &str, body: Option<Value>) -> Value {
@@ -300,7 +455,7 @@ impl Api {
     }
 }
 
-/// A fresh organization, and what the platform would push for it.
+/// A fresh organization, with helpers for the data that the platform sends.
 pub struct Org<'a> {
     pub app: &'a App,
     pub id: Uuid,
@@ -313,10 +468,13 @@ impl Org<'_> {
     }
 
     pub async fn put(&self, rest: &str, body: Value) -> Value {
-        self.app.platform().ok(Method::PUT, &self.path(rest), Some(body)).await
+        self.app
+            .platform()
+            .ok(Method::PUT, &self.path(rest), Some(body))
+            .await
     }
 
-    /// An API key that may do everything.
+    /// Creates an API key with every permission.
     pub async fn key(&self) -> Api {
         self.key_with(Permission::VARIANTS).await
     }
@@ -327,17 +485,34 @@ impl Org<'_> {
 
     pub async fn key_and_id(&self, permissions: &[Permission]) -> (Api, String) {
         let body = json!({ "name": "key", "permissions": permissions });
-        let key = self.app.platform().ok(Method::POST, &self.path("/api-keys"), Some(body)).await;
-        (self.app.api(key["token"].as_str().unwrap()), key["id"].as_str().unwrap().to_owned())
+        let key = self
+            .app
+            .platform()
+            .ok(Method::POST, &self.path("/api-keys"), Some(body))
+            .await;
+        (
+            self.app.api(key["token"].as_str().unwrap()),
+            key["id"].as_str().unwrap().to_owned(),
+        )
     }
 
-    /// An API key that may do everything but this.
+    /// Creates an API key with every permission except this one.
     pub async fn key_without(&self, missing: Permission) -> Api {
-        let held: Vec<_> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != missing).collect();
+        let held: Vec<_> = Permission::VARIANTS
+            .iter()
+            .copied()
+            .filter(|permission| *permission != missing)
+            .collect();
         self.key_with(&held).await
     }
 
-    pub async fn member(&self, id: Uuid, properties: Option<&[Uuid]>, permissions: &[Permission], enrolled: bool) {
+    pub async fn member(
+        &self,
+        id: Uuid,
+        properties: Option<&[Uuid]>,
+        permissions: &[Permission],
+        enrolled: bool,
+    ) {
         let body = json!({
             "name": "Member", "email": "member@example.com", "permissions": permissions, "propertyIds": properties,
             "isActive": true, "isTwoFactorEnrolled": enrolled,
@@ -346,20 +521,29 @@ impl Org<'_> {
     }
 
     pub async fn token_of(&self, member: Uuid, permissions: &[Permission]) -> Api {
-        let body = json!({ "memberId": member, "oauthAppId": self.oauth_app, "permissions": permissions });
-        let token = self.app.platform().ok(Method::POST, &self.path("/access-tokens"), Some(body)).await;
+        let body =
+            json!({ "memberId": member, "oauthAppId": self.oauth_app, "permissions": permissions });
+        let token = self
+            .app
+            .platform()
+            .ok(Method::POST, &self.path("/access-tokens"), Some(body))
+            .await;
         self.app.api(token["token"].as_str().unwrap())
     }
 
-    /// An access token that may do everything, on these properties only.
+    /// Creates an access token with every permission, limited to these properties.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
-        self.member(member, Some(properties), Permission::VARIANTS, true).await;
+        self.member(member, Some(properties), Permission::VARIANTS, true)
+            .await;
         self.token_of(member, Permission::VARIANTS).await
     }
 
     pub async fn sync(&self, records: Value) -> Answer {
-        self.app.platform().post(&self.path("/sync"), json!({ "records": records })).await
+        self.app
+            .platform()
+            .post(&self.path("/sync"), json!({ "records": records }))
+            .await
     }
 
     pub async fn record(&self, kind: &str, data: Value) -> Uuid {
@@ -369,15 +553,20 @@ impl Org<'_> {
     }
 
     pub async fn put_record(&self, kind: &str, id: Uuid, data: Value) {
-        self.sync(json!([{ "kind": kind, "id": id, "data": data }])).await.data();
+        self.sync(json!([{ "kind": kind, "id": id, "data": data }]))
+            .await
+            .data();
     }
 
     pub async fn delete_record(&self, kind: &str, id: Uuid) {
-        self.sync(json!([{ "kind": kind, "id": id, "isDeleted": true }])).await.data();
+        self.sync(json!([{ "kind": kind, "id": id, "isDeleted": true }]))
+            .await
+            .data();
     }
 
     pub async fn group(&self) -> Uuid {
-        self.record("property_group", json!({ "name": "District" })).await
+        self.record("property_group", json!({ "name": "District" }))
+            .await
     }
 
     pub async fn tag(&self) -> Uuid {
@@ -396,7 +585,7 @@ impl Org<'_> {
         self.record("reservation", reservation(property)).await
     }
 
-    /// The token that opens a reservation's stay.
+    /// Returns the token of a reservation's guest link.
     pub async fn stay_token(&self, reservation: Uuid) -> String {
         let path = self.path(&format!("/reservations/{reservation}/guest-link"));
         let link = self.app.platform().ok(Method::POST, &path, None).await;
@@ -404,21 +593,38 @@ impl Org<'_> {
     }
 
     pub async fn guest_view(&self, reservation: Uuid) -> Value {
-        self.app.stay(&self.stay_token(reservation).await, "").await.data()
+        self.app
+            .stay(&self.stay_token(reservation).await, "")
+            .await
+            .data()
     }
 }
 
-/// The four arrays of entity scopes, whose names are of what is in them and nothing else.
+/// Returns the four arrays of entity scopes. Panics unless `names` has exactly the ids in these
+/// arrays.
 #[track_caller]
 pub fn arrays(mut scopes: Value) -> Value {
     let names = scopes.as_object_mut().unwrap().remove("names").unwrap();
-    let listed: std::collections::BTreeSet<&str> =
-        scopes.as_object().unwrap().values().flat_map(|ids| ids.as_array().unwrap()).map(|id| id.as_str().unwrap()).collect();
-    assert_eq!(names.as_object().unwrap().keys().map(String::as_str).collect::<std::collections::BTreeSet<_>>(), listed);
+    let listed: std::collections::BTreeSet<&str> = scopes
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|ids| ids.as_array().unwrap())
+        .map(|id| id.as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect::<std::collections::BTreeSet<_>>(),
+        listed
+    );
     scopes
 }
 
-/// The same of an answer, where it is a success.
+/// Applies `arrays` to the response if the response has `data`.
 #[track_caller]
 pub fn of_arrays(mut answer: Answer) -> Answer {
     if let Some(data) = answer.body.get_mut("data") {
@@ -427,7 +633,7 @@ pub fn of_arrays(mut answer: Answer) -> Answer {
     answer
 }
 
-/// A confirmed stay three weeks from the tests' now.
+/// A confirmed stay that begins three weeks after the start of the tests' clock.
 pub fn reservation(property: Option<Uuid>) -> Value {
     json!({
         "propertyId": property, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",

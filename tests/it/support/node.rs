@@ -1,8 +1,6 @@
-//! The binary, serving: for what shows in a process of its own only.
+//! Runs the `vestibule` binary, for tests that need a separate process.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 
 use engine::access::Permission;
 use reqwest::{Client, Method};
@@ -10,11 +8,12 @@ use serde_json::json;
 use strum::VariantArray;
 use tempfile::NamedTempFile;
 
-use super::{Api, PLATFORM_KEY, choose_tls_provider, new_id};
+use super::server_process::{ServerProcess, serve};
+use super::{Api, PLATFORM_KEY, new_id};
 
 /// A running `vestibule serve`, killed when dropped.
 pub struct Node {
-    process: Child,
+    process: ServerProcess,
     pub base: String,
     log: NamedTempFile,
     http: Client,
@@ -25,89 +24,104 @@ impl Node {
         Self::start_with(database_url, flags, &[])
     }
 
-    /// With these in its environment.
+    /// Starts the binary with these environment variables.
     pub fn start_with(database_url: &str, flags: &[&str], environment: &[(&str, PathBuf)]) -> Self {
-        choose_tls_provider();
         let log = NamedTempFile::new().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", database_url, "--platform-key", PLATFORM_KEY]);
-        for limit in ["--rate-limit-per-minute", "--rate-limit-per-second"] {
-            if !flags.contains(&limit) {
-                command.args([limit, "0"]);
-            }
+        let mut command = serve(database_url, flags);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        let process = ServerProcess::start_with_log(&mut command, log.reopen().unwrap());
+        let base = process.base.clone();
+        Self {
+            process,
+            base,
+            log,
+            http: Client::new(),
         }
-        let mut process = command
-            .args(flags)
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdout(Stdio::piped())
-            .stderr(log.reopen().unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let base = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        Self { process, base, log, http: Client::new() }
     }
 
-    /// `kill -9`, and the end of it.
+    /// Sends `kill -9` and waits until the process has ended.
     pub fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        self.process.kill();
     }
 
     pub fn api(&self, token: &str) -> Api {
-        Api { http: self.http.clone(), base: format!("{}/api/v1", self.base), token: Some(token.into()) }
+        Api {
+            http: self.http.clone(),
+            base: format!("{}/api/v1", self.base),
+            token: Some(token.into()),
+        }
     }
 
     pub fn platform(&self) -> Api {
-        Api { http: self.http.clone(), base: format!("{}/platform/v1", self.base), token: Some(PLATFORM_KEY.into()) }
+        Api {
+            http: self.http.clone(),
+            base: format!("{}/platform/v1", self.base),
+            token: Some(PLATFORM_KEY.into()),
+        }
     }
 
-    /// A fresh organization's API key that may do everything.
+    /// Creates an organization and an API key with every permission. Returns the token.
     pub async fn key(&self) -> String {
         let platform = self.platform();
         let organization = format!("/organizations/{}", new_id());
-        platform.ok(Method::PUT, &organization, Some(json!({ "name": "O" }))).await;
+        platform
+            .ok(Method::PUT, &organization, Some(json!({ "name": "O" })))
+            .await;
         let body = json!({ "name": "k", "permissions": Permission::VARIANTS });
-        let key = platform.ok(Method::POST, &format!("{organization}/api-keys"), Some(body)).await;
+        let key = platform
+            .ok(
+                Method::POST,
+                &format!("{organization}/api-keys"),
+                Some(body),
+            )
+            .await;
         key["token"].as_str().unwrap().to_owned()
     }
 
-    /// A page outside of the interface, as text.
+    /// Returns the text of a page outside the REST interface.
     pub async fn text(&self, path: &str) -> String {
-        self.http.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
+        self.http
+            .get(format!("{}{path}", self.base))
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap()
     }
 
-    /// Whether it has not ended yet.
+    /// Says whether the process is still running.
     pub fn is_running(&mut self) -> bool {
-        self.process.try_wait().unwrap().is_none()
+        self.process.is_running()
     }
 
     pub fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+        self.process.signal(signal);
     }
 
-    /// How many threads it has, where the system tells.
+    /// Returns the number of threads of the process; `None` if the system has no `/proc`.
     pub fn threads(&self) -> Option<usize> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.process.pid())).ok()?;
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
     }
 
-    /// The lines of its log in which something stands.
+    /// Returns the log lines that contain `what`.
     pub fn lines(&self, what: &str) -> Vec<String> {
         let log = std::fs::read_to_string(self.log.path()).unwrap();
-        log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect()
+        log.lines()
+            .filter(|line| line.contains(what))
+            .map(str::to_owned)
+            .collect()
     }
 
-    /// How often something stands in its log.
+    /// Returns how often `what` occurs in the log.
     pub fn logged(&self, what: &str) -> usize {
-        std::fs::read_to_string(self.log.path()).unwrap().matches(what).count()
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
+        std::fs::read_to_string(self.log.path())
+            .unwrap()
+            .matches(what)
+            .count()
     }
 }

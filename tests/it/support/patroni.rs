@@ -1,5 +1,5 @@
-//! Two PostgreSQL servers of a test's own, of which Patroni makes one the primary and the other its synchronous standby, by an
-//! etcd: where these are found, as Debian installs them.
+//! Two PostgreSQL servers under Patroni: a primary and a synchronous standby, coordinated by etcd.
+//! Needs Patroni and etcd as Debian installs them.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -15,13 +15,13 @@ use super::choose_tls_provider;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, unprivileged};
 
-/// How long it may take until there are a primary and a standby that has all it has.
+/// Time limit until there is a primary and a synchronous standby.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
-/// The pair. Everything ends with it, or with this process.
+/// The pair of servers. The servers end when the pair is dropped or this process ends.
 pub struct Pair {
-    /// Both servers in one URL.
+    /// A URL that lists both servers.
     pub database_url: String,
     members: [Member; 2],
     etcd: Child,
@@ -30,24 +30,32 @@ pub struct Pair {
 }
 
 struct Member {
-    /// Where its Patroni answers.
+    /// Port of the member's Patroni.
     api: u16,
-    /// Where its PostgreSQL does.
+    /// Port of the member's PostgreSQL.
     port: u16,
     directory: PathBuf,
     patroni: Child,
 }
 
 impl Pair {
-    /// `None` where there is none to be had, and the run may go on without.
+    /// Starts the pair. Returns `None` if a program is not installed; the test is then left out.
     pub async fn start() -> Option<Self> {
         choose_tls_provider();
         let programs = ["/usr/bin/etcd", "/usr/bin/patroni"];
-        let Some(bin) = binaries().filter(|_| programs.iter().all(|path| Path::new(path).exists())) else {
-            leave_out("Patroni", "patroni, etcd or initdb was not found", "VESTIBULE_REQUIRE_PATRONI");
+        let Some(bin) = binaries().filter(|_| programs.iter().all(|path| Path::new(path).exists()))
+        else {
+            leave_out(
+                "Patroni",
+                "patroni, etcd or initdb was not found",
+                "VESTIBULE_REQUIRE_PATRONI",
+            );
             return None;
         };
-        let directory = tempfile::Builder::new().prefix("vestibule-patroni").tempdir().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("vestibule-patroni")
+            .tempdir()
+            .unwrap();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let [store, peers] = free_ports();
         let etcd = start_etcd(directory.path(), store, peers);
@@ -55,18 +63,27 @@ impl Pair {
         end_with_this_process(directory.path());
         let members = NAMES.map(|name| Member::start(directory.path(), name, store, &bin));
         let [one, two] = members.each_ref().map(|member| member.port);
-        let database_url = format!("postgres://vestibule@127.0.0.1:{one},127.0.0.1:{two}/postgres?target_session_attrs=read-write");
-        let pair = Self { database_url, members, etcd, http: reqwest::Client::new(), directory };
+        let database_url = format!(
+            "postgres://vestibule@127.0.0.1:{one},127.0.0.1:{two}/postgres?target_session_attrs=read-write"
+        );
+        let pair = Self {
+            database_url,
+            members,
+            etcd,
+            http: reqwest::Client::new(),
+            directory,
+        };
         pair.is_whole().await;
         Some(pair)
     }
 
-    /// Which of the two is the primary, once the other has all it has.
+    /// Waits until the standby is synchronous, and returns the index of the primary.
     pub async fn is_whole(&self) -> usize {
         let began = Instant::now();
         loop {
             let seen = self.roles().await;
-            let with_role = |wanted: &str| seen.iter().position(|role| role.as_deref() == Some(wanted));
+            let with_role =
+                |wanted: &str| seen.iter().position(|role| role.as_deref() == Some(wanted));
             if let (Some(primary), Some(_)) = (with_role("leader"), with_role("sync_standby")) {
                 return primary;
             }
@@ -75,7 +92,7 @@ impl Pair {
         }
     }
 
-    /// Waits until another than this one is the primary.
+    /// Waits until the other server is the primary.
     pub async fn has_left(&self, former: usize) {
         let began = Instant::now();
         while self.roles().await[1 - former].as_deref() != Some("leader") {
@@ -84,14 +101,27 @@ impl Pair {
         }
     }
 
-    /// What each is and runs as, by whichever Patroni answers.
+    /// Returns the role of each running server, from the first Patroni that answers.
     async fn roles(&self) -> [Option<String>; 2] {
         for member in &self.members {
             let url = format!("http://127.0.0.1:{}/cluster", member.api);
-            let Ok(answer) = self.http.get(url).timeout(Duration::from_secs(2)).send().await else { continue };
-            let Ok(cluster) = answer.json::<Value>().await else { continue };
+            let Ok(answer) = self
+                .http
+                .get(url)
+                .timeout(Duration::from_secs(2))
+                .send()
+                .await
+            else {
+                continue;
+            };
+            let Ok(cluster) = answer.json::<Value>().await else {
+                continue;
+            };
             let running = |name: &str| {
-                let listed = cluster["members"].as_array()?.iter().find(|member| member["name"] == name)?;
+                let listed = cluster["members"]
+                    .as_array()?
+                    .iter()
+                    .find(|member| member["name"] == name)?;
                 let is_well = matches!(listed["state"].as_str(), Some("running" | "streaming"));
                 is_well.then(|| listed["role"].as_str().unwrap().to_owned())
             };
@@ -100,33 +130,47 @@ impl Pair {
         [None, None]
     }
 
-    /// Has the two change places, as one does before a machine is looked after.
+    /// Exchanges the roles of the two servers, as before the maintenance of a machine.
     pub async fn switch_over(&self, primary: usize) {
         let url = format!("http://127.0.0.1:{}/switchover", self.members[primary].api);
         let body = json!({ "leader": NAMES[primary], "candidate": NAMES[1 - primary] });
-        let answer = self.http.post(url).json(&body).timeout(PATIENCE).send().await.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+        let answer = self
+            .http
+            .post(url)
+            .json(&body)
+            .timeout(PATIENCE)
+            .send()
+            .await
+            .unwrap();
+        assert!(
+            answer.status().is_success(),
+            "{}",
+            answer.text().await.unwrap()
+        );
     }
 
-    /// `kill -9` for a server with all its processes; Patroni beside it goes on.
+    /// Sends `kill -9` to all processes of a PostgreSQL server. Its Patroni continues to run.
     pub fn kill_server(&self, member: usize) {
         signal("-KILL", &self.members[member].server());
     }
 
-    /// `kill -9` for all that runs on a machine.
+    /// Sends `kill -9` to PostgreSQL and Patroni of a member, as if the machine failed.
     pub fn lose_machine(&mut self, member: usize) {
         let member = &mut self.members[member];
-        signal("-KILL", &[vec![member.patroni.id()], member.server()].concat());
+        signal(
+            "-KILL",
+            &[vec![member.patroni.id()], member.server()].concat(),
+        );
         member.patroni.wait().unwrap();
     }
 
-    /// A machine that was lost is back.
+    /// Starts Patroni again on a machine that was lost.
     pub fn bring_back(&mut self, member: usize) {
         let member = &mut self.members[member];
         member.patroni = start_patroni(&member.directory);
     }
 
-    /// A machine stops, with every connection open, and after a while goes on as if nothing had happened.
+    /// Stops all processes of a member. Its connections stay open until the member continues.
     pub fn freeze(&self, member: usize) -> Frozen {
         let member = &self.members[member];
         let processes = [vec![member.patroni.id()], member.server()].concat();
@@ -135,12 +179,24 @@ impl Pair {
     }
 
     fn logs(&self) -> String {
-        let log = |name: &str| std::fs::read_to_string(self.directory.path().join(name).join("log")).unwrap_or_default();
-        NAMES.map(|name| log(name).lines().rev().take(12).collect::<Vec<_>>().join("\n")).join("\n---\n")
+        let log = |name: &str| {
+            std::fs::read_to_string(self.directory.path().join(name).join("log"))
+                .unwrap_or_default()
+        };
+        NAMES
+            .map(|name| {
+                log(name)
+                    .lines()
+                    .rev()
+                    .take(12)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            })
+            .join("\n---\n")
     }
 }
 
-/// A machine that stands still until it is let go on.
+/// Stopped processes of a member. They continue when this value is dropped.
 pub struct Frozen(Vec<u32>);
 
 impl Frozen {
@@ -173,14 +229,16 @@ impl Member {
         let settings = json!({
             "scope": "vestibule", "name": name,
             "restapi": { "listen": format!("127.0.0.1:{api}"), "connect_address": format!("127.0.0.1:{api}") },
-            // Patroni 3.0 by the newer interface (`etcd3`) may take what it has in memory for what is there, and assign no standby again.
+            // With the newer interface (`etcd3`), Patroni 3.0 can mistake its cache for the stored
+            // state and then assigns no standby again.
             "etcd": { "host": format!("127.0.0.1:{store}") },
             "bootstrap": {
                 "dcs": {
-                    // Patroni's own are 30, 10 and 10 s: it then takes that much longer until somebody else takes over.
+                    // Patroni's defaults are 30, 10 and 10 s. A failover would take that much
+                    // longer.
                     "ttl": 5, "loop_wait": 1, "retry_timeout": 2,
                     "synchronous_mode": true,
-                    // A server that was killed is not waited for where another can take its place.
+                    // Patroni does not wait for a killed server if another server can take over.
                     "primary_start_timeout": 0,
                     "postgresql": { "use_pg_rewind": true, "use_slots": true, "parameters": { "max_connections": 200, "wal_log_hints": "on" } },
                 },
@@ -196,67 +254,146 @@ impl Member {
         });
         std::fs::write(home.join("patroni.json"), settings.to_string()).unwrap();
         if is_root() {
-            assert!(Command::new("chown").args(["-R", "postgres"]).arg(&home).status().unwrap().success());
+            assert!(
+                Command::new("chown")
+                    .args(["-R", "postgres"])
+                    .arg(&home)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
-        Self { api, port, patroni: start_patroni(&home), directory: home }
+        Self {
+            api,
+            port,
+            patroni: start_patroni(&home),
+            directory: home,
+        }
     }
 
-    /// The processes of its PostgreSQL, the first of which has made the others.
+    /// Returns the PostgreSQL processes. The first is the postmaster, the parent of the others.
     fn server(&self) -> Vec<u32> {
-        let Ok(noted) = std::fs::read_to_string(self.directory.join("data/postmaster.pid")) else { return Vec::new() };
+        let Ok(noted) = std::fs::read_to_string(self.directory.join("data/postmaster.pid")) else {
+            return Vec::new();
+        };
         let first = noted.lines().next().unwrap();
-        let listed = Command::new("ps").args(["-o", "pid=", "--ppid", first]).output().unwrap().stdout;
+        let listed = Command::new("ps")
+            .args(["-o", "pid=", "--ppid", first])
+            .output()
+            .unwrap()
+            .stdout;
         let numbers = format!("{first}\n{}", String::from_utf8(listed).unwrap());
-        numbers.split_whitespace().map(|number| number.parse().unwrap()).collect()
+        numbers
+            .split_whitespace()
+            .map(|number| number.parse().unwrap())
+            .collect()
     }
 }
 
 fn signal(signal: &str, processes: &[u32]) {
-    // One that has ended in between needs none.
-    drop(Command::new("kill").arg(signal).args(processes.iter().map(u32::to_string)).stderr(Stdio::null()).status());
+    // A process that has already ended is ignored.
+    drop(
+        Command::new("kill")
+            .arg(signal)
+            .args(processes.iter().map(u32::to_string))
+            .stderr(Stdio::null())
+            .status(),
+    );
 }
 
 fn start_etcd(directory: &Path, clients: u16, peers: u16) -> Child {
     let [clients, peers] = [clients, peers].map(|port| format!("http://127.0.0.1:{port}"));
     let mut command = Command::new("/usr/bin/etcd");
     command
-        .args(["--name", "only", "--log-level", "error", "--unsafe-no-fsync", "--enable-v2"])
+        .args([
+            "--name",
+            "only",
+            "--log-level",
+            "error",
+            "--unsafe-no-fsync",
+            "--enable-v2",
+        ])
         .arg("--data-dir")
         .arg(directory.join("etcd"));
-    command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients, "--listen-peer-urls", &peers]);
-    command.args(["--initial-advertise-peer-urls", &peers, "--initial-cluster", &format!("only={peers}")]);
+    command.args([
+        "--listen-client-urls",
+        &clients,
+        "--advertise-client-urls",
+        &clients,
+        "--listen-peer-urls",
+        &peers,
+    ]);
+    command.args([
+        "--initial-advertise-peer-urls",
+        &peers,
+        "--initial-cluster",
+        &format!("only={peers}"),
+    ]);
     let log = File::create(directory.join("etcd.log")).unwrap();
-    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .unwrap()
 }
 
 fn start_patroni(home: &Path) -> Child {
-    let log = File::options().create(true).append(true).open(home.join("log")).unwrap();
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(home.join("log"))
+        .unwrap();
     let mut command = unprivileged(Path::new("/usr/bin/patroni"));
-    command.arg(home.join("patroni.json")).current_dir(home).stdin(Stdio::null());
-    let patroni = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+    command
+        .arg(home.join("patroni.json"))
+        .current_dir(home)
+        .stdin(Stdio::null());
+    let patroni = command
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .unwrap();
     std::fs::write(home.join("patroni.pid"), patroni.id().to_string()).unwrap();
     patroni
 }
 
 fn free_ports() -> [u16; 2] {
-    // Both at once, so that they differ.
+    // Binds both ports before it closes either, so that they differ.
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// Ends what runs in a directory: whoever restarts the others first.
+/// A script that kills the processes of a directory. Patroni comes first, because it restarts
+/// PostgreSQL.
 const CLEAN: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
                      test -e $file && kill -KILL $(head -1 $file) 2>/dev/null; done";
 
 fn clean(directory: &Path) {
-    drop(Command::new("sh").args(["-c", CLEAN]).arg(directory).status());
+    drop(
+        Command::new("sh")
+            .args(["-c", CLEAN])
+            .arg(directory)
+            .status(),
+    );
 }
 
-/// A test process ends without running destructors, so a shell outlives it.
+/// Starts a shell that ends the servers after this process. A test process ends without running
+/// destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn end_with_this_process(directory: &Path) {
-    let script = format!("while kill -0 {} 2>/dev/null; do sleep 0.5; done; {CLEAN}; sleep 1; rm -rf $0", std::process::id());
+    let script = format!(
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; {CLEAN}; sleep 1; rm -rf $0",
+        std::process::id()
+    );
     let nothing = || Stdio::null();
     let mut command = Command::new("setsid");
-    command.args(["sh", "-c", &script]).arg(directory).stdin(nothing()).stdout(nothing()).stderr(nothing()).spawn().unwrap();
+    command
+        .args(["sh", "-c", &script])
+        .arg(directory)
+        .stdin(nothing())
+        .stdout(nothing())
+        .stderr(nothing())
+        .spawn()
+        .unwrap();
 }

@@ -1,4 +1,4 @@
-//! A PgBouncer of a test's own, where `pgbouncer` is found.
+//! Runs a PgBouncer for one test, if `pgbouncer` is installed.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -10,32 +10,49 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::postgres::{is_root, unprivileged};
 
-/// A running pooler before one database, killed when dropped.
+/// A running pooler in front of one database, killed when dropped.
 pub struct PgBouncer {
     process: Child,
     program: &'static str,
     settings: PathBuf,
     port: u16,
-    /// The database, through the pooler.
+    /// URL of the database through the pooler.
     pub database_url: String,
     _directory: TempDir,
 }
 
 impl PgBouncer {
-    /// `None` where there is none to be had, and the run may go on without. `pool` are further lines of its settings.
+    /// Starts a pooler. Returns `None` if PgBouncer is not installed; the test is then left out.
+    /// `pool` has further lines of its settings.
     pub fn before(database_url: &str, pool: &str) -> Option<Self> {
-        let Some(program) =
-            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"].into_iter().find(|path| Path::new(path).exists())
-        else {
-            leave_out("PgBouncer", "pgbouncer was not found", "VESTIBULE_REQUIRE_PGBOUNCER");
+        let Some(program) = [
+            "/usr/sbin/pgbouncer",
+            "/usr/bin/pgbouncer",
+            "/usr/local/bin/pgbouncer",
+        ]
+        .into_iter()
+        .find(|path| Path::new(path).exists()) else {
+            leave_out(
+                "PgBouncer",
+                "pgbouncer was not found",
+                "VESTIBULE_REQUIRE_PGBOUNCER",
+            );
             return None;
         };
         let url = url::Url::parse(database_url).unwrap();
-        let (server, database, user) = (url.port().unwrap(), url.path().trim_start_matches('/'), url.username());
+        let (server, database, user) = (
+            url.port().unwrap(),
+            url.path().trim_start_matches('/'),
+            url.username(),
+        );
         let directory = tempfile::tempdir().unwrap();
-        // Whoever takes the port first has it, so another one is tried.
+        // Another program may take the port first, so several ports are tried.
         for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = TcpListener::bind("127.0.0.1:0")
+                .unwrap()
+                .local_addr()
+                .unwrap()
+                .port();
             let settings = directory.path().join("pgbouncer.ini");
             let text = format!(
                 "[databases]\n{database} = host=127.0.0.1 port={server} dbname={database} user={user}\n\
@@ -44,21 +61,29 @@ impl PgBouncer {
             std::fs::write(&settings, text).unwrap();
             if let Some(process) = run(program, &settings, port) {
                 let database_url = format!("postgres://{user}@127.0.0.1:{port}/{database}");
-                return Some(Self { process, program, settings, port, database_url, _directory: directory });
+                return Some(Self {
+                    process,
+                    program,
+                    settings,
+                    port,
+                    database_url,
+                    _directory: directory,
+                });
             }
         }
         panic!("pgbouncer does not start");
     }
 
-    /// `kill -9`: every connection through it ends, and there is no new one.
+    /// Sends `kill -9`. All connections through the pooler end, and new ones are refused.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Starts it again where it was.
+    /// Starts the pooler again on the same port.
     pub fn restart(&mut self) {
-        self.process = run(self.program, &self.settings, self.port).expect("pgbouncer starts again");
+        self.process =
+            run(self.program, &self.settings, self.port).expect("pgbouncer starts again");
     }
 }
 
@@ -71,10 +96,24 @@ impl Drop for PgBouncer {
 
 fn run(program: &str, settings: &Path, port: u16) -> Option<Child> {
     if is_root() {
-        assert!(Command::new("chown").arg("-R").arg("postgres").arg(settings.parent().unwrap()).status().unwrap().success());
+        assert!(
+            Command::new("chown")
+                .arg("-R")
+                .arg("postgres")
+                .arg(settings.parent().unwrap())
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     let mut command = unprivileged(Path::new(program));
-    let mut process = command.arg(settings).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut process = command
+        .arg(settings)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     while process.try_wait().unwrap().is_none() {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return Some(process);

@@ -1,4 +1,5 @@
-//! Receivers that do not do what a receiver should, on raw sockets: what they send is said byte by byte.
+//! Webhook receivers that misbehave. They work on raw sockets, so a test chooses each byte of the
+//! answer.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,7 +11,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -20,101 +23,113 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::server::TlsStream;
 
-/// Between two bytes of a receiver that drips.
+/// Time between two bytes of a slow receiver.
 const DRIP: Duration = Duration::from_millis(20);
-/// Written at once by a receiver that floods.
+/// The chunk that an endless HTTP/2 body repeats.
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
-/// A certificate authority, and the file that a server is told of it by.
+/// A certificate authority and its certificate file for the server's flags.
 pub struct Authority {
-    /// A PEM file.
+    /// The certificate as a PEM file.
     pub file: PathBuf,
     issuer: Issuer<'static, KeyPair>,
     _directory: TempDir,
 }
 
-/// What a receiver presents.
+/// The certificate that a receiver presents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presents {
-    /// A certificate for its address, of the authority.
+    /// A valid certificate of the authority for the receiver's address.
     Right,
-    /// One for another name and another address.
+    /// A certificate for another name and another address.
     OtherName,
-    /// One that ran out.
+    /// An expired certificate.
     Expired,
-    /// One that is not valid yet.
+    /// A certificate that is not valid yet.
     Early,
-    /// One that it signed itself.
+    /// A self-signed certificate.
     SelfSigned,
-    /// One of another authority of the same name.
+    /// A certificate of another authority with the same name.
     OtherAuthority,
 }
 
-/// What a receiver does once it has read a request; `Mute` and `Plain` before.
+/// Behaviour of a receiver after it has read a request. `Mute` and `Plain` act before a request.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// Says these bytes, and waits for the next request.
+    /// Sends these bytes and waits for the next request.
     Say(String),
-    /// Says these bytes, and closes the connection.
+    /// Sends these bytes and closes the connection.
     SayAndClose(String),
-    /// Says these bytes, and resets the connection.
+    /// Sends these bytes and resets the connection.
     SayAndReset(String),
-    /// Says the first bytes at once, then the second ones over and over, one byte at a time.
+    /// Sends the first text at once, then repeats the second text, one byte at a time.
     Drip(String, &'static str),
-    /// Says the first bytes at once, then the second ones over and over, as fast as they go.
+    /// Sends the first text at once, then repeats the second text as fast as possible.
     Flood(String, String),
-    /// Says nothing at all, with the connection open.
+    /// Sends these bytes after the first request of a connection, and acts so after the next.
+    Once(String, Box<Act>),
+    /// Refuses the first connection's request over HTTP/2 with these bytes of frames. Answers 200 on
+    /// other connections.
+    Http2Refusing(&'static [u8]),
+    /// Refuses every request over HTTP/2 with these bytes of frames.
+    Http2AllRefusing(&'static [u8]),
+    /// Sends nothing and keeps the connection open.
     Hang,
-    /// Accepts the connection, and does not even begin with TLS.
+    /// Accepts the connection, but does not begin the TLS handshake.
     Mute,
-    /// Speaks HTTP without TLS.
+    /// Answers in HTTP without TLS.
     Plain(String),
-    /// Speaks HTTP/2, and answers with this status and no body.
+    /// Answers over HTTP/2 with this status and no body.
     Http2(u16),
-    /// Speaks HTTP/2, and answers with this status and a body that does not end.
+    /// Answers over HTTP/2 with this status and an endless body.
     Http2Flood(u16),
 }
 
-/// What a receiver has seen.
+/// Counters of a receiver.
 #[derive(Default)]
 pub struct Seen {
-    /// Requests, by their `webhook-id`.
+    /// Number of requests by `webhook-id`.
     requests: Mutex<HashMap<String, usize>>,
-    /// The records that the requests were about.
+    /// Number of requests by record id.
     records: Mutex<HashMap<String, usize>>,
-    /// Connections that were accepted.
+    /// Number of accepted connections.
     pub connections: AtomicUsize,
-    /// Connections that are over.
+    /// Number of ended connections.
     pub ended: AtomicUsize,
-    /// Bytes that were said.
+    /// Number of bytes sent.
     pub said: AtomicUsize,
 }
 
 impl Seen {
-    /// How often each delivery was attempted.
+    /// Returns the number of attempts of each delivery.
     pub fn attempts(&self) -> HashMap<String, usize> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// How often each record was told of.
+    /// Returns the number of requests about each record.
     pub fn records(&self) -> HashMap<String, usize> {
         self.records.lock().unwrap().clone()
     }
 
-    /// Requests in all.
+    /// Returns the total number of requests.
     pub fn count(&self) -> usize {
         self.requests.lock().unwrap().values().sum()
     }
 
     fn note(&self, id: &str, body: &[u8]) {
-        *self.requests.lock().unwrap().entry(id.to_owned()).or_default() += 1;
+        *self
+            .requests
+            .lock()
+            .unwrap()
+            .entry(id.to_owned())
+            .or_default() += 1;
         let body: Value = serde_json::from_slice(body).unwrap();
         let record = body["data"]["id"].as_str().unwrap_or_default().to_owned();
         *self.records.lock().unwrap().entry(record).or_default() += 1;
     }
 }
 
-/// A receiver on loopback; it listens as long as the test runs.
+/// A receiver on loopback. It listens until the test ends.
 pub struct RawReceiver {
     pub url: String,
     pub seen: Arc<Seen>,
@@ -126,20 +141,40 @@ impl Authority {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ca.pem");
         std::fs::write(&file, certificate.pem()).unwrap();
-        Self { file, issuer, _directory: directory }
+        Self {
+            file,
+            issuer,
+            _directory: directory,
+        }
     }
 
-    /// The flags of a server that trusts it and may post to loopback.
+    /// Returns the flags of a server that trusts this authority and may post to loopback.
     pub fn flags(&self) -> Vec<String> {
-        vec!["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", self.file.display())]
+        vec![
+            "--webhook-allow=127.0.0.0/8".into(),
+            format!("--webhook-ca-file={}", self.file.display()),
+        ]
     }
 
     fn config(&self, presents: Presents, protocol: &str) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
-        let names: &[&str] = if presents == Presents::OtherName { &["hooks.example", "127.0.0.2"] } else { &["127.0.0.1", "localhost"] };
-        let mut wanted = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
+        let names: &[&str] = if presents == Presents::OtherName {
+            &["hooks.example", "127.0.0.2"]
+        } else {
+            &["127.0.0.1", "localhost"]
+        };
+        let mut wanted = CertificateParams::new(
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>(),
+        )
+        .unwrap();
         match presents {
-            Presents::Expired => (wanted.not_before, wanted.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1)),
+            Presents::Expired => {
+                (wanted.not_before, wanted.not_after) =
+                    (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
+            }
             Presents::Early => wanted.not_before = date_time_ymd(3000, 1, 1),
             _ => {}
         }
@@ -160,12 +195,19 @@ impl Authority {
         config
     }
 
-    /// A receiver that does this, whatever it is sent.
+    /// Starts a receiver that does the same for every request.
     pub async fn receiver(&self, presents: Presents, act: Act) -> RawReceiver {
-        let protocol = if matches!(act, Act::Http2(_) | Act::Http2Flood(_)) { "h2" } else { "http/1.1" };
+        let speaks_http2 = matches!(
+            act,
+            Act::Http2(_) | Act::Http2Flood(_) | Act::Http2Refusing(_) | Act::Http2AllRefusing(_)
+        );
+        let protocol = if speaks_http2 { "h2" } else { "http/1.1" };
         let acceptor = TlsAcceptor::from(Arc::new(self.config(presents, protocol)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("https://127.0.0.1:{}/hook", listener.local_addr().unwrap().port());
+        let url = format!(
+            "https://127.0.0.1:{}/hook",
+            listener.local_addr().unwrap().port()
+        );
         let seen = Arc::new(Seen::default());
         let shared = seen.clone();
         tokio::spawn(async move {
@@ -189,15 +231,27 @@ fn authority() -> (Certificate, Issuer<'static, KeyPair>) {
     (wanted.self_signed(&key).unwrap(), Issuer::new(wanted, key))
 }
 
-/// One connection, to its end.
+/// Serves one connection until it ends.
 async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &Arc<Seen>) {
     match act {
         Act::Mute => wait_for_the_end(&mut stream).await,
         Act::Plain(text) => {
-            // What comes is no HTTP, but the beginning of TLS.
+            // The client sends the beginning of a TLS handshake, not HTTP.
             let mut chunk = [0; 64];
-            if stream.read(&mut chunk).await.is_ok_and(|count| count > 0) && stream.write_all(text.as_bytes()).await.is_ok() {
+            if stream.read(&mut chunk).await.is_ok_and(|count| count > 0)
+                && stream.write_all(text.as_bytes()).await.is_ok()
+            {
                 wait_for_the_end(&mut stream).await;
+            }
+        }
+        Act::Http2Refusing(_) if seen.connections.load(Ordering::Relaxed) > 1 => {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                speak_http2(stream, 200, false, seen.clone()).await;
+            }
+        }
+        Act::Http2Refusing(frames) | Act::Http2AllRefusing(frames) => {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                refuse_http2(stream, frames).await;
             }
         }
         Act::Http2(status) | Act::Http2Flood(status) => {
@@ -214,9 +268,45 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     }
 }
 
+/// Reads the preface and frames of a client until its request is there, then sends these frames.
+async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
+    const PREFACE: usize = 24;
+    const HEADERS: u8 = 1;
+    const RST_STREAM: u8 = 3;
+    const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let mut preface = [0; PREFACE];
+    if stream.read_exact(&mut preface).await.is_err() || stream.write_all(&SETTINGS).await.is_err()
+    {
+        return;
+    }
+    let mut head = [0; 9];
+    while stream.read_exact(&mut head).await.is_ok() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let mut payload = vec![0; length];
+        if stream.read_exact(&mut payload).await.is_err() {
+            return;
+        }
+        if head[3] == HEADERS {
+            let mut frames = frames.to_vec();
+            // The frame names the stream of the request.
+            if frames[3] == RST_STREAM {
+                frames[5..9].copy_from_slice(&head[5..9]);
+            }
+            stream.write_all(&frames).await.ok();
+            stream.flush().await.ok();
+        }
+    }
+}
+
 async fn speak(mut stream: TlsStream<TcpStream>, act: &Act, seen: &Seen) {
+    let mut is_first = true;
     while let Some((id, body)) = request(&mut stream).await {
         seen.note(&id, &body);
+        let act = match act {
+            Act::Once(text, _) if std::mem::take(&mut is_first) => &Act::Say(text.clone()),
+            Act::Once(_, next) => next,
+            act => act,
+        };
         match act {
             Act::Say(text) => {
                 if say(&mut stream, text.as_bytes(), seen).await.is_none() {
@@ -274,11 +364,12 @@ async fn speak_http2(stream: TlsStream<TcpStream>, status: u16, is_endless: bool
             Ok::<_, hyper::Error>(http::Response::builder().status(status).body(body).unwrap())
         }
     });
-    let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+    let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+        .serve_connection(TokioIo::new(stream), service);
     connection.await.ok();
 }
 
-/// Says something, if there still is somebody to hear it.
+/// Writes bytes and counts them. Returns `None` if the connection is closed.
 async fn say(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], seen: &Seen) -> Option<()> {
     stream.write_all(bytes).await.ok()?;
     stream.flush().await.ok()?;
@@ -291,7 +382,7 @@ async fn wait_for_the_end(stream: &mut (impl AsyncRead + Unpin)) {
     while stream.read(&mut chunk).await.is_ok_and(|count| count > 0) {}
 }
 
-/// The `webhook-id` and the body of the next request; `None` where there is none.
+/// Reads the `webhook-id` and the body of the next request; `None` if the connection ends first.
 async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<(String, Vec<u8>)> {
     let mut buffer = Vec::new();
     let (mut chunk, mut wanted, mut id) = ([0; 4096], None, String::new());
@@ -299,10 +390,21 @@ async fn request(stream: &mut (impl AsyncRead + Unpin)) -> Option<(String, Vec<u
         if wanted.is_none()
             && let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n")
         {
-            let head = std::str::from_utf8(&buffer[..end]).unwrap().to_ascii_lowercase();
-            let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned));
+            let head = std::str::from_utf8(&buffer[..end])
+                .unwrap()
+                .to_ascii_lowercase();
+            let header = |name: &str| {
+                head.lines().find_map(|line| {
+                    line.strip_prefix(name)?
+                        .strip_prefix(": ")
+                        .map(str::to_owned)
+                })
+            };
             id = header("webhook-id").unwrap();
-            wanted = Some((end + 4, header("content-length").unwrap().parse::<usize>().unwrap()));
+            wanted = Some((
+                end + 4,
+                header("content-length").unwrap().parse::<usize>().unwrap(),
+            ));
         }
         if let Some((start, length)) = wanted
             && buffer.len() >= start + length

@@ -1,4 +1,4 @@
-//! An HTTPS receiver of webhooks on loopback, with a certificate authority of its own.
+//! An HTTPS receiver of webhooks on loopback, with its own certificate authority.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,7 @@ macro_rules! with_receiver {
 }
 pub(crate) use with_receiver;
 
-/// What a receiver was sent.
+/// A webhook request that the receiver got.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub headers: Vec<(String, String)>,
@@ -58,15 +58,18 @@ pub struct Delivery {
 
 impl Delivery {
     pub fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map_or("", |(_, value)| value)
     }
 }
 
 pub struct Receiver {
     pub url: String,
-    /// A PEM file of the authority that a server has to trust.
+    /// PEM file of the authority that a server has to trust.
     pub authority: PathBuf,
-    /// The statuses to answer with, the last one for good.
+    /// Statuses of the next answers. The last status repeats.
     answers: Arc<Mutex<Vec<u16>>>,
     deliveries: tokio::sync::Mutex<mpsc::UnboundedReceiver<Delivery>>,
     _directory: TempDir,
@@ -81,7 +84,10 @@ impl Receiver {
         let issuer = Issuer::new(authority, authority_key);
         let key = KeyPair::generate().unwrap();
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+        let certificate = CertificateParams::new(names)
+            .unwrap()
+            .signed_by(&key, &issuer)
+            .unwrap();
 
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ca.pem");
@@ -96,13 +102,17 @@ impl Receiver {
             .unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("https://127.0.0.1:{}/hook", listener.local_addr().unwrap().port());
+        let url = format!(
+            "https://127.0.0.1:{}/hook",
+            listener.local_addr().unwrap().port()
+        );
         let answers = Arc::new(Mutex::new(vec![200]));
         let (sender, deliveries) = mpsc::unbounded_channel();
         let shared = answers.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, sender, answers) = (acceptor.clone(), sender.clone(), shared.clone());
+                let (acceptor, sender, answers) =
+                    (acceptor.clone(), sender.clone(), shared.clone());
                 tokio::spawn(async move {
                     if let Ok(stream) = acceptor.accept(stream).await {
                         converse(stream, sender, answers).await;
@@ -110,49 +120,71 @@ impl Receiver {
                 });
             }
         });
-        Self { url, authority: path, answers, deliveries: tokio::sync::Mutex::new(deliveries), _directory: directory }
+        Self {
+            url,
+            authority: path,
+            answers,
+            deliveries: tokio::sync::Mutex::new(deliveries),
+            _directory: directory,
+        }
     }
 
-    /// What a server needs to be told to send here.
+    /// Returns the flags that let a server send to this receiver.
     pub fn flags(&self) -> [String; 2] {
-        ["--webhook-allow=127.0.0.0/8".into(), format!("--webhook-ca-file={}", self.authority.display())]
+        [
+            "--webhook-allow=127.0.0.0/8".into(),
+            format!("--webhook-ca-file={}", self.authority.display()),
+        ]
     }
 
-    /// What to answer to the next deliveries; the last status stays.
+    /// Sets the statuses of the next answers. The last status repeats.
     pub fn answer(&self, statuses: &[u16]) {
         *self.answers.lock().unwrap() = statuses.to_vec();
     }
 
     pub async fn next(&self) -> Delivery {
         let waiting = async { self.deliveries.lock().await.recv().await };
-        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("a delivery within 20 s").unwrap()
+        tokio::time::timeout(Duration::from_secs(20), waiting)
+            .await
+            .expect("a delivery within 20 s")
+            .unwrap()
     }
 
-    /// Whether nothing arrives for a while.
+    /// Returns whether no delivery arrives within 300 ms.
     pub async fn is_quiet(&self) -> bool {
         let waiting = async { self.deliveries.lock().await.recv().await };
-        tokio::time::timeout(Duration::from_millis(300), waiting).await.is_err()
+        tokio::time::timeout(Duration::from_millis(300), waiting)
+            .await
+            .is_err()
     }
 }
 
 pub async fn subscribe(api: &Api, event: &str, url: &str) -> Value {
-    api.post("/webhook-subscriptions", json!({ "event": event, "targetUrl": url })).await.data()
+    api.post(
+        "/webhook-subscriptions",
+        json!({ "event": event, "targetUrl": url }),
+    )
+    .await
+    .data()
 }
 
-/// Signed as Standard Webhooks 1.0 says.
+/// Computes a signature according to Standard Webhooks 1.0.
 pub fn signature(secret: &str, id: &str, timestamp: &str, body: &str) -> String {
-    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
+    let key = STANDARD
+        .decode(secret.strip_prefix("whsec_").unwrap())
+        .unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
     mac.update(format!("{id}.{timestamp}.{body}").as_bytes());
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// Waits for the subscriptions to look as wanted: what a delivery changes is written after it was answered.
+/// Waits until the subscriptions look as wanted. The server updates a subscription only after the
+/// receiver has answered.
 pub async fn until(api: &Api, wanted: impl Fn(&Value) -> bool) -> Value {
     until_read(api, "/webhook-subscriptions", wanted).await
 }
 
-/// Waits for what is read at a path to look as wanted.
+/// Waits until the data at a path looks as wanted.
 pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..800 {
         let read = api.get(path).await.data();
@@ -164,12 +196,12 @@ pub async fn until_read(api: &Api, path: &str, wanted: impl Fn(&Value) -> bool) 
     panic!("{}", api.get(path).await.data());
 }
 
-/// The next attempt, once its pause is over. The clock is moved rather than waited for.
+/// Returns the next retry. Moves the clock on until the retry is due.
 pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
     let moving = async {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            // Longer than any pause here, and far shorter than the lease of a delivery that is under way.
+            // Longer than any back-off here, and much shorter than the lease of a running delivery.
             app.clock.advance(Duration::from_millis(100));
             app.server.means.due.notify_one();
         }
@@ -202,7 +234,10 @@ async fn converse(
             .filter_map(|line| line.split_once(':'))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
-        let length = headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, value)| value.parse().unwrap());
+        let length = headers
+            .iter()
+            .find(|(name, _)| name == "content-length")
+            .map_or(0, |(_, value)| value.parse().unwrap());
         while buffer.len() < end + 4 + length {
             let mut chunk = [0; 4096];
             match stream.read(&mut chunk).await {
@@ -214,7 +249,11 @@ async fn converse(
         buffer.drain(..end + 4 + length);
         let status = {
             let mut answers = answers.lock().unwrap();
-            if answers.len() > 1 { answers.remove(0) } else { answers[0] }
+            if answers.len() > 1 {
+                answers.remove(0)
+            } else {
+                answers[0]
+            }
         };
         let body = serde_json::from_str(&raw).unwrap();
         sender.send(Delivery { headers, raw, body }).ok();
@@ -226,5 +265,7 @@ async fn converse(
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+    haystack
+        .windows(needle.len())
+        .position(|window| window == needle)
 }

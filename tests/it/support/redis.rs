@@ -1,4 +1,4 @@
-//! A Redis of a test's own, where `redis-server` is found.
+//! Runs a Redis for one test, if `redis-server` is installed.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::left_out::leave_out;
 
-/// A running server that keeps nothing on disk, killed when dropped.
+/// A running Redis that stores nothing on disk, killed when dropped.
 pub struct Redis {
     process: Child,
     port: u16,
@@ -17,18 +17,35 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// `None` where there is no Redis to be had, and the run may go on without.
+    /// Starts Redis. Returns `None` if it is not installed; the test is then left out.
     pub fn start() -> Option<Self> {
-        if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
-            leave_out("Redis", "redis-server was not found", "VESTIBULE_REQUIRE_REDIS");
+        if Command::new("redis-server")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status()
+            .is_err()
+        {
+            leave_out(
+                "Redis",
+                "redis-server was not found",
+                "VESTIBULE_REQUIRE_REDIS",
+            );
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
-        // Whoever takes the port first has it, so another one is tried.
+        // Another program may take the port first, so several ports are tried.
         for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = TcpListener::bind("127.0.0.1:0")
+                .unwrap()
+                .local_addr()
+                .unwrap()
+                .port();
             if let Some(process) = run(port, &directory) {
-                return Some(Self { process, port, directory });
+                return Some(Self {
+                    process,
+                    port,
+                    directory,
+                });
             }
         }
         panic!("redis-server does not start");
@@ -38,27 +55,36 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// `kill -9`, and the end of it.
+    /// Sends `kill -9` and waits until the process has ended.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Starts it again where it was, with nothing in it.
+    /// Starts an empty Redis again on the same port.
     pub fn restart(&mut self) {
-        // Something else may have its port for a moment.
+        // Another program may hold the port for a moment.
         let again = || {
             run(self.port, &self.directory).or_else(|| {
                 std::thread::sleep(Duration::from_millis(500));
                 None
             })
         };
-        self.process = (0..20).find_map(|_| again()).expect("redis-server starts again on its port");
+        self.process = (0..20)
+            .find_map(|_| again())
+            .expect("redis-server starts again on its port");
     }
 
-    /// `-STOP` and `-CONT`: a server that has a connection and does not answer, and one that does again.
+    /// Sends a signal. After `-STOP` Redis keeps its connections but does not answer; after `-CONT`
+    /// it answers again.
     pub fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.process.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.process.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -71,7 +97,16 @@ impl Drop for Redis {
 
 fn run(port: u16, directory: &TempDir) -> Option<Child> {
     let mut process = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .args([
+            "--port",
+            &port.to_string(),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ])
         .current_dir(directory.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -88,8 +123,14 @@ fn run(port: u16, directory: &TempDir) -> Option<Child> {
 }
 
 fn answers(port: u16) -> bool {
-    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return false };
-    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
+        return false;
+    };
+    stream
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .unwrap();
     let mut answer = [0; 5];
-    stream.write_all(b"PING\r\n").is_ok() && stream.read_exact(&mut answer).is_ok() && &answer == b"+PONG"
+    stream.write_all(b"PING\r\n").is_ok()
+        && stream.read_exact(&mut answer).is_ok()
+        && &answer == b"+PONG"
 }

@@ -1,4 +1,4 @@
-//! A bucket in this process: as much of S3 as it takes to put, get, list and remove objects.
+//! A fake S3 bucket in this process that can put, get, list and remove objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,9 +9,9 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode};
 
-/// Keys that a page of a list has.
+/// Number of keys on a page of a list.
 const PAGE: usize = 2;
-/// The largest body there is here, with room to spare.
+/// Limit of a request body, larger than any body in the tests.
 const MOST: usize = 32 << 20;
 
 /// A server with one bucket, `bucket`.
@@ -23,10 +23,10 @@ pub struct Bucket {
 #[derive(Default)]
 struct Inside {
     objects: BTreeMap<String, Vec<u8>>,
-    /// Parts of what is not complete, by the number of the upload and their own.
+    /// Parts of incomplete uploads, by upload number and part number.
     parts: BTreeMap<(usize, usize), Vec<u8>>,
     uploads: usize,
-    /// What was asked for, in order.
+    /// Names of the requests, in order.
     calls: Vec<&'static str>,
 }
 
@@ -41,19 +41,35 @@ impl Bucket {
     }
 
     pub fn keys(&self) -> Vec<String> {
-        self.shared.lock().unwrap().objects.keys().cloned().collect()
+        self.shared
+            .lock()
+            .unwrap()
+            .objects
+            .keys()
+            .cloned()
+            .collect()
     }
 
     pub fn put(&self, key: &str, bytes: &[u8]) {
-        self.shared.lock().unwrap().objects.insert(key.into(), bytes.into());
+        self.shared
+            .lock()
+            .unwrap()
+            .objects
+            .insert(key.into(), bytes.into());
     }
 
-    /// How often something was asked for.
+    /// Returns how often a request was made.
     pub fn calls(&self, name: &str) -> usize {
-        self.shared.lock().unwrap().calls.iter().filter(|call| **call == name).count()
+        self.shared
+            .lock()
+            .unwrap()
+            .calls
+            .iter()
+            .filter(|call| **call == name)
+            .count()
     }
 
-    /// Parts of uploads that were neither completed nor given up.
+    /// Returns the number of parts of uploads that are neither completed nor aborted.
     pub fn parts(&self) -> usize {
         self.shared.lock().unwrap().parts.len()
     }
@@ -64,13 +80,24 @@ fn xml(text: String) -> Response {
 }
 
 async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>) -> Response {
-    let signed = request.headers().get("authorization").is_some_and(|value| value.to_str().unwrap().starts_with("AWS4-HMAC-SHA256 "));
+    let signed = request
+        .headers()
+        .get("authorization")
+        .is_some_and(|value| value.to_str().unwrap().starts_with("AWS4-HMAC-SHA256 "));
     if !signed {
         return StatusCode::FORBIDDEN.into_response();
     }
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let query: BTreeMap<String, String> = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
-    let key = uri.path().strip_prefix("/bucket").unwrap_or_default().trim_start_matches('/').to_owned();
+    let query: BTreeMap<String, String> =
+        form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
+            .into_owned()
+            .collect();
+    let key = uri
+        .path()
+        .strip_prefix("/bucket")
+        .unwrap_or_default()
+        .trim_start_matches('/')
+        .to_owned();
     let body = to_bytes(request.into_body(), MOST).await.unwrap().to_vec();
     let number = |name: &str| query.get(name).and_then(|text| text.parse::<usize>().ok());
     let mut inside = shared.lock().unwrap();
@@ -87,22 +114,31 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
         }
         (Method::POST, Some(upload), _) => {
             inside.calls.push("complete");
-            let (done, rest) = std::mem::take(&mut inside.parts).into_iter().partition(|((of, _), _)| *of == upload);
+            let (done, rest) = std::mem::take(&mut inside.parts)
+                .into_iter()
+                .partition(|((of, _), _)| *of == upload);
             inside.parts = rest;
             let done: BTreeMap<(usize, usize), Vec<u8>> = done;
-            inside.objects.insert(key, done.into_values().flatten().collect());
+            inside
+                .objects
+                .insert(key, done.into_values().flatten().collect());
             xml("<CompleteMultipartUploadResult><ETag>\"whole\"</ETag></CompleteMultipartUploadResult>".into())
         }
         (Method::POST, ..) if query.contains_key("uploads") => {
             inside.calls.push("begin");
             inside.uploads += 1;
             let upload = inside.uploads;
-            xml(format!("<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"))
+            xml(format!(
+                "<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"
+            ))
         }
         (Method::POST, ..) if query.contains_key("delete") => {
             inside.calls.push("remove");
             let body = String::from_utf8(body).unwrap();
-            let keys = body.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap());
+            let keys = body
+                .split("<Key>")
+                .skip(1)
+                .map(|rest| rest.split("</Key>").next().unwrap());
             let gone: Vec<String> = keys
                 .map(|key| {
                     inside.objects.remove(key);
@@ -120,7 +156,10 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
             inside.calls.push("list");
             let prefix = query.get("prefix").map_or("", String::as_str);
             let behind = query.get("continuation-token").map_or("", String::as_str);
-            let keys = inside.objects.iter().filter(|(key, _)| key.starts_with(prefix) && key.as_str() > behind);
+            let keys = inside
+                .objects
+                .iter()
+                .filter(|(key, _)| key.starts_with(prefix) && key.as_str() > behind);
             let page: Vec<(&String, &Vec<u8>)> = keys.take(PAGE).collect();
             let contents: Vec<String> = page
                 .iter()
@@ -129,15 +168,24 @@ async fn answer(State(shared): State<Arc<Mutex<Inside>>>, request: Request<Body>
                     format!("<Contents><Key>{key}</Key><LastModified>2026-11-21T09:30:00.000Z</LastModified><Size>{size}</Size></Contents>")
                 })
                 .collect();
-            let next =
-                page.last().filter(|_| page.len() == PAGE).map(|(key, _)| format!("<NextContinuationToken>{key}</NextContinuationToken>"));
-            xml(format!("<ListBucketResult>{}{}</ListBucketResult>", contents.concat(), next.unwrap_or_default()))
+            let next = page
+                .last()
+                .filter(|_| page.len() == PAGE)
+                .map(|(key, _)| format!("<NextContinuationToken>{key}</NextContinuationToken>"));
+            xml(format!(
+                "<ListBucketResult>{}{}</ListBucketResult>",
+                contents.concat(),
+                next.unwrap_or_default()
+            ))
         }
         (Method::GET, ..) => {
             inside.calls.push("get");
             match inside.objects.get(&key) {
                 Some(bytes) => {
-                    let headers = [("etag", "\"whole\""), ("last-modified", "Sat, 21 Nov 2026 09:30:00 GMT")];
+                    let headers = [
+                        ("etag", "\"whole\""),
+                        ("last-modified", "Sat, 21 Nov 2026 09:30:00 GMT"),
+                    ];
                     (headers, bytes.clone()).into_response()
                 }
                 None => StatusCode::NOT_FOUND.into_response(),

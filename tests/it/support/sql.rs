@@ -1,17 +1,19 @@
-//! The database under the server, asked by SQL of a test's own.
+//! Runs SQL of a test on the server's database.
 
 use store::{Row, Statement, Value};
 
 use super::App;
 
-/// A statement of a test, in the one text that both databases take.
+/// Makes a statement from a text that both databases accept.
 pub fn statement(text: impl Into<String>) -> &'static Statement {
-    // Statements live as long as the program; those of a test are few.
-    Box::leak(Box::new(Statement::new(Box::leak(text.into().into_boxed_str()))))
+    // Statements need a static lifetime. A test has few, so the leak is small.
+    Box::leak(Box::new(Statement::new(Box::leak(
+        text.into().into_boxed_str(),
+    ))))
 }
 
 impl App {
-    /// The rows of a query, each read by `read`.
+    /// Returns the rows of a query, each converted by `read`.
     pub async fn query<T: Send + 'static>(
         &self,
         text: impl Into<String>,
@@ -19,17 +21,27 @@ impl App {
         read: impl Fn(&Row) -> store::Result<T> + Send + 'static,
     ) -> Vec<T> {
         let statement = statement(text);
-        let rows = self.server.service.store.read(move |tx| tx.rows(statement, &params)?.iter().map(read).collect::<store::Result<_>>());
+        let rows = self.server.service.store.read(move |tx| {
+            tx.rows(statement, &params)?
+                .iter()
+                .map(read)
+                .collect::<store::Result<_>>()
+        });
         rows.await.unwrap()
     }
 
-    /// Runs a change; how many rows it touched.
+    /// Runs a change and returns the number of affected rows.
     pub async fn change(&self, text: impl Into<String>, params: Vec<Value>) -> u64 {
         let statement = statement(text);
-        self.server.service.store.write(move |tx| tx.execute(statement, &params)).await.unwrap()
+        self.server
+            .service
+            .store
+            .write(move |tx| tx.execute(statement, &params))
+            .await
+            .unwrap()
     }
 
-    /// The columns of every table, each as table, column, type, whether it may be null.
+    /// Returns the columns of all tables: table, column, type and whether null is allowed.
     pub async fn columns(&self) -> Vec<(String, String, String, bool)> {
         let text = if self.database_url.starts_with("sqlite:") {
             "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t join pragma_table_xinfo(t.name) c
@@ -38,6 +50,9 @@ impl App {
             "select table_name::text, column_name::text, data_type::text, is_nullable = 'YES' from information_schema.columns
                 where table_schema = current_schema() and is_generated = 'NEVER' and table_name not like 'citus%' order by table_name, ordinal_position"
         };
-        self.query(text, Vec::new(), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).await
+        self.query(text, Vec::new(), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .await
     }
 }

@@ -1,34 +1,53 @@
-//! A server that follows a cluster of the tests' own, by streaming replication.
+//! A PostgreSQL standby of a test cluster, by streaming replication.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::postgres::{OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged};
+use super::postgres::{
+    OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged,
+};
 
 /// A running standby. It is stopped when the test process ends.
 pub struct Standby {
-    /// The database that it follows.
+    /// URL of the database on the primary.
     primary: String,
-    /// The same on the standby.
+    /// URL of the same database on the standby.
     pub database_url: String,
     _directory: TempDir,
 }
 
 impl Standby {
-    /// A standby of the cluster of a database, which has it once this returns.
+    /// Starts a standby for the cluster of a database. Returns when the standby has caught up.
     pub fn of(primary: &str) -> Self {
         let bin = binaries().unwrap();
-        let directory = tempfile::Builder::new().prefix("vestibule-standby").tempdir().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("vestibule-standby")
+            .tempdir()
+            .unwrap();
         if is_root() {
-            assert!(std::process::Command::new("chown").arg("postgres").arg(directory.path()).status().unwrap().success());
+            assert!(
+                std::process::Command::new("chown")
+                    .arg("postgres")
+                    .arg(directory.path())
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         let data = directory.path().join("data");
         let mut url = url::Url::parse(primary).unwrap();
         let run = |program: &str, arguments: &[&str]| {
             let mut command = unprivileged(&bin.join(program));
-            command.args(arguments).current_dir(directory.path()).stdout(Stdio::null()).stdin(Stdio::null()).status().unwrap().success()
+            command
+                .args(arguments)
+                .current_dir(directory.path())
+                .stdout(Stdio::null())
+                .stdin(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
         };
         let (path, log) = (data.to_str().unwrap(), directory.path().join("log"));
         assert!(run(
@@ -47,16 +66,32 @@ impl Standby {
             ],
         ));
         let port = on_a_free_port(|port| {
-            run("pg_ctl", &["-D", path, "-w", "-o", &format!("-p {port} {OPTIONS}"), "-l", log.to_str().unwrap(), "start"])
+            run(
+                "pg_ctl",
+                &[
+                    "-D",
+                    path,
+                    "-w",
+                    "-o",
+                    &format!("-p {port} {OPTIONS}"),
+                    "-l",
+                    log.to_str().unwrap(),
+                    "start",
+                ],
+            )
         });
         stop_with_this_process(&data);
         url.set_port(Some(port)).unwrap();
-        let standby = Self { primary: primary.to_owned(), database_url: url.into(), _directory: directory };
+        let standby = Self {
+            primary: primary.to_owned(),
+            database_url: url.into(),
+            _directory: directory,
+        };
         standby.catches_up();
         standby
     }
 
-    /// Goes on receiving what is written, and shows none of it.
+    /// Pauses the replay: the standby receives changes, but does not show them.
     pub fn pause(&self) {
         word(&self.database_url, "select pg_wal_replay_pause()::text");
         let began = Instant::now();
@@ -66,17 +101,23 @@ impl Standby {
         }
     }
 
-    /// Shows what it has received again.
+    /// Resumes the replay.
     pub fn resume(&self) {
         word(&self.database_url, "select pg_wal_replay_resume()::text");
     }
 
-    /// Waits until it has what the primary has.
+    /// Waits until the standby has replayed all that the primary has written.
     pub fn catches_up(&self) {
         let written = word(&self.primary, "select pg_current_wal_lsn()::text");
-        let (asked, began) = (format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text"), Instant::now());
+        let (asked, began) = (
+            format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text"),
+            Instant::now(),
+        );
         while word(&self.database_url, &asked) != "true" {
-            assert!(began.elapsed() < Duration::from_secs(20), "the standby does not follow");
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "the standby does not follow"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }

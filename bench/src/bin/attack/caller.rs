@@ -1,4 +1,4 @@
-//! Who asks: a credential, at whichever server has its turn.
+//! An HTTP client with a credential, which follows the server when it restarts at another address.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::server::Target;
 
-/// How long an answer may take, until it counts as none. Longer than the service takes for a refusal.
+/// The time limit of an answer. It is longer than the service needs to refuse a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The same of a large sync, which may take longer.
+/// The time limit of a sync, which may be large and take longer.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// A caller with one credential.
@@ -25,7 +25,7 @@ pub struct Caller {
     failures: Arc<AtomicU64>,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Heard {
     pub status: u16,
@@ -34,84 +34,147 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Whether the same request may be answered otherwise in a moment.
+    /// Returns whether the same request may get another answer soon.
     pub fn is_passing(&self) -> bool {
-        matches!(self.status, 429 | 503) || (self.status == 409 && self.text().contains("in flight"))
+        matches!(self.status, 429 | 503)
+            || (self.status == 409 && self.text().contains("still in progress"))
     }
 
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// What the envelope holds; null if there is no envelope.
+    /// Returns the data of the envelope; null if there is no envelope.
     pub fn data(&self) -> Value {
         let envelope = serde_json::from_slice::<Value>(&self.body).ok();
-        envelope.and_then(|mut envelope| envelope.get_mut("data").map(Value::take)).unwrap_or_default()
+        envelope
+            .and_then(|mut envelope| envelope.get_mut("data").map(Value::take))
+            .unwrap_or_default()
     }
 }
 
 impl Caller {
-    /// A caller with connections of its own.
+    /// Creates a caller with connections of its own.
     pub fn new(target: Target, token: &str) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-        Ok(Self { http: http.build()?, target, token: token.into(), failures: Arc::default() })
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none());
+        Ok(Self {
+            http: http.build()?,
+            target,
+            token: token.into(),
+            failures: Arc::default(),
+        })
     }
 
-    /// The same with another credential.
+    /// Returns the same caller with another credential.
     pub fn with(&self, token: &str) -> Self {
-        Self { token: token.into(), ..self.clone() }
+        Self {
+            token: token.into(),
+            ..self.clone()
+        }
     }
 
-    /// Its bearer token.
+    /// Returns the bearer token.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The server's address.
+    /// Returns the target, which knows the server's address.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Answers that nobody is to get: a 5xx other than 503.
+    /// Returns the number of 5xx answers other than 503. The service must give none.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Makes a request with a body that is written already, under a key if there is one.
-    pub async fn send(&self, method: Method, path: &str, key: Option<&str>, body: Bytes) -> anyhow::Result<Heard> {
-        let timeout = if path.ends_with("/sync") { SYNC_TIMEOUT } else { TIMEOUT };
-        let request = self.http.request(method, format!("http://{}{path}", self.target.address()?)).timeout(timeout);
+    /// Makes a request with this body, under an idempotency key if there is one.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Bytes,
+    ) -> anyhow::Result<Heard> {
+        let timeout = if path.ends_with("/sync") {
+            SYNC_TIMEOUT
+        } else {
+            TIMEOUT
+        };
+        let request = self
+            .http
+            .request(method, format!("http://{}{path}", self.target.address()?))
+            .timeout(timeout);
         let mut request = request.bearer_auth(&self.token);
         if !body.is_empty() {
-            request = request.header("content-type", "application/json").body(body);
+            request = request
+                .header("content-type", "application/json")
+                .body(body);
         }
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
         }
         let response = request.send().await?;
-        let (status, is_replay) = (response.status().as_u16(), response.headers().contains_key("idempotency-replayed"));
+        let (status, is_replay) = (
+            response.status().as_u16(),
+            response.headers().contains_key("idempotency-replayed"),
+        );
         if status >= 500 && status != 503 {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Heard { status, is_replay, body: response.bytes().await? })
+        Ok(Heard {
+            status,
+            is_replay,
+            body: response.bytes().await?,
+        })
     }
 
-    /// Reads what is at a path.
+    /// Sends a form whose body is written already.
+    pub async fn send_form(
+        &self,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> anyhow::Result<u16> {
+        let url = format!("http://{}{path}", self.target.address()?);
+        let request = self.http.post(url).timeout(TIMEOUT);
+        let request = request.header("content-type", content_type).body(body);
+        Ok(request.send().await?.status().as_u16())
+    }
+
+    /// Reads a path.
     pub async fn get(&self, path: &str) -> anyhow::Result<Heard> {
         self.send(Method::GET, path, None, Bytes::new()).await
     }
 
-    /// Makes a request that has to succeed; the data of its answer.
+    /// Makes a request that must succeed. Returns the data of its answer.
     pub async fn ok(&self, method: Method, path: &str, body: Value) -> anyhow::Result<Value> {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let heard = self.send(method.clone(), path, None, body.into()).await.with_context(|| format!("{method} {path}"))?;
-        ensure!((200..300).contains(&heard.status), "{method} {path}: {} {:.500}", heard.status, heard.text());
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let heard = self
+            .send(method.clone(), path, None, body.into())
+            .await
+            .with_context(|| format!("{method} {path}"))?;
+        ensure!(
+            (200..300).contains(&heard.status),
+            "{method} {path}: {} {:.500}",
+            heard.status,
+            heard.text()
+        );
         Ok(heard.data())
     }
 
-    /// [`Caller::ok`], for the id of what was created.
+    /// Makes a POST request like [`Caller::ok`]. Returns the id of the created object.
     pub async fn created(&self, path: &str, body: Value) -> anyhow::Result<String> {
         let created = self.ok(Method::POST, path, body).await?;
-        Ok(created["id"].as_str().with_context(|| format!("POST {path}: no id"))?.to_owned())
+        Ok(created["id"]
+            .as_str()
+            .with_context(|| format!("POST {path}: no id"))?
+            .to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that hold on to connections: they say nothing, do not read, or dribble.
+//! Clients that hold connections open: they send nothing, do not read, or send byte by byte.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,48 +15,52 @@ use crate::crowd::{crowd, grouped};
 use crate::neighbours;
 use crate::stage::Stage;
 
-/// Silent connections, more than the service has places for.
+/// Number of silent connections, more than the service accepts.
 const SILENT: usize = 9_000;
-/// Addresses they come from, so that none has too many for itself.
+/// Number of addresses they come from, so that none exceeds the limit for one address.
 const ADDRESSES: usize = 5;
-/// Files that are kept for something else.
+/// Open files that are reserved for other purposes.
 const FILES: usize = 1_000;
-/// Connections that do not read.
+/// Number of connections that do not read.
 const UNREAD: usize = 40;
-/// Streams of one, as many as the service lets it have.
+/// Streams of one HTTP/2 connection, as many as the service permits.
 const STREAMS: u8 = 32;
-/// Requests that one sends before it would read.
+/// Requests that one connection sends without reading an answer.
 const PIPELINED: usize = 200;
-/// Connections with a body that does not end.
+/// Number of connections with a body that does not end.
 const SLOW: usize = 500;
 /// The pause between two bytes.
 const DRIBBLE: Duration = Duration::from_millis(250);
-/// The pause before a connection that was closed is opened again.
+/// The pause before a closed connection is opened again.
 const REOPEN: Duration = Duration::from_millis(250);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// Connections that are open now, and were at the most and in all.
+/// The number of open connections: now, at most, and in total.
 #[derive(Debug, Default)]
-struct Open {
+pub struct Open {
     now: AtomicUsize,
     most: AtomicUsize,
     all: AtomicUsize,
 }
 
-/// One of them, as long as it is there.
+/// An open connection, counted until it is dropped.
 struct Counted(Arc<Open>);
 
 impl Open {
     fn one(self: &Arc<Self>) -> Counted {
         self.all.fetch_add(1, Ordering::Relaxed);
-        self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.most.fetch_max(
+            self.now.fetch_add(1, Ordering::Relaxed) + 1,
+            Ordering::Relaxed,
+        );
         Counted(self.clone())
     }
 
-    fn told(&self, what: &str) -> String {
-        let [most, all] = [&self.most, &self.all].map(|count| grouped(count.load(Ordering::Relaxed).try_into().unwrap_or(u64::MAX)));
+    pub fn told(&self, what: &str) -> String {
+        let [most, all] = [&self.most, &self.all]
+            .map(|count| grouped(count.load(Ordering::Relaxed).try_into().unwrap_or(u64::MAX)));
         format!("{most} {what} at once, {all} in all")
     }
 }
@@ -67,23 +71,30 @@ impl Drop for Counted {
     }
 }
 
-/// What a connection does once it has said what it has to say.
+/// The behaviour of a connection after its first bytes.
 #[derive(Clone, Copy)]
-enum Habit {
-    /// Reads, and says nothing more.
+pub enum Habit {
+    /// Reads and sends nothing more.
     Listens,
-    /// Reads nothing, and says this from time to time.
+    /// Reads nothing and sends these bytes at intervals.
     Dribbles(&'static [u8]),
 }
 
-/// A connection from one of some loopback addresses, kept until the other side ends it.
-async fn hold(address: SocketAddr, who: usize, open: Arc<Open>, said: Arc<[u8]>, habit: Habit) -> Option<u16> {
+/// Opens a connection from one of several loopback addresses and keeps it until the other side ends
+/// it.
+pub async fn hold(
+    address: SocketAddr,
+    who: usize,
+    open: Arc<Open>,
+    said: Arc<[u8]>,
+    habit: Habit,
+) -> Option<u16> {
     let from = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + who % ADDRESSES).ok()?);
     let socket = TcpSocket::new_v4().ok()?;
     socket.bind((from, 0).into()).ok()?;
     let stream = socket.connect(address).await.ok()?;
     let counted = open.one();
-    // That it is closed is what is waited for.
+    // An error is expected: the server closes the connection.
     drop(keep(stream, &said, habit).await);
     drop(counted);
     tokio::time::sleep(REOPEN).await;
@@ -106,8 +117,13 @@ async fn keep(mut stream: TcpStream, said: &[u8], habit: Habit) -> std::io::Resu
 }
 
 pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
+    silent(stage, SILENT).await
+}
+
+/// Opens connections that say nothing or next to nothing, and opens each again once it is closed.
+pub async fn silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
-    let count = SILENT.min(machine::open_files()?.saturating_sub(FILES));
+    let count = count.min(machine::open_files()?.saturating_sub(FILES));
     let end = stage.begin();
     let held = open.clone();
     crowd(count, end, move |who, _| {
@@ -118,41 +134,57 @@ pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(held.told("connections"))
 }
 
-/// What opens an HTTP/2 connection with closed windows, and asks for something on every stream.
+/// Returns the bytes that open an HTTP/2 connection with closed windows and request `path` on every
+/// stream.
 fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
-    // SETTINGS: an initial window of nothing.
+    // SETTINGS: an initial window of zero.
     let mut said = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
-    // GET, http, and three literals without Huffman's code: the path, the authority, the credential.
+    // GET, http, and three literals without Huffman coding: the path, the authority, the
+    // credential.
     let mut block = vec![0x82, 0x86];
     let bearer = format!("Bearer {token}");
-    for (name, value) in [(&[0x04][..], path), (&[0x01][..], "x"), (&[0x0f, 0x08][..], bearer.as_str())] {
+    for (name, value) in [
+        (&[0x04][..], path),
+        (&[0x01][..], "x"),
+        (&[0x0f, 0x08][..], bearer.as_str()),
+    ] {
         ensure!(value.len() < 127, "too long for one byte");
         block.extend([name, &[u8::try_from(value.len())?], value.as_bytes()].concat());
     }
     let length = u8::try_from(block.len())?;
     for number in 0..STREAMS {
-        // HEADERS, with which both the headers and the request end.
+        // HEADERS, with the flags that end both the headers and the stream.
         said.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
         said.extend(&block);
     }
     Ok(said)
 }
 
-/// Has connections ask for something and not read it, in both protocols.
+/// Opens connections that request something and do not read it, in both protocols.
 async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
     let streams: Arc<[u8]> = closed_windows(path, token)?.into();
-    let pipelined = format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n").repeat(PIPELINED);
+    let pipelined =
+        format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n")
+            .repeat(PIPELINED);
     let pipelined: Arc<[u8]> = pipelined.into_bytes().into();
     let end = stage.begin();
     let held = open.clone();
     crowd(UNREAD, end, move |who, _| {
-        // The frames are read, their bodies never come; or nothing is read at all.
-        let (said, habit) = if who % 2 == 0 { (&streams, Habit::Listens) } else { (&pipelined, Habit::Dribbles(b"\r\n")) };
+        // Half of the connections read frames but leave the windows closed, so no body arrives. The
+        // others read nothing at all.
+        let (said, habit) = if who % 2 == 0 {
+            (&streams, Habit::Listens)
+        } else {
+            (&pipelined, Habit::Dribbles(b"\r\n"))
+        };
         hold(address, who, open.clone(), said.clone(), habit)
     })
     .await;
-    Ok(format!("{}, half with {STREAMS} streams, half with {PIPELINED} requests", held.told("connections")))
+    Ok(format!(
+        "{}, half with {STREAMS} streams, half with {PIPELINED} requests",
+        held.told("connections")
+    ))
 }
 
 pub async fn unread(stage: &mut Stage) -> anyhow::Result<String> {
@@ -168,13 +200,32 @@ pub async fn unread_lists(stage: &mut Stage) -> anyhow::Result<String> {
 
 pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let (address, open) = (stage.server.target.address()?, Arc::<Open>::default());
-    let portal = stage.neighbour.key.created("/api/v1/portals", json!({ "name": "Slow" })).await?;
+    let portal = stage
+        .neighbour
+        .key
+        .created("/api/v1/portals", json!({ "name": "Slow" }))
+        .await?;
     let token = stage.neighbour.key.token();
-    let head = format!("PATCH /api/v1/portals/{portal} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
+    let head = format!(
+        "PATCH /api/v1/portals/{portal} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n"
+    );
     let head = format!("{head}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{{");
     let head: Arc<[u8]> = head.into_bytes().into();
     let end = stage.begin();
     let (opened, begun) = (open.clone(), Instant::now());
-    crowd(SLOW, end, move |who, _| hold(address, who, open.clone(), head.clone(), Habit::Dribbles(b" "))).await;
-    Ok(format!("{}, for {:.0} s", opened.told("connections"), begun.elapsed().as_secs_f64()))
+    crowd(SLOW, end, move |who, _| {
+        hold(
+            address,
+            who,
+            open.clone(),
+            head.clone(),
+            Habit::Dribbles(b" "),
+        )
+    })
+    .await;
+    Ok(format!(
+        "{}, for {:.0} s",
+        opened.told("connections"),
+        begun.elapsed().as_secs_f64()
+    ))
 }

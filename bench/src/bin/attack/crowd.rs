@@ -1,21 +1,26 @@
-//! Many who do the same thing at once.
+//! Many clients that do the same thing at once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-/// How often one of them does it at the most.
+/// The limit of rounds of one client.
 const MOST: u64 = 1_000_000;
-/// What one waits that got no answer at all.
+/// The pause of a client after a request without an answer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often what was answered; 0 is no answer.
+/// The number of answers by status; 0 stands for no answer.
 pub type Tally = BTreeMap<u16, u64>;
 
-/// Has so many do something over and over until a moment: who, and how often it was done before. It tells the status that
-/// was answered, if there was an answer. What is under way at that moment is given up.
-pub async fn crowd<F>(count: usize, until: Instant, act: impl Fn(usize, u64) -> F + Clone + Send + 'static) -> Tally
+/// Lets `count` clients repeat `act` until a moment. `act` gets the number of the client and of its
+/// round, and returns the status of the answer, if there was one. Rounds that are under way at that
+/// moment are dropped.
+pub async fn crowd<F>(
+    count: usize,
+    until: Instant,
+    act: impl Fn(usize, u64) -> F + Clone + Send + 'static,
+) -> Tally
 where
     F: Future<Output = Option<u16>> + Send + 'static,
 {
@@ -25,7 +30,10 @@ where
         running.spawn(async move {
             let mut tally = Tally::new();
             for round in 0..MOST {
-                let Ok(answered) = tokio::time::timeout_at(until.into(), act(who, round)).await else { break };
+                let Ok(answered) = tokio::time::timeout_at(until.into(), act(who, round)).await
+                else {
+                    break;
+                };
                 *tally.entry(answered.unwrap_or_default()).or_default() += 1;
                 if answered.is_none() {
                     tokio::time::sleep(PAUSE).await;
@@ -41,7 +49,7 @@ where
     all
 }
 
-/// A tally in words: `1,200 × 201, 3 × 503`.
+/// Formats a tally: `1,200 × 201, 3 × 503`.
 pub fn told(tally: &Tally) -> String {
     let told = tally.iter().map(|(status, count)| match status {
         0 => format!("{} unanswered", grouped(*count)),
@@ -50,7 +58,7 @@ pub fn told(tally: &Tally) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// A number whose digits are in groups of three.
+/// Formats a number with its digits in groups of three.
 pub fn grouped(number: u64) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),
@@ -63,16 +71,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tally_is_told_in_words() {
+    fn a_tally_is_formatted_as_text() {
         let tally = Tally::from([(0, 2), (201, 1_234_005), (503, 7)]);
         assert_eq!(told(&tally), "2 unanswered, 1,234,005 × 201, 7 × 503");
     }
 
     #[tokio::test]
-    async fn a_crowd_stops_when_it_is_time() {
+    async fn a_crowd_stops_at_its_deadline() {
         let until = Instant::now() + Duration::from_millis(50);
         let tally = crowd(3, until, |who, round| async move {
-            let pause = if round < 2 { Duration::ZERO } else { Duration::from_secs(60) };
+            let pause = if round < 2 {
+                Duration::ZERO
+            } else {
+                Duration::from_secs(60)
+            };
             tokio::time::sleep(pause).await;
             (who > 0).then_some(200)
         });

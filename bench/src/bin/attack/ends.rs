@@ -1,4 +1,4 @@
-//! Servers that end, in order or not, and one whose log nobody reads.
+//! Servers that are killed or stopped in order, and a server whose log is not read.
 
 use std::time::{Duration, Instant};
 
@@ -12,31 +12,38 @@ use crate::caller::Caller;
 use crate::crowd::{Tally, crowd, grouped, told};
 use crate::stage::Stage;
 
-/// Neighbours' clients that write meanwhile.
+/// Number of the neighbour's clients that write and read during the attack.
 const WRITERS: usize = 8;
-/// How long a server lives.
+/// The shortest time a server lives.
 const LIFE: Duration = Duration::from_millis(2_500);
-/// The longest that an orderly end may take.
+/// The time limit of an orderly stop.
 const END: Duration = Duration::from_secs(20);
 
-/// Has a neighbour write and read for all it is worth.
+/// Lets a neighbour write and read as fast as it can.
 fn load(key: Caller, keys: Keys, until: Instant) -> JoinHandle<Tally> {
     tokio::spawn(crowd(WRITERS, until, move |who, _| {
         let (key, name) = (key.clone(), keys.next().to_string());
         async move {
-            // Texts are in no list, so that what is read stays as long as it is.
+            // Created texts appear in no list, so the lists that are read keep their length.
             let heard = if who % 2 == 0 {
                 let text = json!({ "sourceTable": "manual", "text": name }).to_string();
-                key.send(Method::POST, "/api/v1/translations", Some(&name), text.into()).await
+                key.send(
+                    Method::POST,
+                    "/api/v1/translations",
+                    Some(&name),
+                    text.into(),
+                )
+                .await
             } else {
-                key.send(Method::GET, "/api/v1/portals", None, Bytes::new()).await
+                key.send(Method::GET, "/api/v1/portals", None, Bytes::new())
+                    .await
             };
             heard.ok().map(|heard| heard.status)
         }
     }))
 }
 
-/// A moment that differs from time to time.
+/// Returns a lifetime that differs from call to call.
 fn moment(keys: &Keys) -> Duration {
     LIFE + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
 }
@@ -51,7 +58,10 @@ pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
         stage.server.restart()?;
         kills += 1;
     }
-    Ok(format!("{kills} kills; {WRITERS} neighbours: {}", told(&load.await?)))
+    Ok(format!(
+        "{kills} kills; {WRITERS} neighbours: {}",
+        told(&load.await?)
+    ))
 }
 
 pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
@@ -67,7 +77,11 @@ pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
         stage.server.restart()?;
         (ends, longest) = (ends + 1, longest.max(took));
     }
-    Ok(format!("{ends} ends within {:.0} ms; {WRITERS} neighbours: {}", longest.as_secs_f64() * 1e3, told(&load.await?)))
+    Ok(format!(
+        "{ends} ends within {:.0} ms; {WRITERS} neighbours: {}",
+        longest.as_secs_f64() * 1e3,
+        told(&load.await?)
+    ))
 }
 
 pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
@@ -78,6 +92,14 @@ pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
         stage.wrong.push(format!("/readyz: {status}"));
     }
     let metrics = stage.neighbour.key.get("/metrics").await?.text();
-    let lost = metrics.lines().find_map(|line| line.strip_prefix("vestibule_log_lines_lost_total ")?.parse().ok());
-    Ok(format!("{} lines lost; {WRITERS} neighbours: {}", grouped(lost.unwrap_or_default()), told(&tally)))
+    let lost = metrics.lines().find_map(|line| {
+        line.strip_prefix("vestibule_log_lines_lost_total ")?
+            .parse()
+            .ok()
+    });
+    Ok(format!(
+        "{} lines lost; {WRITERS} neighbours: {}",
+        grouped(lost.unwrap_or_default()),
+        told(&tally)
+    ))
 }

@@ -1,15 +1,17 @@
-//! The attack: what a hostile client, a hostile neighbour or a failing machine can do to others, tried on a server of its
-//! own, on loopback alone.
+//! The attack: tries on a server of its own, on loopback only, what a hostile client, a hostile
+//! neighbour or a failing machine can do to others.
 //!
-//! In each scenario a *victim*, one organization, writes under idempotency keys and reads, twenty times a second, while
-//! something is done to the server by others. Then it is looked at what became of every write that was acknowledged. Attacker
-//! and victim share this process and this machine with the server, so times are upper bounds. The table goes to standard
-//! output, how it comes about to standard error; the exit code is 1 if anything was lost, done twice or answered wrongly.
+//! In each scenario a *victim* organization writes under idempotency keys and reads, twenty times a
+//! second, during an attack by others. Afterwards every acknowledged write is checked. Attacker and
+//! victim share this process and this machine with the server, so times are upper bounds. The table
+//! goes to standard output, progress to standard error. The exit code is 1 if anything was lost,
+//! done twice or answered wrongly.
 
 mod caller;
 mod connections;
 mod crowd;
 mod ends;
+mod limits;
 mod neighbours;
 mod organization;
 mod server;
@@ -32,10 +34,10 @@ use tokio_rustls::rustls::crypto::ring;
 use crate::stage::{Ground, Scenario};
 use crate::table::Row;
 
-/// How much longer than planned a scenario may take, its set-up and the look at what became of it included.
+/// How much longer than planned a scenario may take, including its set-up and its final check.
 const GRACE: Duration = Duration::from_secs(300);
 
-/// Attacks a server of its own, and tells what the others noticed.
+/// Attack a server of its own, and report the effects on others.
 #[derive(Debug, Parser)]
 #[command(name = "attack", version)]
 struct Cli {
@@ -55,42 +57,80 @@ struct Cli {
 
 fn main() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
-    // It fails where it was chosen before, which is as good.
+    // Fails if a provider was installed before, which serves the same purpose.
     drop(ring::default_provider().install_default());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let (heading, rows) = runtime.block_on(async {
         let mut end = signal(SignalKind::terminate())?;
         tokio::select! {
-            // Whoever ends this ends the servers that it has started.
+            // A signal must also end the servers that this program has started, so it ends the
+            // program in order.
             _ = end.recv() => bail!("told to end"),
             interrupted = tokio::signal::ctrl_c() => bail!("interrupted: {interrupted:?}"),
             played = play(&cli) => played,
         }
     })?;
     print!("{}", table::table(&heading, &rows));
-    Ok(if rows.iter().all(Row::is_clean) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if rows.iter().all(Row::is_clean) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-/// Plays every scenario that is wanted; the heading and the rows of the table.
+/// Plays all wanted scenarios. Returns the heading and the rows of the table.
 async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
     let program = std::env::current_exe()?;
-    let beside = program.parent().context("this program is in no directory")?;
-    let binary = cli.server.clone().map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
-    ensure!(binary.is_file(), "{} is not there; run `cargo build --release` first", binary.display());
-    let is_wanted = |scenario: &Scenario| cli.only.as_deref().is_none_or(|only| <&str>::from(scenario).contains(only));
-    let scenarios: Vec<_> = Scenario::VARIANTS.iter().copied().filter(is_wanted).collect();
+    let beside = program
+        .parent()
+        .context("this program is in no directory")?;
+    let binary = cli
+        .server
+        .clone()
+        .map_or_else(|| Ok(beside.join("vestibule")), std::path::absolute)?;
+    ensure!(
+        binary.is_file(),
+        "{} is not there; run `cargo build --release` first",
+        binary.display()
+    );
+    let is_wanted = |scenario: &Scenario| {
+        cli.only
+            .as_deref()
+            .is_none_or(|only| <&str>::from(scenario).contains(only))
+    };
+    let scenarios: Vec<_> = Scenario::VARIANTS
+        .iter()
+        .copied()
+        .filter(is_wanted)
+        .collect();
     ensure!(!scenarios.is_empty(), "no scenario has such a name");
     let length = Duration::from_secs(cli.seconds) / u32::try_from(scenarios.len())?;
-    // Not the system's directory for temporary files: that one may be in memory, where a commit costs nothing.
-    let scratch = tempfile::Builder::new().prefix("vestibule-attack-").tempdir_in(beside)?;
-    let plan = format!("{} of {:.0} s each", plural(scenarios.len(), "scenario"), length.as_secs_f64());
+    // Not the system's directory for temporary files, which may be in memory, where a commit costs
+    // nothing.
+    let scratch = tempfile::Builder::new()
+        .prefix("vestibule-attack-")
+        .tempdir_in(beside)?;
+    let plan = format!(
+        "{} of {:.0} s each",
+        plural(scenarios.len(), "scenario"),
+        length.as_secs_f64()
+    );
     let heading = machine::heading(scratch.path(), &plan)?;
-    let ground = Ground::new(binary, scratch.path().to_owned(), cli.postgres.clone(), length);
+    let ground = Ground::new(
+        binary,
+        scratch.path().to_owned(),
+        cli.postgres.clone(),
+        length,
+    );
     let mut rows = Vec::new();
     for scenario in scenarios {
         eprintln!("{}", <&str>::from(scenario));
         let played = tokio::time::timeout(length + GRACE, stage::play(&ground, scenario)).await;
-        let row = played.context("it takes too long")?.with_context(|| <&str>::from(scenario))?;
+        let row = played
+            .context("it takes too long")?
+            .with_context(|| <&str>::from(scenario))?;
         eprintln!("{row}");
         rows.push(row);
     }
@@ -98,5 +138,9 @@ async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
 }
 
 fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }

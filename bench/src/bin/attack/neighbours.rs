@@ -1,4 +1,4 @@
-//! Neighbours: organizations, and a guest, that do what they may, and far too much of it.
+//! Neighbours: organizations and a guest that do permitted things, but far too many of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,33 +19,38 @@ use crate::stage::Stage;
 pub const MANUALS: &str = "/api/v1/portal-manuals";
 const PORTALS: &str = "/api/v1/portals";
 
-/// Clients whose bodies are refused, and how long these are.
+/// Number of clients whose bodies are refused, and the length of these bodies.
 const REFUSED: usize = 6;
 const LARGE: usize = 590_000;
-/// Manuals of a heavy list.
+/// Number of manuals in a heavy list.
 const HEAVY: usize = 300;
-/// Readers of it.
+/// Number of readers of the list.
 const READERS: usize = 20;
-/// The pause between two changes of it.
+/// The pause between two changes of the list.
 const CHANGE: Duration = Duration::from_millis(100);
-/// Flats that are moved, and clients that move them.
+/// Number of properties that are moved, and of clients that move them.
 const FLATS: usize = 20_000;
 const MOVERS: usize = 4;
-/// Clients that send messages for one guest, and messages of a stay at the most.
+/// Number of clients that send messages for one guest, and the limit of messages of a stay.
 const GUESTS: usize = 16;
 const MESSAGES: usize = 200;
-/// Events of a sync whose receiver hangs, and of all of them at the most.
+/// Number of events in a sync whose receiver hangs, and the limit of all such events.
 const EVENTS: usize = 500;
 const MOST_EVENTS: usize = 100_000;
-/// Deliveries in a log that is deleted.
+/// Number of deliveries in a log that is deleted.
 const LOG: usize = 10_000;
 
-/// The next answer's status.
+/// Makes a request and returns the status of its answer.
 async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
-    caller.send(method, &path, None, body).await.ok().map(|heard| heard.status)
+    caller
+        .send(method, &path, None, body)
+        .await
+        .ok()
+        .map(|heard| heard.status)
 }
 
-/// A step as large as a body may be, all of it in order but for the texts that it names, which are not there.
+/// Returns a step as large as a body may be. Everything in it is valid except its texts, which do
+/// not exist.
 fn large_step(neighbour: &Organization) -> Value {
     let option = json!({ "nameMlTextId": neighbour.new_id() });
     let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
@@ -55,7 +60,10 @@ fn large_step(neighbour: &Organization) -> Value {
 }
 
 pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
-    let reader = stage.neighbour.key_with(&["view_properties", "view_guides"]).await?;
+    let reader = stage
+        .neighbour
+        .key_with(&["view_properties", "view_guides"])
+        .await?;
     let portal = json!({ "name": "Large", "supportNotes": "x".repeat(LARGE) }).to_string();
     let step = large_step(&stage.neighbour).to_string();
     let sent = [step.len(), portal.len()].map(|length| length / 1_000);
@@ -72,11 +80,21 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         status(caller, Method::POST, path, body)
     })
     .await;
-    stage.wrong.extend(tally.keys().filter(|status| (200..300).contains(*status)).map(|status| format!("a refusal: {status}")));
-    Ok(format!("{REFUSED} clients, bodies of {} and {} KB: {}", sent[0], sent[1], told(&tally)))
+    stage.wrong.extend(
+        tally
+            .keys()
+            .filter(|status| (200..300).contains(*status))
+            .map(|status| format!("a refusal: {status}")),
+    );
+    Ok(format!(
+        "{REFUSED} clients, bodies of {} and {} KB: {}",
+        sent[0],
+        sent[1],
+        told(&tally)
+    ))
 }
 
-/// Makes manuals as long as they may be; how long their list is, in bytes.
+/// Creates manuals of the largest length. Returns the length of their list in bytes.
 pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
     for number in 0..HEAVY {
         let text = "Long ago. ".repeat(500);
@@ -84,19 +102,29 @@ pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
         neighbour.key.created(MANUALS, manual).await?;
     }
     let listed = neighbour.key.get(MANUALS).await?;
-    anyhow::ensure!(listed.status == 200, "a list that cannot be read: {}", listed.status);
+    anyhow::ensure!(
+        listed.status == 200,
+        "a list that cannot be read: {}",
+        listed.status
+    );
     Ok(u64::try_from(listed.body.len())?)
 }
 
 pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
     let bytes = heavy_list(&stage.neighbour).await?;
     let list = stage.neighbour.key.get(MANUALS).await?.data();
-    let manual: Arc<str> = format!("{MANUALS}/{}", list[0]["id"].as_str().context("a manual without an id")?).into();
+    let manual: Arc<str> = format!(
+        "{MANUALS}/{}",
+        list[0]["id"].as_str().context("a manual without an id")?
+    )
+    .into();
     let (key, list) = (stage.neighbour.key.clone(), Arc::<str>::from(MANUALS));
     let end = stage.begin();
     let reader = key.clone();
-    let reading = crowd(READERS, end, move |_, _| status(reader.clone(), Method::GET, list.clone(), Bytes::new()));
-    // What is remembered of a list is no answer any more once it is changed.
+    let reading = crowd(READERS, end, move |_, _| {
+        status(reader.clone(), Method::GET, list.clone(), Bytes::new())
+    });
+    // A change makes the answer in memory invalid.
     let changing = crowd(1, end, move |_, round| {
         let (key, manual) = (key.clone(), manual.clone());
         async move {
@@ -106,15 +134,25 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
         }
     });
     let (reading, changing) = tokio::join!(reading, changing);
-    Ok(format!("{READERS} readers of {} KB: {}; changed: {}", grouped(bytes / 1_000), told(&reading), told(&changing)))
+    Ok(format!(
+        "{READERS} readers of {} KB: {}; changed: {}",
+        grouped(bytes / 1_000),
+        told(&reading),
+        told(&changing)
+    ))
 }
 
 pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
     let flats = stage.neighbour.flats(FLATS).await?;
     let mut bodies = Vec::new();
     for name in ["One", "Other"] {
-        let portal = stage.neighbour.key.created(PORTALS, json!({ "name": name })).await?;
-        let scopes = json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": flats });
+        let portal = stage
+            .neighbour
+            .key
+            .created(PORTALS, json!({ "name": name }))
+            .await?;
+        let scopes =
+            json!({ "entityType": "portal_settings", "entityId": portal, "propertyIds": flats });
         bodies.push(Bytes::from(scopes.to_string()));
     }
     let key = stage.neighbour.key.clone();
@@ -125,7 +163,11 @@ pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
         status(key.clone(), Method::POST, path.clone(), body)
     })
     .await;
-    Ok(format!("{MOVERS} clients, {} flats each time: {}", grouped(u64::try_from(FLATS)?), told(&tally)))
+    Ok(format!(
+        "{MOVERS} clients, {} flats each time: {}",
+        grouped(u64::try_from(FLATS)?),
+        told(&tally)
+    ))
 }
 
 pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
@@ -135,21 +177,33 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     let guest = stage.neighbour.key.clone();
     let end = stage.begin();
     let tally = crowd(GUESTS, end, move |who, _| {
-        // Every fourth reads what is there.
-        let (method, body) = if who % 4 == 3 { (Method::GET, Bytes::new()) } else { (Method::POST, message.clone()) };
+        // Every fourth client reads the messages.
+        let (method, body) = if who % 4 == 3 {
+            (Method::GET, Bytes::new())
+        } else {
+            (Method::POST, message.clone())
+        };
         status(guest.clone(), method, path.clone(), body)
     })
     .await;
     let path = format!("{}/reservations/{stay}/messages", stage.neighbour.path);
-    let kept = stage.neighbour.platform.ok(Method::GET, &path, Value::Null).await?;
+    let kept = stage
+        .neighbour
+        .platform
+        .ok(Method::GET, &path, Value::Null)
+        .await?;
     let kept = kept.as_array().map_or(0, Vec::len);
     if kept > MESSAGES {
         stage.wrong.push(format!("{kept} messages in a stay"));
     }
-    Ok(format!("{GUESTS} clients of one stay: {}; {kept} messages kept", told(&tally)))
+    Ok(format!(
+        "{GUESTS} clients of one stay: {}; {kept} messages kept",
+        told(&tally)
+    ))
 }
 
-/// A receiver that lets senders connect and says nothing; what it listens as, its URL, and how many came.
+/// Starts a receiver that accepts connections and sends nothing. Returns its URL and the number of
+/// connections.
 async fn hanging(holding: &mut JoinSet<()>) -> anyhow::Result<(String, Arc<AtomicU64>)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("https://{}/hook", listener.local_addr()?);
@@ -160,7 +214,7 @@ async fn hanging(holding: &mut JoinSet<()>) -> anyhow::Result<(String, Arc<Atomi
         while let Ok((stream, _)) = listener.accept().await {
             counted.fetch_add(1, Ordering::Relaxed);
             held.push(stream);
-            // The service gives up after 10 s, and has fewer under way.
+            // The service gives up after 10 s and has fewer deliveries under way.
             if held.len() > 4_096 {
                 held.remove(0);
             }
@@ -188,7 +242,11 @@ pub async fn hanging_receiver(stage: &mut Stage) -> anyhow::Result<String> {
     .await;
     let events = tally.get(&200).copied().unwrap_or_default() * u64::try_from(EVENTS)?;
     let came = grouped(came.load(Ordering::Relaxed));
-    Ok(format!("{} events, {came} connections that hang, {} syncs unanswered", grouped(events), tally.get(&0).copied().unwrap_or_default()))
+    Ok(format!(
+        "{} events, {came} connections that hang, {} syncs unanswered",
+        grouped(events),
+        tally.get(&0).copied().unwrap_or_default()
+    ))
 }
 
 pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
@@ -205,7 +263,10 @@ pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
             let begun = Instant::now();
             let path = format!("/api/v1/webhook-subscriptions?id={subscription}");
             passing.key.ok(Method::DELETE, &path, Value::Null).await?;
-            passing.platform.ok(Method::DELETE, &passing.path, Value::Null).await?;
+            passing
+                .platform
+                .ok(Method::DELETE, &passing.path, Value::Null)
+                .await?;
             anyhow::Ok((passing, begun.elapsed()))
         };
         match passing.await {
@@ -214,7 +275,10 @@ pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
                 if let Ok(heard) = passing.key.get(PORTALS).await
                     && !matches!(heard.status, 401 | 503)
                 {
-                    stage.wrong.push(format!("the key of an erased organization: {}", heard.status));
+                    stage.wrong.push(format!(
+                        "the key of an erased organization: {}",
+                        heard.status
+                    ));
                 }
             }
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Organizations: the victim, and the neighbours who attack.
+//! Organizations: the victim, and the neighbours that attack.
 
 use anyhow::Context as _;
 use bench::keys::Keys;
@@ -9,67 +9,97 @@ use uuid::Uuid;
 
 use crate::caller::Caller;
 
-/// Records that a sync takes at the most.
+/// The largest number of records in one sync.
 const BATCH: usize = 10_000;
 
-/// An organization with a flat.
+/// An organization with a property.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// Where the platform finds it.
+    /// Its path in the platform interface.
     pub path: String,
-    /// Who may do everything to it.
+    /// A caller of the platform interface.
     pub platform: Caller,
-    /// Its key, which may do everything in it.
+    /// A caller with an API key that has all permissions.
     pub key: Caller,
-    /// Its flat.
+    /// The id of its property.
     pub flat: Uuid,
     keys: Keys,
 }
 
 impl Organization {
-    /// Sets it up.
+    /// Sets up the organization.
     pub async fn new(platform: Caller, keys: Keys) -> anyhow::Result<Self> {
-        let (path, flat) = (format!("/platform/v1/organizations/{}", keys.next()), keys.next());
+        let (path, flat) = (
+            format!("/platform/v1/organizations/{}", keys.next()),
+            keys.next(),
+        );
         let settings = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en"] });
         platform.ok(Method::PUT, &path, settings).await?;
         let key = platform.with("");
-        let mut organization = Self { path, platform, key, flat, keys };
+        let mut organization = Self {
+            path,
+            platform,
+            key,
+            flat,
+            keys,
+        };
         organization.key = organization.key_with(&PERMISSIONS).await?;
-        organization.sync(&[record("property", flat, property("Flat 0"))]).await?;
+        organization
+            .sync(&[record("property", flat, property("Flat 0"))])
+            .await?;
         Ok(organization)
     }
 
-    /// Another key, which may do this.
+    /// Creates another API key with these permissions. Returns its caller.
     pub async fn key_with(&self, permissions: &[&str]) -> anyhow::Result<Caller> {
         let key = json!({ "name": "attack", "permissions": permissions });
-        let key = self.platform.ok(Method::POST, &format!("{}/api-keys", self.path), key).await?;
-        Ok(self.key.with(key["token"].as_str().context("an API key without its token")?))
+        let key = self
+            .platform
+            .ok(Method::POST, &format!("{}/api-keys", self.path), key)
+            .await?;
+        Ok(self.key.with(
+            key["token"]
+                .as_str()
+                .context("an API key without its token")?,
+        ))
     }
 
-    /// Pushes records.
+    /// Syncs records.
     pub async fn sync(&self, records: &[Value]) -> anyhow::Result<()> {
         for records in records.chunks(BATCH) {
-            self.platform.ok(Method::POST, &format!("{}/sync", self.path), json!({ "records": records })).await?;
+            self.platform
+                .ok(
+                    Method::POST,
+                    &format!("{}/sync", self.path),
+                    json!({ "records": records }),
+                )
+                .await?;
         }
         Ok(())
     }
 
-    /// New flats; their ids.
+    /// Creates properties. Returns their ids.
     pub async fn flats(&self, count: usize) -> anyhow::Result<Vec<Uuid>> {
         let ids: Vec<_> = (0..count).map(|_| self.keys.next()).collect();
-        let flats = ids.iter().enumerate().map(|(number, id)| record("property", *id, property(&format!("Flat {number}"))));
+        let flats = ids
+            .iter()
+            .enumerate()
+            .map(|(number, id)| record("property", *id, property(&format!("Flat {number}"))));
         self.sync(&flats.collect::<Vec<_>>()).await?;
         Ok(ids)
     }
 
-    /// New tasks, each of which is an event.
+    /// Creates tasks, each of which is an event.
     pub async fn tasks(&self, count: usize) -> anyhow::Result<()> {
-        let data = json!({ "propertyId": self.flat, "title": "Change the linen", "status": "open" });
-        let tasks: Vec<_> = (0..count).map(|_| record("task", self.keys.next(), data.clone())).collect();
+        let data =
+            json!({ "propertyId": self.flat, "title": "Change the linen", "status": "open" });
+        let tasks: Vec<_> = (0..count)
+            .map(|_| record("task", self.keys.next(), data.clone()))
+            .collect();
         self.sync(&tasks).await
     }
 
-    /// A new reservation; its id, and the token of its stay.
+    /// Creates a reservation. Returns its id and the token of its stay.
     pub async fn stay(&self) -> anyhow::Result<(Uuid, String)> {
         let id = self.keys.next();
         let data = json!({
@@ -78,22 +108,40 @@ impl Organization {
             "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
         });
         self.sync(&[record("reservation", id, data)]).await?;
-        let link = self.platform.ok(Method::POST, &format!("{}/reservations/{id}/guest-link", self.path), json!({})).await?;
-        Ok((id, link["token"].as_str().context("a guest link without its token")?.to_owned()))
+        let link = self
+            .platform
+            .ok(
+                Method::POST,
+                &format!("{}/reservations/{id}/guest-link", self.path),
+                json!({}),
+            )
+            .await?;
+        Ok((
+            id,
+            link["token"]
+                .as_str()
+                .context("a guest link without its token")?
+                .to_owned(),
+        ))
     }
 
-    /// Has a receiver told of new tasks; the subscription's id.
+    /// Subscribes a receiver to new tasks. Returns the id of the subscription.
     pub async fn subscribe(&self, url: &str) -> anyhow::Result<String> {
-        self.key.created("/api/v1/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await
+        self.key
+            .created(
+                "/api/v1/webhook-subscriptions",
+                json!({ "event": "task.created", "targetUrl": url }),
+            )
+            .await
     }
 
-    /// An id that nothing has.
+    /// Returns an unused id.
     pub fn new_id(&self) -> Uuid {
         self.keys.next()
     }
 }
 
-/// A record of a sync.
+/// Returns a record for a sync.
 pub fn record(kind: &str, id: Uuid, data: Value) -> Value {
     json!({ "kind": kind, "id": id, "data": data })
 }

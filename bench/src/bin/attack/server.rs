@@ -1,4 +1,4 @@
-//! The server that is attacked: a process of its own, which may end and be started again on the same database.
+//! The attacked server: a process that may end and be started again on the same database.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, PipeReader};
@@ -12,14 +12,48 @@ use anyhow::{Context as _, bail, ensure};
 use bench::machine;
 use tempfile::TempDir;
 
-/// The platform interface's key.
+/// The key of the platform interface.
 pub const PLATFORM_KEY: &str = "pk_attack";
-/// Longer than an orderly end may take.
+/// A time limit longer than an orderly stop may take.
 const END: Duration = Duration::from_secs(30);
-/// What stands in the log of a server that has a defect.
-const TROUBLE: [&str; 3] = ["panicked", "\"message\":\"failed\"", "could not be rolled back"];
+/// Texts in the log of a server that show a defect.
+const TROUBLE: [&str; 3] = [
+    "panicked",
+    "\"message\":\"failed\"",
+    "could not be rolled back",
+];
 
-/// Where the server is at this moment.
+/// Limits of the operating system for the server's process; none where there is no number.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits {
+    /// Address space, in bytes.
+    pub address_space: Option<u64>,
+    /// Open files, soft and hard.
+    pub open_files: Option<u64>,
+}
+
+impl Limits {
+    /// A command that applies the limits and then becomes the program.
+    fn command(self, program: &Path) -> Command {
+        let mut set = String::new();
+        if let Some(bytes) = self.address_space {
+            let kibibytes = bytes / 1024;
+            set.extend(["ulimit -v ", &kibibytes.to_string(), " && "]);
+        }
+        if let Some(files) = self.open_files {
+            set.extend(["ulimit -n ", &files.to_string(), " && "]);
+        }
+        if set.is_empty() {
+            return Command::new(program);
+        }
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{set}exec \"$0\" \"$@\"")]);
+        command.arg(program);
+        command
+    }
+}
+
+/// The address and process id of the running server.
 #[derive(Debug, Clone, Default)]
 pub struct Target(Arc<Mutex<Option<(SocketAddr, u32)>>>);
 
@@ -29,15 +63,18 @@ impl Target {
     }
 
     fn get(&self) -> anyhow::Result<(SocketAddr, u32)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).context("no server was started")
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .context("no server was started")
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> anyhow::Result<SocketAddr> {
         Ok(self.get()?.0)
     }
 
-    /// Memory that it occupies, in MiB.
+    /// Returns the memory it occupies, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.get()?.1)
     }
@@ -45,42 +82,71 @@ impl Target {
 
 /// A server; killed when dropped.
 pub struct Server {
-    /// Where it is.
+    /// Its address and process id.
     pub target: Target,
     command: Command,
     running: Running,
     log: PathBuf,
-    /// A log that nobody reads, as long as it is there.
+    /// The reading end of a log pipe that is not read; the pipe stays open as long as this exists.
     _unread: Option<PipeReader>,
     _directory: TempDir,
 }
 
-/// A process that does not outlive this value.
+/// A process that is killed when this value is dropped.
 struct Running(Child, BufReader<ChildStdout>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It fails when the process has ended by itself, which is as good.
+        // Fails if the process has ended by itself, which serves the same purpose.
         drop(self.0.kill());
         drop(self.0.wait());
     }
 }
 
 impl Server {
-    /// Starts it, on a new SQLite database inside `scratch` if no other is given. The log goes to a file, or to a pipe that
-    /// is never emptied.
-    pub fn start(binary: &Path, scratch: &Path, database: Option<&str>, is_log_read: bool) -> anyhow::Result<Self> {
+    /// Starts the server, on a new SQLite database inside `scratch` if no other is given. The log
+    /// goes to a file, or to a pipe that is never read.
+    pub fn start(
+        binary: &Path,
+        scratch: &Path,
+        database: Option<&str>,
+        is_log_read: bool,
+        limits: Limits,
+    ) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir_in(scratch)?;
         let own = format!("sqlite:{}", directory.path().join("vestibule.db").display());
-        let mut command = Command::new(binary);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_")) {
+        let mut command = limits.command(binary);
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("VESTIBULE_"))
+        {
             command.env_remove(name);
         }
-        command.current_dir(directory.path()).stdin(Stdio::null()).stdout(Stdio::piped());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--platform-key", PLATFORM_KEY, "--webhook-allow", "127.0.0.0/8"]);
+        command
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        command.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--platform-key",
+            PLATFORM_KEY,
+            "--webhook-allow",
+            "127.0.0.0/8",
+        ]);
         command.args(["--database-url", database.unwrap_or(&own)]);
-        // Nothing that a limit of requests would keep away; that of a guest stays.
-        command.args(["--rate-limit-per-minute", "0", "--rate-limit-per-second", "0"]);
+        // The limits of requests are off, so that they do not stop an attack. The limit of a guest
+        // stays.
+        command.args([
+            "--rate-limit-per-minute",
+            "0",
+            "--rate-limit-per-second",
+            "0",
+            "--console-rate-limit-per-minute",
+            "0",
+            "--console-rate-limit-per-second",
+            "0",
+        ]);
         let log = directory.path().join("log");
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
         let unread = if is_log_read {
@@ -94,10 +160,17 @@ impl Server {
         let (running, address) = run(&mut command)?;
         let target = Target::default();
         target.set(address, running.0.id());
-        Ok(Self { target, command, running, log, _unread: unread, _directory: directory })
+        Ok(Self {
+            target,
+            command,
+            running,
+            log,
+            _unread: unread,
+            _directory: directory,
+        })
     }
 
-    /// Starts it again, after it has ended.
+    /// Starts the server again after it has ended.
     pub fn restart(&mut self) -> anyhow::Result<()> {
         let (running, address) = tokio::task::block_in_place(|| run(&mut self.command))?;
         self.target.set(address, running.0.id());
@@ -105,18 +178,24 @@ impl Server {
         Ok(())
     }
 
-    /// `kill -9`, and the end of it.
+    /// Kills the server with SIGKILL and waits for its end.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.running.0.kill()?;
         self.running.0.wait()?;
         Ok(())
     }
 
-    /// SIGTERM, and the end of it: how, and how long it took.
+    /// Stops the server with SIGTERM. Returns the exit status and how long the stop took.
     pub async fn terminate(&mut self) -> anyhow::Result<(ExitStatus, Duration)> {
         let begun = Instant::now();
         let process = self.running.0.id().to_string();
-        ensure!(Command::new("kill").args(["-TERM", &process]).status()?.success(), "no signal could be sent");
+        ensure!(
+            Command::new("kill")
+                .args(["-TERM", &process])
+                .status()?
+                .success(),
+            "no signal could be sent"
+        );
         while begun.elapsed() < END {
             if let Some(status) = self.running.0.try_wait()? {
                 return Ok((status, begun.elapsed()));
@@ -126,7 +205,7 @@ impl Server {
         bail!("it does not end")
     }
 
-    /// The lines of its log that tell of a defect.
+    /// Returns the lines of its log that show a defect.
     pub fn trouble(&self) -> anyhow::Result<Vec<String>> {
         let log = fs::read_to_string(&self.log)?;
         let is_trouble = |line: &&str| TROUBLE.iter().any(|trouble| line.contains(trouble));
@@ -134,10 +213,15 @@ impl Server {
     }
 }
 
-/// Starts a process, and waits until it says where it listens. Blocks.
+/// Starts a process and waits until it reports its address. Blocks.
 fn run(command: &mut Command) -> anyhow::Result<(Running, SocketAddr)> {
-    let mut child = command.spawn().with_context(|| command.get_program().display().to_string())?;
-    let output = child.stdout.take().context("a process without standard output")?;
+    let mut child = command
+        .spawn()
+        .with_context(|| command.get_program().display().to_string())?;
+    let output = child
+        .stdout
+        .take()
+        .context("a process without standard output")?;
     let mut running = Running(child, BufReader::new(output));
     let mut line = String::new();
     while running.1.read_line(&mut line)? > 0 {

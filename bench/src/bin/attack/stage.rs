@@ -1,4 +1,4 @@
-//! The scenarios, and how one is played.
+//! The scenarios, and the code that plays one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::organization::Organization;
-use crate::server::{PLATFORM_KEY, Server};
+use crate::server::{Limits, PLATFORM_KEY, Server};
 use crate::table::Row;
 use crate::victim::Victim;
-use crate::{connections, ends, neighbours, swapped};
+use crate::{connections, ends, limits, neighbours, swapped};
 
-/// How many of what was wrong are told on standard error.
+/// The number of findings printed to standard error.
 const TOLD: usize = 5;
 
-/// What all scenarios have in common.
+/// The settings that all scenarios share.
 pub struct Ground {
     binary: PathBuf,
     scratch: PathBuf,
@@ -30,17 +30,28 @@ pub struct Ground {
 }
 
 impl Ground {
-    pub fn new(binary: PathBuf, scratch: PathBuf, postgres: Option<String>, length: Duration) -> Self {
-        Self { binary, scratch, postgres, length, keys: Keys::default() }
+    pub fn new(
+        binary: PathBuf,
+        scratch: PathBuf,
+        postgres: Option<String>,
+        length: Duration,
+    ) -> Self {
+        Self {
+            binary,
+            scratch,
+            postgres,
+            length,
+            keys: Keys::default(),
+        }
     }
 }
 
-/// What is tried, by the name that the table has for it.
+/// An attack. Its name in the table is the serialized form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Scenario {
-    #[strum(serialize = "nothing, to compare with")]
+    #[strum(serialize = "no attack, for comparison")]
     Nothing,
-    #[strum(serialize = "connections that say nothing, `P` or half an HTTP/2 preface")]
+    #[strum(serialize = "connections that send nothing, `P` or half an HTTP/2 preface")]
     Silence,
     #[strum(serialize = "clients that do not read the document: closed HTTP/2 windows, pipelining")]
     Unread,
@@ -66,12 +77,20 @@ pub enum Scenario {
     Kills,
     #[strum(serialize = "SIGTERM under load")]
     Ends,
-    #[strum(serialize = "a log pipe that nobody reads, under load")]
+    #[strum(serialize = "a log pipe without a reader, under load")]
     UnreadLog,
+    #[strum(serialize = "bodies that never end, without a credential")]
+    UnfinishedBodies,
+    #[strum(serialize = "a guest who uploads until the stay has no room")]
+    FullStay,
+    #[strum(serialize = "clients registered from many addresses")]
+    Registrations,
+    #[strum(serialize = "more silent connections than the process has files")]
+    FewFiles,
 }
 
 impl Scenario {
-    /// Does it; what was kept up.
+    /// Runs the attack. Returns a description of the load it kept up.
     async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
         match self {
             Self::Nothing => {
@@ -92,6 +111,25 @@ impl Scenario {
             Self::Kills => ends::kills(stage).await,
             Self::Ends => ends::orderly(stage).await,
             Self::UnreadLog => ends::unread_log(stage).await,
+            Self::UnfinishedBodies => limits::unfinished_bodies(stage).await,
+            Self::FullStay => limits::full_stay(stage).await,
+            Self::Registrations => limits::registrations(stage).await,
+            Self::FewFiles => limits::few_files(stage).await,
+        }
+    }
+
+    /// Limits of the operating system under which the server runs.
+    fn limits(self) -> Limits {
+        match self {
+            Self::UnfinishedBodies => Limits {
+                address_space: Some(limits::ADDRESS_SPACE),
+                ..Limits::default()
+            },
+            Self::FewFiles => Limits {
+                open_files: Some(limits::FEW_FILES),
+                ..Limits::default()
+            },
+            _ => Limits::default(),
         }
     }
 }
@@ -102,39 +140,64 @@ pub struct Stage {
     pub victim: Arc<Victim>,
     pub neighbour: Organization,
     pub keys: Keys,
-    /// What the attack itself found wrong.
+    /// Defects that the attack itself found.
     pub wrong: Vec<String>,
     length: Duration,
     busy: Option<(JoinHandle<()>, watch::Sender<bool>)>,
 }
 
 impl Stage {
-    /// Sends the victim about its business; when the attack is to end.
+    /// Starts the victim's regular work. Returns when the attack must end.
     pub fn begin(&mut self) -> Instant {
         let (end, is_over) = watch::channel(false);
         self.busy = Some((tokio::spawn(self.victim.clone().go_about(is_over)), end));
         Instant::now() + self.length
     }
 
-    /// A caller of the platform interface.
+    /// Returns a caller of the platform interface.
     pub fn platform(&self) -> Caller {
         self.neighbour.platform.clone()
     }
 }
 
-/// Plays a scenario, on a server of its own.
+/// Plays a scenario on a server of its own.
 pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
-    let Ground { binary, scratch, postgres, length, keys } = ground;
+    let Ground {
+        binary,
+        scratch,
+        postgres,
+        length,
+        keys,
+    } = ground;
     let is_log_read = scenario != Scenario::UnreadLog;
-    let server = tokio::task::block_in_place(|| Server::start(binary, scratch, postgres.as_deref(), is_log_read))?;
+    let server = tokio::task::block_in_place(|| {
+        Server::start(
+            binary,
+            scratch,
+            postgres.as_deref(),
+            is_log_read,
+            scenario.limits(),
+        )
+    })?;
     let platform = Caller::new(server.target.clone(), PLATFORM_KEY)?;
     let victim = Organization::new(platform.clone(), keys.clone()).await?;
     let neighbour = Organization::new(platform, keys.clone()).await?;
     let victim = Arc::new(Victim::new(victim, keys.clone())?);
-    let mut stage = Stage { server, victim, neighbour, keys: keys.clone(), wrong: Vec::new(), length: *length, busy: None };
+    let mut stage = Stage {
+        server,
+        victim,
+        neighbour,
+        keys: keys.clone(),
+        wrong: Vec::new(),
+        length: *length,
+        busy: None,
+    };
 
     let held = scenario.attack(&mut stage).await?;
-    let (busy, end) = stage.busy.take().context("the victim was not sent about its business")?;
+    let (busy, end) = stage
+        .busy
+        .take()
+        .context("the victim was not sent about its business")?;
     end.send_replace(true);
     busy.await?;
     let verdict = stage.victim.audit(&stage.neighbour).await?;
@@ -143,7 +206,13 @@ pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
     wrong.extend(record.wrong);
     let failures = stage.victim.failures() + stage.neighbour.key.failures();
     wrong.extend((0..failures).map(|_| "a 5xx other than 503".to_owned()));
-    for what in verdict.lost.iter().chain(&verdict.double).chain(&wrong).take(TOLD) {
+    for what in verdict
+        .lost
+        .iter()
+        .chain(&verdict.double)
+        .chain(&wrong)
+        .take(TOLD)
+    {
         eprintln!("  {what}");
     }
     Ok(Row {

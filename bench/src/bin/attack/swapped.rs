@@ -1,4 +1,4 @@
-//! A neighbour who has all ids and keys of the victim.
+//! A neighbour that knows all ids and idempotency keys of the victim.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ use crate::organization::{Organization, record};
 use crate::stage::Stage;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
-/// Requests of an attacker in all, at the most.
+/// The limit of an attacker's requests.
 const MOST: u64 = 1_000_000;
 /// The pause between two rounds.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Something of everything that has an id; the ids.
+/// Creates one object of every kind that has an id. Returns the ids.
 async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
     let (stay, _) = victim.stay().await?;
     let [group, tag, task, device, review] = [(); 5].map(|()| victim.new_id());
@@ -36,26 +36,49 @@ async fn furnished(victim: &Organization) -> anyhow::Result<Vec<String>> {
             record("review", review, json!({ "propertyId": victim.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" })),
         ])
         .await?;
-    let mut ids: Vec<_> = [stay, victim.flat, group, tag, task, device, review].map(|id| id.to_string()).into();
+    let mut ids: Vec<_> = [stay, victim.flat, group, tag, task, device, review]
+        .map(|id| id.to_string())
+        .into();
     for (path, body) in [
         ("/api/v1/portals", json!({ "name": "Casa" })),
         ("/api/v1/portal-brandings", json!({ "name": "Casa" })),
-        ("/api/v1/portal-manual-categories", json!({ "title": "Casa" })),
-        ("/api/v1/precheck-steps", json!({ "stepType": "main", "nickname": "Casa" })),
-        ("/api/v1/translations", json!({ "sourceTable": "manual", "text": "Casa" })),
-        ("/api/v1/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": "https://127.0.0.1:9/" })),
+        (
+            "/api/v1/portal-manual-categories",
+            json!({ "title": "Casa" }),
+        ),
+        (
+            "/api/v1/precheck-steps",
+            json!({ "stepType": "main", "nickname": "Casa" }),
+        ),
+        (
+            "/api/v1/translations",
+            json!({ "sourceTable": "manual", "text": "Casa" }),
+        ),
+        (
+            "/api/v1/webhook-subscriptions",
+            json!({ "event": "task.created", "targetUrl": "https://127.0.0.1:9/" }),
+        ),
     ] {
         ids.push(victim.key.created(path, body).await?);
     }
     Ok(ids)
 }
 
-/// Every operation on something that has an id: its method, and its path with the id left out.
+/// Returns the method and path of every operation on an object with an id.
 async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     let document: Value = serde_json::from_slice(&caller.get("/api/v1/openapi.json").await?.body)?;
     let mut found = Vec::new();
-    for (path, operations) in document["paths"].as_object().context("a document without paths")? {
-        for method in [Method::GET, Method::PATCH, Method::POST, Method::PUT, Method::DELETE] {
+    for (path, operations) in document["paths"]
+        .as_object()
+        .context("a document without paths")?
+    {
+        for method in [
+            Method::GET,
+            Method::PATCH,
+            Method::POST,
+            Method::PUT,
+            Method::DELETE,
+        ] {
             if path.contains('{') && operations.get(method.as_str().to_lowercase()).is_some() {
                 found.push((method, path.clone()));
             }
@@ -65,7 +88,7 @@ async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     Ok(found)
 }
 
-/// The path, with an id for its first parameter and something for the others.
+/// Returns the path with `id` for its parameters and `en` for a language.
 fn filled(path: &str, id: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{language}" => "en",
@@ -75,21 +98,46 @@ fn filled(path: &str, id: &str) -> String {
     format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Access tokens of one member, by one app, to each organization.
-async fn of_both(platform: &Caller, organizations: [&Organization; 2]) -> anyhow::Result<[Caller; 2]> {
+/// Creates access tokens of one member and one app, one for each organization.
+async fn of_both(
+    platform: &Caller,
+    organizations: [&Organization; 2],
+) -> anyhow::Result<[Caller; 2]> {
     let (app, member) = (organizations[0].new_id(), organizations[0].new_id());
     let described = json!({ "name": "Client", "redirectUris": ["https://client.example/cb"] });
-    platform.ok(Method::PUT, &format!("/platform/v1/oauth-apps/{app}"), described).await?;
+    platform
+        .ok(
+            Method::PUT,
+            &format!("/platform/v1/oauth-apps/{app}"),
+            described,
+        )
+        .await?;
     let mut callers = organizations.map(|organization| organization.key.clone());
     for (organization, caller) in organizations.into_iter().zip(&mut callers) {
         let described = json!({
             "name": "Member", "email": "member@example.com", "permissions": PERMISSIONS, "propertyIds": null,
             "isActive": true, "isTwoFactorEnrolled": true,
         });
-        platform.ok(Method::PUT, &format!("{}/members/{member}", organization.path), described).await?;
+        platform
+            .ok(
+                Method::PUT,
+                &format!("{}/members/{member}", organization.path),
+                described,
+            )
+            .await?;
         let wanted = json!({ "memberId": member, "oauthAppId": app, "permissions": PERMISSIONS });
-        let token = platform.ok(Method::POST, &format!("{}/access-tokens", organization.path), wanted).await?;
-        *caller = organization.key.with(token["token"].as_str().context("an access token without its token")?);
+        let token = platform
+            .ok(
+                Method::POST,
+                &format!("{}/access-tokens", organization.path),
+                wanted,
+            )
+            .await?;
+        *caller = organization.key.with(
+            token["token"]
+                .as_str()
+                .context("an access token without its token")?,
+        );
     }
     Ok(callers)
 }
@@ -98,14 +146,20 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     let victim = stage.victim.organization.clone();
     let ids = furnished(&victim).await?;
     let operations = operations(&victim.key).await?;
-    // Each list of something is read by its owner with one of the ids, or 404 would mean nothing.
-    for (_, path) in operations.iter().filter(|(method, _)| method == Method::GET) {
+    // The owner reads each path with one of the ids first. Otherwise a 404 would prove nothing.
+    for (_, path) in operations
+        .iter()
+        .filter(|(method, _)| method == Method::GET)
+    {
         let mut is_read = false;
         for id in &ids {
             is_read |= victim.key.get(&filled(path, id)).await?.status == 200;
         }
-        // Manuals are what the victim is about to write.
-        ensure!(is_read || path == "/portal-manuals/{id}", "nothing to be read at {path}");
+        // The victim creates manuals only later.
+        ensure!(
+            is_read || path == "/portal-manuals/{id}",
+            "nothing to be read at {path}"
+        );
     }
     let [here, there] = of_both(&stage.platform(), [&victim, &stage.neighbour]).await?;
     let (attacker, end) = (stage.neighbour.key.clone(), stage.begin());
@@ -121,34 +175,68 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     _ => b"{}",
                 };
                 asked += 1;
-                match attacker.send(method.clone(), &filled(path, id), None, Bytes::from_static(body)).await {
-                    // What is asked may be refused before it is looked for, where it is no read.
+                match attacker
+                    .send(
+                        method.clone(),
+                        &filled(path, id),
+                        None,
+                        Bytes::from_static(body),
+                    )
+                    .await
+                {
+                    // A request other than a read may be refused with 400 before its object is
+                    // looked up.
                     Ok(heard) if heard.status == 404 || heard.status == 503 => {}
                     Ok(heard) if method != Method::GET && heard.status == 400 => {}
-                    Ok(heard) => stage.wrong.push(format!("{method} {} of the victim: {}", filled(path, id), heard.status)),
+                    Ok(heard) => stage.wrong.push(format!(
+                        "{method} {} of the victim: {}",
+                        filled(path, id),
+                        heard.status
+                    )),
                     Err(_) => unanswered += 1,
                 }
             }
         }
-        // The victim's key and body, in the neighbour's organization; and one key of one member in both.
+        // Sends the victim's key and body in the neighbour's organization, and one key of one
+        // member in both.
         let body = json!({ "nickname": last.key, "title": "Wi-Fi" }).to_string();
-        let mine = attacker.send(Method::POST, MANUALS, Some(&last.key), body.into()).await?;
+        let mine = attacker
+            .send(Method::POST, MANUALS, Some(&last.key), body.into())
+            .await?;
         if mine.is_replay || mine.data()["id"] == last.id.as_str() {
-            stage.wrong.push(format!("a key of the victim: {} {:.300}", mine.status, mine.text()));
+            stage.wrong.push(format!(
+                "a key of the victim: {} {:.300}",
+                mine.status,
+                mine.text()
+            ));
         }
         let key = stage.keys.next().to_string();
         let category = Bytes::from(json!({ "title": key }).to_string());
         let path = "/api/v1/portal-manual-categories";
-        let one = here.send(Method::POST, path, Some(&key), category.clone()).await?;
+        let one = here
+            .send(Method::POST, path, Some(&key), category.clone())
+            .await?;
         let other = there.send(Method::POST, path, Some(&key), category).await?;
         if other.is_replay || one.data()["id"] == other.data()["id"] {
-            stage.wrong.push(format!("a key in both organizations: {} {:.300}", other.status, other.text()));
+            stage.wrong.push(format!(
+                "a key in both organizations: {} {:.300}",
+                other.status,
+                other.text()
+            ));
         }
         repeated += 2;
         tokio::time::sleep(PAUSE).await;
     }
-    let counts = format!("{} requests for {} ids by {} operations", grouped(asked), ids.len() + 1, operations.len());
-    Ok(format!("{counts}, {} keys repeated; {unanswered} unanswered", grouped(repeated)))
+    let counts = format!(
+        "{} requests for {} ids by {} operations",
+        grouped(asked),
+        ids.len() + 1,
+        operations.len()
+    );
+    Ok(format!(
+        "{counts}, {} keys repeated; {unanswered} unanswered",
+        grouped(repeated)
+    ))
 }
 
 #[cfg(test)]
@@ -156,8 +244,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_put_in_its_place() {
-        assert_eq!(filled("/translations/{id}/entries/{language}", "7"), "/api/v1/translations/7/entries/en");
-        assert_eq!(filled("/properties/{propertyId}/portal-manuals", "7"), "/api/v1/properties/7/portal-manuals");
+    fn path_parameters_are_replaced_by_values() {
+        assert_eq!(
+            filled("/translations/{id}/entries/{language}", "7"),
+            "/api/v1/translations/7/entries/en"
+        );
+        assert_eq!(
+            filled("/properties/{propertyId}/portal-manuals", "7"),
+            "/api/v1/properties/7/portal-manuals"
+        );
     }
 }

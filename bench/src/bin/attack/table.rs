@@ -1,4 +1,4 @@
-//! The table.
+//! The table of results.
 
 use std::fmt::{Display, Formatter, Result, Write as _};
 
@@ -6,29 +6,30 @@ use bench::report::{figure, median, ninety_ninth};
 
 use crate::crowd::grouped;
 
-/// What became of a scenario.
+/// The result of a scenario.
 #[derive(Debug)]
 pub struct Row {
-    /// What was tried.
+    /// The name of the scenario.
     pub what: &'static str,
-    /// What the attacker kept up.
+    /// The load that the attacker kept up.
     pub held: String,
     /// The largest memory of the server that was seen, in MiB.
     pub memory: f64,
-    /// How long the victim's requests took, in milliseconds.
+    /// The times of the victim's requests, in milliseconds.
     pub times: Vec<f64>,
-    /// Requests of the victim that got no answer, or one that asks to try again.
+    /// The number of the victim's requests without an answer, or with an answer that asks to try
+    /// again.
     pub refused: u64,
-    /// Writes that were acknowledged and are not there.
+    /// The number of acknowledged writes that are missing.
     pub lost: usize,
-    /// Writes that were applied more than once.
+    /// The number of writes that were applied more than once.
     pub double: usize,
-    /// Everything else that is not as it has to be.
+    /// The number of all other defects.
     pub wrong: usize,
 }
 
 impl Row {
-    /// Whether everything that was promised was kept.
+    /// Returns whether the server kept all promises: no loss, no duplicate, no other defect.
     pub const fn is_clean(&self) -> bool {
         self.lost == 0 && self.double == 0 && self.wrong == 0
     }
@@ -36,24 +37,42 @@ impl Row {
 
 impl Display for Row {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { what, held, memory, times, refused, lost, double, wrong } = self;
+        let Self {
+            what,
+            held,
+            memory,
+            times,
+            refused,
+            lost,
+            double,
+            wrong,
+        } = self;
         let longest = times.iter().copied().fold(0.0, f64::max);
-        let [middle, most, longest] = [median(times), ninety_ninth(times), longest].map(milliseconds);
+        let [middle, most, longest] =
+            [median(times), ninety_ninth(times), longest].map(milliseconds);
         let requests = grouped(u64::try_from(times.len()).unwrap_or(u64::MAX));
         let memory = figure(*memory);
-        write!(f, "| {what} | {held}; {memory} MiB | {requests} · {middle} · {most} · {longest} · {} |", grouped(*refused))?;
+        write!(
+            f,
+            "| {what} | {held}; {memory} MiB | {requests} · {middle} · {most} · {longest} · {} |",
+            grouped(*refused)
+        )?;
         write!(f, " {lost} | {double} | {wrong} |")
     }
 }
 
 fn milliseconds(value: f64) -> String {
-    if value < 1_000.0 { format!("{} ms", figure(value)) } else { format!("{:.1} s", value / 1_000.0) }
+    if value < 1_000.0 {
+        format!("{} ms", figure(value))
+    } else {
+        format!("{:.1} s", value / 1_000.0)
+    }
 }
 
-/// The rows, under a heading.
+/// Returns the table of the rows, under a heading.
 pub fn table(heading: &str, rows: &[Row]) -> String {
     let mut text = format!(
-        "{heading}\n\n| what was tried | load held; the server's memory at the most | victim: requests · p50 · p99 · longest · refused \
+        "{heading}\n\n| scenario | load; the server's maximum memory | victim: requests · p50 · p99 · longest · refused \
          | lost | double | wrong |\n|---|---|---|---:|---:|---:|\n"
     );
     for row in rows {
@@ -68,10 +87,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_what_the_victim_saw() {
+    fn a_row_shows_times_refusals_and_faults_of_the_victim() {
         let times = vec![1.0, 2.0, 1_500.0];
-        let row = Row { what: "kills", held: "3 kills".into(), memory: 41.3, times, refused: 1_200, lost: 0, double: 0, wrong: 0 };
-        assert_eq!(row.to_string(), "| kills | 3 kills; 41.3 MiB | 3 · 2.00 ms · 1.5 s · 1.5 s · 1,200 | 0 | 0 | 0 |");
+        let row = Row {
+            what: "kills",
+            held: "3 kills".into(),
+            memory: 41.3,
+            times,
+            refused: 1_200,
+            lost: 0,
+            double: 0,
+            wrong: 0,
+        };
+        assert_eq!(
+            row.to_string(),
+            "| kills | 3 kills; 41.3 MiB | 3 · 2.00 ms · 1.5 s · 1.5 s · 1,200 | 0 | 0 | 0 |"
+        );
         assert!(row.is_clean() && !Row { lost: 1, ..row }.is_clean());
     }
 }

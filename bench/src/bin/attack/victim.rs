@@ -1,4 +1,5 @@
-//! The victim: what it asks for, and what became of what it was told.
+//! The victim: makes requests during an attack, and checks afterwards that every acknowledged write
+//! is there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,51 +16,51 @@ use tokio::task::JoinSet;
 use crate::caller::{Caller, Heard};
 use crate::organization::Organization;
 
-/// How often it asks: for `/healthz`, for a write, and for what it has written.
+/// The interval of its rounds. In each it requests `/healthz`, makes a write, and reads that write.
 const PACE: Duration = Duration::from_millis(50);
-/// How many such rounds may be under way at once.
+/// The limit of rounds under way at once.
 const AT_ONCE: usize = 400;
-/// The pause before a write is sent again with its key.
+/// The pause before a write is repeated with its key.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How long it goes on asking for a write that got no answer, and what holds afterwards.
+/// How long it repeats a write without an answer, and how long the final check repeats a request.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Every so many rounds the server's memory is looked at.
+/// The number of rounds between two readings of the server's memory.
 const MEMORY_EVERY: u32 = 5;
-/// How many keys are sent once more at the end.
+/// About how many keys are sent once more at the end.
 const REPEATED: usize = 200;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
-/// What the name of everything of the victim begins with.
+/// The prefix of the names of all the victim's objects.
 const OWN: &str = "victim-";
 
-/// A write that was acknowledged.
+/// An acknowledged write.
 #[derive(Debug, Clone)]
 pub struct Acknowledged {
-    /// Its key, which names what was written.
+    /// The idempotency key, which is also the name of the object.
     pub key: String,
-    /// The id that it was given.
+    /// The id of the created object.
     pub id: String,
     answer: Bytes,
 }
 
-/// What the victim has seen so far.
+/// The victim's observations so far.
 #[derive(Debug, Default)]
 pub struct Record {
-    /// How long requests took, in milliseconds.
+    /// The times of its requests, in milliseconds.
     pub times: Vec<f64>,
-    /// Requests without an answer, or with one that asks to try again.
+    /// The number of requests without an answer, or with an answer that asks to try again.
     pub refused: u64,
-    /// What was acknowledged.
+    /// The acknowledged writes.
     pub acknowledged: Vec<Acknowledged>,
-    /// Keys that were never answered.
+    /// The keys without an answer.
     pub unanswered: BTreeSet<String>,
-    /// Answers that are wrong, in words.
+    /// Descriptions of wrong answers.
     pub wrong: Vec<String>,
     /// The largest memory of the server that was seen, in MiB.
     pub memory: f64,
 }
 
-/// What the audit found.
+/// The findings of the final check.
 #[derive(Debug, Default)]
 pub struct Verdict {
     pub lost: BTreeSet<String>,
@@ -67,10 +68,10 @@ pub struct Verdict {
     pub wrong: Vec<String>,
 }
 
-/// An organization that goes about its business.
+/// An organization that does its regular work during an attack.
 #[derive(Debug)]
 pub struct Victim {
-    /// Who it is.
+    /// The organization.
     pub organization: Organization,
     caller: Caller,
     keys: Keys,
@@ -79,29 +80,36 @@ pub struct Victim {
 
 impl Victim {
     pub fn new(organization: Organization, keys: Keys) -> anyhow::Result<Self> {
-        // With connections of its own, as it has on a machine of its own.
+        // The victim has connections of its own, as if it ran on a machine of its own.
         let caller = Caller::new(organization.key.target().clone(), organization.key.token())?;
-        Ok(Self { organization, caller, keys, record: Mutex::default() })
+        Ok(Self {
+            organization,
+            caller,
+            keys,
+            record: Mutex::default(),
+        })
     }
 
-    /// What it has seen so far.
+    /// Returns the observations so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers that it must not get, of its own and of who looks at what became of it.
+    /// Returns the number of 5xx answers other than 503, both during the attack and in the final
+    /// check.
     pub fn failures(&self) -> u64 {
         self.caller.failures()
     }
 
-    /// Asks at its pace, however long the answers take, until it is told that it is over, and all it has begun is answered.
+    /// Starts rounds at a fixed pace, however long the answers take. When it is told to stop, waits
+    /// for the rounds under way.
     pub async fn go_about(self: Arc<Self>, mut is_over: watch::Receiver<bool>) {
         let (mut rounds, places) = (JoinSet::new(), Arc::new(Semaphore::new(AT_ONCE)));
         let mut pace = tokio::time::interval(PACE);
         let mut number = 0_u32;
         loop {
             tokio::select! {
-                // It ends as well when there is nobody left to end it.
+                // The wait also ends when the sender is dropped.
                 _ = is_over.changed() => break,
                 _ = pace.tick() => {}
             }
@@ -126,7 +134,7 @@ impl Victim {
         rounds.join_all().await;
     }
 
-    /// Makes a request and notes how it went; nothing if it is to be tried again.
+    /// Makes a request and records its time. Returns none if the request must be repeated.
     async fn noted(&self, request: impl Future<Output = anyhow::Result<Heard>>) -> Option<Heard> {
         let begun = Instant::now();
         let heard = request.await.ok();
@@ -151,10 +159,12 @@ impl Victim {
 
     async fn write(&self, key: &str) -> anyhow::Result<Heard> {
         let body = json!({ "nickname": key, "title": "Wi-Fi" }).to_string();
-        self.caller.send(Method::POST, MANUALS, Some(key), body.into()).await
+        self.caller
+            .send(Method::POST, MANUALS, Some(key), body.into())
+            .await
     }
 
-    /// Writes until there is an answer, always under the same key, then reads it.
+    /// Repeats a write under one key until it is answered, then reads the object.
     async fn write_and_read(&self, key: String) {
         let begun = Instant::now();
         self.record().unanswered.insert(key.clone());
@@ -166,28 +176,45 @@ impl Victim {
             }
         };
         self.acknowledge(&key, heard);
-        if let Some(heard) = self.noted(self.caller.get(&format!("{MANUALS}?search={key}"))).await {
+        if let Some(heard) = self
+            .noted(self.caller.get(&format!("{MANUALS}?search={key}")))
+            .await
+        {
             let names = names(&heard);
             if heard.status != 200 || names != [key.as_str()] {
-                self.is_wrong(format!("{key} was written, and then read: {} {names:?}", heard.status));
+                self.is_wrong(format!(
+                    "{key} was written, and then read: {} {names:?}",
+                    heard.status
+                ));
             }
         }
     }
 
-    /// Notes the first answer to a key.
+    /// Records the first answer to a key.
     fn acknowledge(&self, key: &str, heard: Heard) {
         let mut record = self.record();
         record.unanswered.remove(key);
         match heard.data()["id"].as_str() {
             Some(id) if heard.status == 201 => {
-                record.acknowledged.push(Acknowledged { key: key.into(), id: id.into(), answer: heard.body });
+                record.acknowledged.push(Acknowledged {
+                    key: key.into(),
+                    id: id.into(),
+                    answer: heard.body,
+                });
             }
-            _ => record.wrong.push(format!("POST under {key}: {} {:.300}", heard.status, heard.text())),
+            _ => record.wrong.push(format!(
+                "POST under {key}: {} {:.300}",
+                heard.status,
+                heard.text()
+            )),
         }
     }
 
-    /// Asks until there is an answer that stays.
-    async fn answered<F: Future<Output = anyhow::Result<Heard>>>(&self, ask: impl Fn() -> F) -> anyhow::Result<Heard> {
+    /// Repeats a request until its answer is final.
+    async fn answered<F: Future<Output = anyhow::Result<Heard>>>(
+        &self,
+        ask: impl Fn() -> F,
+    ) -> anyhow::Result<Heard> {
         let begun = Instant::now();
         let mut last = None;
         while begun.elapsed() < PATIENCE {
@@ -200,57 +227,87 @@ impl Victim {
         bail!("no answer that stays, after the attack: {last:?}")
     }
 
-    /// Looks at what became of everything that it wrote, and at what it and a neighbour see of each other.
+    /// Checks every write, and checks that the victim and a neighbour do not see each other's
+    /// objects.
     pub async fn audit(&self, neighbour: &Organization) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        // The way to know, where nobody knows.
+        // Repeating a write under its key is the only way to learn whether it was applied.
         let unanswered = self.record().unanswered.clone();
         for key in unanswered {
             let heard = self.answered(|| self.write(&key)).await?;
             self.acknowledge(&key, heard);
         }
         let acknowledged = self.record().acknowledged.clone();
-        for Acknowledged { key, answer, .. } in acknowledged.iter().step_by(acknowledged.len().div_ceil(REPEATED).max(1)) {
+        for Acknowledged { key, answer, .. } in acknowledged
+            .iter()
+            .step_by(acknowledged.len().div_ceil(REPEATED).max(1))
+        {
             let again = self.answered(|| self.write(key)).await?;
             if !again.is_replay || again.status != 201 || again.body != answer {
-                verdict.wrong.push(format!("{key} was sent again: {} {:.300}", again.status, again.text()));
+                verdict.wrong.push(format!(
+                    "{key} was sent again: {} {:.300}",
+                    again.status,
+                    again.text()
+                ));
             }
         }
         let listed = self.answered(|| self.caller.get(MANUALS)).await?;
         compare(&acknowledged, &listed.data(), &mut verdict);
         let theirs = self.answered(|| neighbour.key.get(MANUALS)).await?;
         let seen: BTreeSet<_> = ids(&theirs.data()).collect();
-        let leaked = acknowledged.iter().filter(|one| seen.contains(&one.id)).map(|one| format!("{} is the neighbour's", one.key));
+        let leaked = acknowledged
+            .iter()
+            .filter(|one| seen.contains(&one.id))
+            .map(|one| format!("{} is the neighbour's", one.key));
         verdict.wrong.extend(leaked);
         if theirs.status != 200 {
-            verdict.wrong.push(format!("the neighbour's list: {}", theirs.status));
+            verdict
+                .wrong
+                .push(format!("the neighbour's list: {}", theirs.status));
         }
         Ok(verdict)
     }
 
-    /// The last write that was acknowledged.
+    /// Returns the last acknowledged write.
     pub fn last(&self) -> anyhow::Result<Acknowledged> {
-        self.record().acknowledged.last().cloned().context("nothing was acknowledged")
+        self.record()
+            .acknowledged
+            .last()
+            .cloned()
+            .context("nothing was acknowledged")
     }
 }
 
-/// The nicknames in a list.
+/// Returns the nicknames in a list.
 fn names(heard: &Heard) -> Vec<String> {
     let data = heard.data();
-    data.as_array().into_iter().flatten().filter_map(|row| row["nickname"].as_str()).map(str::to_owned).collect()
+    data.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| row["nickname"].as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
-/// The ids in a list.
+/// Returns the ids in a list.
 fn ids(listed: &Value) -> impl Iterator<Item = String> {
-    listed.as_array().into_iter().flatten().filter_map(|row| row["id"].as_str()).map(str::to_owned)
+    listed
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|row| row["id"].as_str())
+        .map(str::to_owned)
 }
 
-/// What was acknowledged, beside what is there.
+/// Compares the acknowledged writes with the objects in a list.
 fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict) {
     let mut there = BTreeMap::<&str, Vec<&str>>::new();
     for row in listed.as_array().into_iter().flatten() {
         let (name, id) = (row["nickname"].as_str(), row["id"].as_str());
-        there.entry(name.unwrap_or_default()).or_default().push(id.unwrap_or_default());
+        there
+            .entry(name.unwrap_or_default())
+            .or_default()
+            .push(id.unwrap_or_default());
     }
     for Acknowledged { key, id, .. } in acknowledged {
         match there.remove(key.as_str()).as_deref() {
@@ -259,7 +316,11 @@ fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict)
             _ => drop(verdict.lost.insert(key.clone())),
         }
     }
-    verdict.wrong.extend(there.keys().map(|name| format!("nobody was told of {name:?}, and it is there")));
+    verdict.wrong.extend(
+        there
+            .keys()
+            .map(|name| format!("nobody was told of {name:?}, and it is there")),
+    );
 }
 
 #[cfg(test)]
@@ -267,12 +328,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_there_once_or_it_is_noted() {
-        let told = |key: &str| Acknowledged { key: key.into(), id: format!("id of {key}"), answer: Bytes::new() };
+    fn lost_and_duplicate_writes_are_reported() {
+        let acknowledged = |key: &str| Acknowledged {
+            key: key.into(),
+            id: format!("id of {key}"),
+            answer: Bytes::new(),
+        };
         let row = |name: &str, id: &str| json!({ "nickname": name, "id": id });
-        let listed = json!([row("a", "id of a"), row("b", "id of b"), row("b", "another"), row("c", "another"), row("e", "id of e"),]);
+        let listed = json!([
+            row("a", "id of a"),
+            row("b", "id of b"),
+            row("b", "another"),
+            row("c", "another"),
+            row("e", "id of e"),
+        ]);
         let mut verdict = Verdict::default();
-        compare(&["a", "b", "c", "d"].map(told), &listed, &mut verdict);
+        compare(
+            &["a", "b", "c", "d"].map(acknowledged),
+            &listed,
+            &mut verdict,
+        );
         assert_eq!(verdict.double, BTreeSet::from(["b".into()]));
         assert_eq!(verdict.lost, BTreeSet::from(["c".into(), "d".into()]));
         assert_eq!(verdict.wrong.len(), 1, "{:?}", verdict.wrong);

@@ -1,4 +1,4 @@
-//! Who is calling, what they may do, and which properties they reach.
+//! Callers, their permissions, and the properties that they may access.
 
 mod credential;
 mod permission;
@@ -8,12 +8,15 @@ mod stored;
 mod token;
 mod uses;
 
-pub use credential::{Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, key, load, member, revisions_of};
+pub use credential::{
+    Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, key, load, member,
+    revisions_of, revoked_at,
+};
 pub use permission::{Permission, Permissions};
 pub use reach::Reach;
 pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};
-pub use token::{hash, named, owner, token, token_of};
+pub use token::{hash, named, owner, token, token_of, token_with};
 pub use uses::Uses;
 
 /// The statements of this module.

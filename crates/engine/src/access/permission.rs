@@ -1,14 +1,27 @@
-//! The permissions the spec names (Authentication, 4).
+//! The permissions (rules: access#credentials, 4).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
-/// One permission, in the spec's order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, AsRefStr, EnumString, IntoStaticStr, VariantArray)]
+/// A permission. The variants are in the order of the rules.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    AsRefStr,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "each says what it is")]
 pub enum Permission {
     ViewProperties,
     ModifyProperties,
@@ -24,17 +37,25 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// What it lets its holder do, in words that stand alone.
+    /// Describes the permission in one sentence.
     #[must_use]
     pub const fn allows(self) -> &'static str {
         match self {
             Self::ViewProperties => "Read properties, portals, brandings and pre-check-in steps.",
-            Self::ModifyProperties => "Change portals, brandings and pre-check-in steps, and what they are assigned to.",
+            Self::ModifyProperties => {
+                "Change portals, brandings and pre-check-in steps, and what they are assigned to."
+            }
             Self::ViewGuides => "Read house manuals.",
-            Self::ModifyGuides => "Change house manuals, their categories and what they are assigned to.",
+            Self::ModifyGuides => {
+                "Change house manuals, their categories and what they are assigned to."
+            }
             Self::ModifyTasks => "Change texts and their translations.",
-            Self::ManageOrganization => "Administer the organization: its members, connections and the words of its portals.",
-            Self::ViewReservations => "Read reservations, what guests hand in and why they see what they see.",
+            Self::ManageOrganization => {
+                "Administer the organization: its members, connections and the words of its portals."
+            }
+            Self::ViewReservations => {
+                "Read reservations, what guests hand in and why they see what they see."
+            }
             Self::ViewTasks => "Read tasks, and be told of them.",
             Self::ViewDevices => "Read devices and lock codes, and be told of them.",
             Self::ViewWorkflows => "Read the steps of workflows, and be told of their runs.",
@@ -62,13 +83,13 @@ impl JsonSchema for Permission {
 pub struct Permissions(u16);
 
 impl Permissions {
-    /// Whether one of them is held.
+    /// Returns whether the set contains a permission.
     #[must_use]
     pub const fn has(self, permission: Permission) -> bool {
         self.0 & (1 << permission as u16) != 0
     }
 
-    /// What both sets hold.
+    /// Returns the permissions that both sets contain.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -77,7 +98,11 @@ impl Permissions {
 
 impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
-        Self(permissions.into_iter().fold(0, |bits, permission| bits | 1 << permission as u16))
+        Self(
+            permissions
+                .into_iter()
+                .fold(0, |bits, permission| bits | 1 << permission as u16),
+        )
     }
 }
 
@@ -86,18 +111,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_its_permission_find_each_other() {
+    fn every_permission_parses_from_its_name() {
         for permission in Permission::VARIANTS {
             assert_eq!(permission.as_ref().parse(), Ok(*permission));
-            assert_eq!(serde_json::to_value(permission).unwrap(), permission.as_ref());
+            assert_eq!(
+                serde_json::to_value(permission).unwrap(),
+                permission.as_ref()
+            );
         }
         assert!("view_everything".parse::<Permission>().is_err());
     }
 
     #[test]
-    fn what_both_hold_is_held() {
+    fn the_intersection_holds_only_common_permissions() {
         use Permission::{ModifyTasks, ViewGuides, ViewTasks};
-        let both = Permissions::from_iter([ViewGuides, ViewTasks]).and(Permissions::from_iter([ViewTasks, ModifyTasks]));
+        let both = Permissions::from_iter([ViewGuides, ViewTasks])
+            .and(Permissions::from_iter([ViewTasks, ModifyTasks]));
         assert_eq!(both, Permissions::from_iter([ViewTasks]));
         assert!(both.has(ViewTasks) && !both.has(ViewGuides));
     }

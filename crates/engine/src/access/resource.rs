@@ -1,47 +1,69 @@
-//! The two resources that an access token may be good at.
+//! The resources that an access token may be good at.
 
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
 
-/// What a token is asked for and is good at (RFC 8707, section 2): the address of one of the interfaces that take access tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, AsRefStr, VariantArray)]
+/// A resource of an access token (RFC 8707, section 2): the address of an interface that takes
+/// access tokens.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, AsRefStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Resource {
     /// The REST interface.
     Api,
-    /// The tool interface.
+    /// The tool interface, with every address below it.
     Mcp,
+    /// The tools that read, at an address of their own.
+    McpReadOnly,
 }
 
 impl Resource {
-    /// Its path, below the public address.
+    /// Returns its path, below the public address.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
             Self::Api => "/api/v1",
             Self::Mcp => "/mcp",
+            Self::McpReadOnly => "/mcp/read-only",
         }
     }
 
-    /// What it is called outside.
+    /// Whether a token for this resource is valid for another resource: the same one, or one below
+    /// it.
+    #[must_use]
+    pub const fn includes(self, other: Self) -> bool {
+        match self {
+            Self::Api => matches!(other, Self::Api),
+            Self::Mcp => matches!(other, Self::Mcp | Self::McpReadOnly),
+            Self::McpReadOnly => matches!(other, Self::McpReadOnly),
+        }
+    }
+
+    /// Returns its public URL.
     #[must_use]
     pub fn url(self, public_url: &str) -> String {
         format!("{public_url}{}", self.path())
     }
 
-    /// Where it says who may let people in (RFC 9728, section 3.1: the well-known part stands before the path).
+    /// Returns the URL of its metadata, which name the authorization server (RFC 9728, section 3.1:
+    /// the well-known part stands before the path).
     #[must_use]
     pub fn metadata_url(self, public_url: &str) -> String {
         format!("{public_url}{}{}", Self::METADATA, self.path())
     }
 
-    /// Below which path the resources describe themselves.
+    /// The path prefix of the metadata of resources.
     pub const METADATA: &'static str = "/.well-known/oauth-protected-resource";
 
-    /// How a caller without a good token is told where to get one (RFC 9728, section 5.1).
+    /// Returns the `WWW-Authenticate` value, which says where to get a token (RFC 9728, section
+    /// 5.1).
     #[must_use]
     pub fn challenge(self, public_url: &str) -> String {
-        format!("Bearer resource_metadata=\"{}\"", self.metadata_url(public_url))
+        format!(
+            "Bearer resource_metadata=\"{}\"",
+            self.metadata_url(public_url)
+        )
     }
 }

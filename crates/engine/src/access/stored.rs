@@ -1,41 +1,58 @@
-//! What credentials and their organization are, as they are stored.
+//! Credentials and their organization, as they are stored.
 //!
-//! What a document of another version lacks reads as its default. Of a credential that is what gives the least.
+//! A field that a document of another version lacks reads as its default. For credentials the
+//! default gives the fewest rights.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Permission, Resource};
+use crate::currency;
 use crate::field::Country;
 use crate::format::ENGLISH;
 use crate::moment::Moment;
 
-/// The region assumed for phone numbers where an organization names none.
+/// The region of phone numbers if an organization has set none.
 pub const DEFAULT_COUNTRY: &str = "US";
 
-/// An organization as every request knows it.
+/// An organization, as every request knows it.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// Which one.
     pub id: Uuid,
-    /// What it has set.
+    /// The settings of the organization.
     pub settings: Settings,
 }
 
-/// What an organization has set.
+/// The organization's settings.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub struct Settings {
     /// The organization's name.
     pub name: String,
-    /// The region assumed for phone numbers without a prefix.
+    /// The region of phone numbers without a prefix.
     pub country: Country,
-    /// The languages guests are addressed in; English is always one.
+    /// The languages for guests; English is always included.
     pub languages: Vec<String>,
-    /// Whether members must have enrolled in two-factor authentication.
+    /// Whether members must enrol in two-factor authentication.
     pub is_two_factor_required: bool,
+    /// The most bytes of guests' files that are kept. Null: the limit of the service.
+    pub upload_limit_bytes: Option<u64>,
+    /// ISO 4217 code of the currency of amounts that name none. Null is that of the country.
+    pub currency: Option<String>,
+    /// The time zone of flats that are added by hand and name none. Null: they have to name one.
+    pub timezone: Option<String>,
+}
+
+impl Settings {
+    /// Returns the currency of amounts that name none: the one that is set, else the country's.
+    #[must_use]
+    pub fn currency(&self) -> &str {
+        self.currency
+            .as_deref()
+            .unwrap_or_else(|| currency::of_country(&self.country))
+    }
 }
 
 impl Default for Settings {
@@ -45,6 +62,9 @@ impl Default for Settings {
             country: Country(DEFAULT_COUNTRY.into()),
             languages: vec![ENGLISH.into()],
             is_two_factor_required: false,
+            upload_limit_bytes: None,
+            currency: None,
+            timezone: None,
         }
     }
 }
@@ -54,16 +74,16 @@ impl Default for Settings {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub struct ApiKey {
-    /// What it is for.
+    /// The key's name.
     pub name: String,
-    /// What it may do.
+    /// Its rights.
     pub permissions: Vec<Permission>,
-    /// When it stops working by itself.
+    /// When it expires; null is never.
     pub expires_at: Option<Moment>,
 }
 
 /// A member as they are stored.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub struct Member {
@@ -71,21 +91,25 @@ pub struct Member {
     pub name: String,
     /// The member's mail address.
     pub email: String,
-    /// What they may do, and so what a token of theirs may do at the most.
+    /// Permissions; their tokens have no others.
     pub permissions: Vec<Permission>,
-    /// The properties they reach; null is every property.
+    /// Properties they may access; null is all.
     pub property_ids: Option<Vec<Uuid>>,
-    /// Whether they may do anything at all.
+    /// Whether they may use the service.
     pub is_active: bool,
-    /// Whether they have enrolled in two-factor authentication.
+    /// Whether they enrolled in two-factor authentication.
     pub is_two_factor_enrolled: bool,
 }
 
 impl Member {
-    /// What people call them: by their name, and where that is blank by their address.
+    /// Returns the display name: the name, or the mail address if the name is blank.
     #[must_use]
     pub fn called(&self) -> &str {
-        if self.name.is_empty() { &self.email } else { &self.name }
+        if self.name.is_empty() {
+            &self.email
+        } else {
+            &self.name
+        }
     }
 }
 
@@ -106,10 +130,10 @@ impl Default for Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessToken {
-    /// What it grants, as far as the member holds it.
+    /// The granted permissions. They apply as far as the member has them as well.
     pub permissions: Vec<Permission>,
-    /// The one resource that it is good at; both where it names none.
+    /// The one resource that it is valid for; null means both resources.
     pub resource: Option<Resource>,
-    /// When it stops working by itself.
+    /// When it expires; null means never.
     pub expires_at: Option<Moment>,
 }

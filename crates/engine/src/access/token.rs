@@ -1,4 +1,4 @@
-//! Tokens: what is shown, what of it is stored, and whose it says that it is.
+//! Tokens: how they are made, stored as a hash, and assigned to an organization.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,38 +9,48 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::ids::Ids;
 
-/// The digits in which tokens name organizations.
+/// The digits of an organization's id in a token.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE: u128 = DIGITS.len() as u128;
-/// How many of them.
+/// The number of digits of an organization's id in a token.
 const NAME: usize = 22;
-/// Characters of what nobody can guess.
+/// The number of characters of a token's secret part.
 const SECRET: usize = 43;
 
-/// A new token of no organization: the prefix and 256 bits nobody can guess.
+/// Returns a new token without an organization: the prefix and 256 random bits.
 #[must_use]
 pub fn token(prefix: &str, ids: &Ids) -> String {
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
 }
 
-/// A new token of an organization, which it names: so it is looked for there and nowhere else.
+/// Returns a new token that contains its organization's id, so that it is looked up only there.
 #[must_use]
 pub fn token_of(prefix: &str, organization: Uuid, ids: &Ids) -> String {
     token(&format!("{prefix}{}", written(organization)), ids)
 }
 
-/// The organization that a token with this prefix names. One that [`token`] has made names none.
+/// A token of an organization with a secret that was made elsewhere: 43 characters that nobody can guess.
+#[must_use]
+pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
+    debug_assert_eq!(secret.len(), SECRET, "a token has a secret of one length");
+    format!("{prefix}{}{secret}", written(organization))
+}
+
+/// Returns the organization in a token with this prefix. `None` for tokens made by [`token`].
 #[must_use]
 pub fn named(prefix: &str, token: &str) -> Option<Uuid> {
     let rest = token.strip_prefix(prefix)?;
     if rest.len() != NAME + SECRET {
         return None;
     }
-    rest.get(..NAME)?.bytes().try_fold(0_u128, digit_more).map(Uuid::from_u128)
+    rest.get(..NAME)?
+        .bytes()
+        .try_fold(0_u128, digit_more)
+        .map(Uuid::from_u128)
 }
 
-/// The organization that has a token: where `has` finds its hash in the one that it names, or where `owner` finds it, if it names
-/// none.
+/// Returns the organization that a token belongs to. If the token names one, `has` checks the hash
+/// there; otherwise `owner` finds the organization by the hash.
 pub fn owner(
     tx: &mut Transaction<'_>,
     (prefix, token): (&str, &str),
@@ -55,7 +65,7 @@ pub fn owner(
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
-/// What an organization is called in tokens: its id, in as many digits always.
+/// Returns an organization's id in base 62, always with the same number of digits.
 fn written(organization: Uuid) -> String {
     let (mut left, mut name) = (organization.as_u128(), [b'0'; NAME]);
     for digit in name.iter_mut().rev() {
@@ -65,13 +75,13 @@ fn written(organization: Uuid) -> String {
     name.iter().map(|digit| char::from(*digit)).collect()
 }
 
-/// A number, with one more digit.
+/// Appends a digit to a number; `None` if the digit is unknown or the number is too large.
 fn digit_more(number: u128, digit: u8) -> Option<u128> {
     let value = DIGITS.iter().position(|known| *known == digit)?;
     number.checked_mul(BASE)?.checked_add(value as u128)
 }
 
-/// What of a token is stored.
+/// Returns the hash of a token, which is stored instead of the token.
 #[must_use]
 pub fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token).to_vec()
@@ -94,7 +104,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_else_names_one(token in ".{0,80}") {
+        fn only_a_well_formed_token_names_an_organization(token in ".{0,80}") {
             if let Some(organization) = named("", &token) {
                 prop_assert_eq!(written(organization), token.get(..NAME).unwrap());
             }
@@ -102,9 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_before_name_no_organization() {
+    fn tokens_without_an_organization_name_none() {
         assert_eq!(named("sk_", &token("sk_", &Ids::default())), None);
-        assert_eq!(named("", &"z".repeat(NAME + SECRET)), None, "there is no such id");
+        assert_eq!(
+            named("", &"z".repeat(NAME + SECRET)),
+            None,
+            "there is no such id"
+        );
         assert_eq!(named("", &"é".repeat(NAME + SECRET)), None);
     }
 }

@@ -1,4 +1,5 @@
-//! When API keys were last used: remembered here as they are, and written down once in a while, so that a read writes nothing.
+//! The last use of each API key. Uses are collected in memory and stored periodically, so that a
+//! read request writes nothing.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,40 +13,49 @@ use super::{Credential, Owner};
 use crate::error::Result;
 use crate::values;
 
-/// Keys that are remembered at once; what others did until these are written down is not.
+/// The most keys that are remembered. Uses of further keys are not recorded until the next store.
 const MOST: usize = 65_536;
-/// Keys written down in one transaction, so that nobody waits for long.
+/// The most keys that are stored in one transaction, so that other writes do not wait for long.
 const BATCH: usize = 200;
 
 store::statements! {
-    /// Notes when a key was last used. One that somebody is at is left for the next time.
+    /// Stores the last use of a key. A row that another transaction has locked is skipped.
     NOTE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
         (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null or last_used_at < ?3) for update skip locked)";
 }
 
-/// A key, by its organization and its id.
+/// The organization and the id of a key.
 type Key = (Uuid, Uuid);
 
-/// When keys were last used, as far as that is not written down.
+/// The last uses of keys that are not stored yet.
 #[derive(Default)]
 pub struct Uses(RwLock<HashMap<Key, AtomicI64>>);
 
 impl Uses {
-    /// Notes that somebody has come, where it is by a key.
+    /// Records a request, if its credential is an API key.
     pub(crate) fn note(&self, owner: Owner, now: Timestamp) {
-        let Credential::ApiKey(id) = owner.credential else { return };
+        let Credential::ApiKey(id) = owner.credential else {
+            return;
+        };
         let (key, at) = ((owner.organization, id), now.as_millisecond());
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(known) = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+        {
             known.fetch_max(at, Ordering::Relaxed);
             return;
         }
         let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if uses.len() < MOST || uses.contains_key(&key) {
-            uses.entry(key).or_default().fetch_max(at, Ordering::Relaxed);
+            uses.entry(key)
+                .or_default()
+                .fetch_max(at, Ordering::Relaxed);
         }
     }
 
-    /// When a key was last used, as far as that is not written down.
+    /// Returns the last use of a key that is not stored yet.
     #[must_use]
     pub fn of(&self, organization: Uuid, id: Uuid) -> Option<Timestamp> {
         let uses = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -53,11 +63,14 @@ impl Uses {
         Timestamp::from_millisecond(at).ok()
     }
 
-    /// Writes everything down. What could not be is forgotten: the next use tells more.
+    /// Stores all uses. A use that cannot be stored is dropped; the next use replaces it.
     pub async fn settle(&self, store: &Store) -> Result<()> {
         let mut uses: Vec<(Key, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *uses).into_iter().map(|(key, at)| (key, at.into_inner())).collect()
+            std::mem::take(&mut *uses)
+                .into_iter()
+                .map(|(key, at)| (key, at.into_inner()))
+                .collect()
         };
         uses.sort_unstable();
         for batch in uses.chunks(BATCH) {
@@ -70,7 +83,9 @@ impl Uses {
 
 fn write(tx: &mut Transaction<'_>, uses: &[(Key, i64)]) -> Result<()> {
     for ((organization, id), at) in uses {
-        let Ok(at) = Timestamp::from_millisecond(*at) else { continue };
+        let Ok(at) = Timestamp::from_millisecond(*at) else {
+            continue;
+        };
         tx.execute(&NOTE, &values![*organization, *id, at])?;
     }
     Ok(())
@@ -85,10 +100,22 @@ mod tests {
         let (organization, id) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let at = |second| Timestamp::from_second(second).unwrap();
         let uses = Uses::default();
-        uses.note(Owner { organization, credential: Credential::Member(id) }, at(5));
+        uses.note(
+            Owner {
+                organization,
+                credential: Credential::Member(id),
+            },
+            at(5),
+        );
         assert_eq!(uses.of(organization, id), None);
         for second in [10, 30, 20] {
-            uses.note(Owner { organization, credential: Credential::ApiKey(id) }, at(second));
+            uses.note(
+                Owner {
+                    organization,
+                    credential: Credential::ApiKey(id),
+                },
+                at(second),
+            );
         }
         assert_eq!(uses.of(organization, id), Some(at(30)));
         assert_eq!(uses.of(id, organization), None);

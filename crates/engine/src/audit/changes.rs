@@ -1,4 +1,4 @@
-//! From what was and what is to what a row tells of it: pure, and bounded.
+//! Computes the changes that an audit row records: pure functions with bounded output.
 
 use std::collections::HashSet;
 
@@ -8,44 +8,48 @@ use serde_json::Value;
 
 use super::{Fields, Thing};
 
-/// Bytes of a value, as JSON.
+/// The most bytes of a value, as JSON.
 const LONGEST_VALUE: usize = 2_000;
-/// Characters that are left of a text that is too long.
+/// Characters that are kept of a text that is too long.
 const LEFT_OF_TEXT: usize = 400;
-/// Bytes of all changes of a row together, but for what says that there were more.
+/// The most bytes of all changes of a row together, without the entry that counts the rest.
 const LONGEST: usize = 16_000;
-/// Changes of a row, but for the one that says that there were more.
+/// The most changes of a row, without the entry that counts the rest.
 const MOST: usize = 100;
-/// The name of what stands for changes that are left out.
+/// The field name of the entry that counts the changes that were left out.
 const MORE: &str = "…";
 
-/// What is told by other means: which thing it is, and when.
+/// Fields that are not recorded as changes, because the entry itself has the id and the time.
 const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
-/// What moves with whatever a caller changes.
+/// The field that changes with every write.
 const MOVES: &str = "updatedAt";
 
-/// A field that became another.
+/// A changed field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(!default)]
 pub struct Change {
     /// Its name.
     pub field: String,
-    /// What it was; null where there was nothing. Of assignments: those that went.
+    /// The value before; null if none. Of assignments: those removed.
     pub before: Value,
-    /// What it became; null where nothing is left. Of assignments: those that came. Null before and after: the field was
-    /// written, and what is in it is not shown.
+    /// The value after; null if none. Of assignments: those added. Null before and after: the field
+    /// was written, and its value is not shown.
     pub after: Value,
 }
 
 impl Change {
-    /// A field, and what it is now.
+    /// Creates a change to a value.
     #[must_use]
     pub fn to(field: &str, after: Value) -> Self {
-        Self { field: field.to_owned(), before: Value::Null, after }
+        Self {
+            field: field.to_owned(),
+            before: Value::Null,
+            after,
+        }
     }
 
-    /// A field that is named and not told.
+    /// Creates a change that names the field but not its value.
     #[must_use]
     pub fn withheld(field: &str) -> Self {
         Self::to(field, Value::Null)
@@ -56,52 +60,92 @@ impl Change {
     }
 }
 
-/// What making a thing is told as: the fields that were sent, as the answer shows them. Those that `tells` names are told as
-/// they were sent where it does not; any other is named.
+/// Returns the changes of a create: the sent fields, with their values in the answer. Fields in
+/// `tells` that the answer lacks have the value that was sent. Any other field is only named.
 #[must_use]
-pub fn made<'s>(sent: impl Iterator<Item = (&'s String, &'s Value)>, answer: &Value, tells: &[&str]) -> Vec<Change> {
+pub fn made<'s>(
+    sent: impl Iterator<Item = (&'s String, &'s Value)>,
+    answer: &Value,
+    tells: &[&str],
+) -> Vec<Change> {
     let change = |(name, value): (&String, &Value)| {
         let shown = answer.get(name).filter(|shown| !is_empty(shown));
         let shown = shown.or_else(|| tells.contains(&name.as_str()).then_some(value));
-        shown.map_or_else(|| Change::withheld(name), |shown| Change::to(name, shown.clone()))
+        shown.map_or_else(
+            || Change::withheld(name),
+            |shown| Change::to(name, shown.clone()),
+        )
     };
-    sent.filter(|(_, value)| !is_empty(value)).map(change).collect()
+    sent.filter(|(_, value)| !is_empty(value))
+        .map(change)
+        .collect()
 }
 
-/// What of a thing is another than it was, by the names of its fields; nothing, where nothing is. `None` is a thing that is not
-/// there. One that only moved on has changed in nothing that can be told.
+/// Returns the fields that differ, by name. `None` as an argument is an object that does not exist.
+/// The result is `None` if nothing differs, and empty if only the time of the last update differs.
 #[must_use]
 pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<Change>> {
-    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &Fields| thing.map(|thing| fields(thing).clone()).unwrap_or_default();
+    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &Fields| {
+        thing.map(|thing| fields(thing).clone()).unwrap_or_default()
+    };
     let pairs = |fields: fn(&Thing) -> &Fields| pairs(of(before, fields), of(after, fields));
-    let shown = pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
-    let shown = shown.map(|(field, before, after)| Change { field, before, after });
+    let shown =
+        pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
+    let shown = shown.map(|(field, before, after)| Change {
+        field,
+        before,
+        after,
+    });
     let withheld = pairs(|thing| &thing.withheld).map(|(field, ..)| Change::withheld(&field));
     let sets = pairs(|thing| &thing.sets).map(|(field, before, after)| {
         let (went, came) = (without(before.clone(), &after), without(after, &before));
-        let [before, after] = [went, came].map(|items| if is_empty(&items) { Value::Null } else { items });
-        Change { field, before, after }
+        let [before, after] =
+            [went, came].map(|items| if is_empty(&items) { Value::Null } else { items });
+        Change {
+            field,
+            before,
+            after,
+        }
     });
     let mut changes: Vec<Change> = shown.chain(withheld).chain(sets).collect();
     changes.sort_by(|one, other| one.field.cmp(&other.field));
-    let has_moved = before.and_then(|thing| thing.shown.get(MOVES)) != after.and_then(|thing| thing.shown.get(MOVES));
+    let has_moved = before.and_then(|thing| thing.shown.get(MOVES))
+        != after.and_then(|thing| thing.shown.get(MOVES));
     let has_come_or_gone = before.is_some() != after.is_some();
     (!changes.is_empty() || has_moved || has_come_or_gone).then_some(changes)
 }
 
-/// The fields that an operation tells besides, as they were sent or else are answered.
+/// Returns additional fields that an operation records: the sent value, or else the answered one.
 #[must_use]
 pub fn told(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
-    let value = |name: &str| [input, answer].into_iter().filter_map(|fields| fields.get(name)).find(|value| !is_empty(value));
-    tells.iter().filter_map(|name| value(name).map(|value| Change::to(name, value.clone()))).collect()
+    let value = |name: &str| {
+        [input, answer]
+            .into_iter()
+            .filter_map(|fields| fields.get(name))
+            .find(|value| !is_empty(value))
+    };
+    tells
+        .iter()
+        .filter_map(|name| value(name).map(|value| Change::to(name, value.clone())))
+        .collect()
 }
 
-/// The changes, within what one row may hold: long values are cut, and what is beyond is counted.
+/// Returns the changes within the limits of a row. Long values are cut, and changes beyond the
+/// limits are counted.
 pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     let count = changes.len();
     let (mut kept, mut taken) = (Vec::with_capacity(count.min(MOST)), 0);
-    for Change { field, before, after } in changes.into_iter().take(MOST) {
-        let change = Change { field: cut_text(&field), before: cut(&before, &after), after: cut(&after, &before) };
+    for Change {
+        field,
+        before,
+        after,
+    } in changes.into_iter().take(MOST)
+    {
+        let change = Change {
+            field: cut_text(&field),
+            before: cut(&before, &after),
+            after: cut(&after, &before),
+        };
         taken += change.length();
         if taken > LONGEST {
             break;
@@ -115,17 +159,28 @@ pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     kept
 }
 
-/// The fields that differ, with both values.
+/// Returns the fields that differ, with both values.
 fn pairs(mut before: Fields, mut after: Fields) -> impl Iterator<Item = (String, Value, Value)> {
-    let names: Vec<String> = before.keys().chain(after.keys()).collect::<std::collections::BTreeSet<_>>().into_iter().cloned().collect();
+    let names: Vec<String> = before
+        .keys()
+        .chain(after.keys())
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .cloned()
+        .collect();
     names.into_iter().filter_map(move |name| {
-        let take = |fields: &mut Fields| fields.remove(&name).filter(|value| !is_empty(value)).unwrap_or_default();
+        let take = |fields: &mut Fields| {
+            fields
+                .remove(&name)
+                .filter(|value| !is_empty(value))
+                .unwrap_or_default()
+        };
         let (before, after) = (take(&mut before), take(&mut after));
         (before != after).then_some((name, before, after))
     })
 }
 
-/// Whether a value says nothing: a field that has it is as one that is not there.
+/// Returns whether a value is null or empty. Such a field counts as missing.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -136,8 +191,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A value within its bound. Of a list that is too long stands what the other one has not, or else its beginning, and then how many
-/// more there are.
+/// Returns a value within its limit. A list that is too long keeps the items that the other list
+/// lacks, or else its first items, and the number of the rest.
 fn cut(value: &Value, other: &Value) -> Value {
     if length(value) <= LONGEST_VALUE {
         return value.clone();
@@ -155,7 +210,11 @@ fn cut(value: &Value, other: &Value) -> Value {
 fn cut_list(all: &[Value], own: &Value) -> Value {
     let (mut kept, mut taken) = (Vec::new(), 0);
     for item in own.as_array().into_iter().flatten() {
-        let item = if length(item) > LEFT_OF_TEXT { cut_text(&text_of(item)).into() } else { item.clone() };
+        let item = if length(item) > LEFT_OF_TEXT {
+            cut_text(&text_of(item)).into()
+        } else {
+            item.clone()
+        };
         taken += length(&item) + 1;
         if taken > LONGEST_VALUE {
             break;
@@ -169,11 +228,17 @@ fn cut_list(all: &[Value], own: &Value) -> Value {
     Value::Array(kept)
 }
 
-/// The items of a list that are not in another.
+/// Returns the items of a list that are not in another.
 fn without(value: Value, other: &Value) -> Value {
-    let (Value::Array(items), Value::Array(others)) = (&value, other) else { return value };
+    let (Value::Array(items), Value::Array(others)) = (&value, other) else {
+        return value;
+    };
     let known: HashSet<String> = others.iter().map(Value::to_string).collect();
-    items.iter().filter(|item| !known.contains(&item.to_string())).cloned().collect()
+    items
+        .iter()
+        .filter(|item| !known.contains(&item.to_string()))
+        .cloned()
+        .collect()
 }
 
 fn cut_text(text: &str) -> String {
@@ -186,7 +251,9 @@ fn cut_text(text: &str) -> String {
 }
 
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn length(value: &Value) -> usize {
@@ -208,24 +275,38 @@ mod tests {
     }
 
     fn thing(shown: &Value) -> Thing {
-        Thing { shown: fields(shown), ..Thing::default() }
+        Thing {
+            shown: fields(shown),
+            ..Thing::default()
+        }
     }
 
     fn change(field: &str, before: Value, after: Value) -> Change {
-        Change { field: field.into(), before, after }
+        Change {
+            field: field.into(),
+            before,
+            after,
+        }
     }
 
     #[test]
-    fn what_is_another_is_told() {
-        let before = thing(&json!({ "id": 1, "name": "Casa", "note": null, "tags": [], "isActive": true, "updatedAt": 1 }));
-        let after = thing(&json!({ "id": 1, "name": "Azul", "note": "x", "isActive": false, "updatedAt": 2 }));
+    fn changed_fields_are_recorded_with_old_and_new_values() {
+        let before = thing(
+            &json!({ "id": 1, "name": "Casa", "note": null, "tags": [], "isActive": true, "updatedAt": 1 }),
+        );
+        let after = thing(
+            &json!({ "id": 1, "name": "Azul", "note": "x", "isActive": false, "updatedAt": 2 }),
+        );
         let told = vec![
             change("isActive", json!(true), json!(false)),
             change("name", json!("Casa"), json!("Azul")),
             change("note", json!(null), json!("x")),
         ];
         assert_eq!(difference(Some(&before), Some(&after)), Some(told));
-        let gone = vec![change("isActive", json!(true), json!(null)), change("name", json!("Casa"), json!(null))];
+        let gone = vec![
+            change("isActive", json!(true), json!(null)),
+            change("name", json!("Casa"), json!(null)),
+        ];
         assert_eq!(difference(Some(&before), None), Some(gone));
         assert_eq!(difference(Some(&before), Some(&before)), None);
         assert_eq!(difference(None, None), None);
@@ -234,38 +315,60 @@ mod tests {
     }
 
     #[test]
-    fn of_a_set_is_told_what_went_and_what_came() {
-        let of = |ids: Value| Thing { sets: fields(&json!({ "ids": ids })), ..Thing::default() };
+    fn a_changed_set_records_removed_and_added_members() {
+        let of = |ids: Value| Thing {
+            sets: fields(&json!({ "ids": ids })),
+            ..Thing::default()
+        };
         let told = difference(Some(&of(json!([1, 2, 3]))), Some(&of(json!([4, 3, 1]))));
         assert_eq!(told, Some(vec![change("ids", json!([2]), json!([4]))]));
     }
 
     #[test]
-    fn what_is_made_is_told_as_it_is_answered() {
+    fn a_created_object_records_the_answered_values() {
         let sent = json!({ "name": " Casa ", "secret": "s", "note": null, "tags": [], "questions": [1], "empty": "" });
         let answer = json!({ "id": 7, "name": "Casa", "questions": [], "isActive": false });
-        let told =
-            vec![change("name", json!(null), json!("Casa")), change("questions", json!(null), json!([1])), Change::withheld("secret")];
+        let told = vec![
+            change("name", json!(null), json!("Casa")),
+            change("questions", json!(null), json!([1])),
+            Change::withheld("secret"),
+        ];
         assert_eq!(made(fields(&sent).iter(), &answer, &["questions"]), told);
     }
 
     #[test]
-    fn what_is_long_is_cut_and_says_so() {
+    fn long_values_and_many_fields_are_cut_with_a_note() {
         let text = "x".repeat(5_000);
-        let ids = |range: std::ops::Range<u32>| -> Value { range.map(|number| json!(format!("{number:036}"))).collect() };
+        let ids = |range: std::ops::Range<u32>| -> Value {
+            range.map(|number| json!(format!("{number:036}"))).collect()
+        };
         let told = bounded(vec![
             change("text", json!(null), json!(text)),
             change("ids", ids(0..1_000), ids(3..1_001)),
             change("object", json!({ "a": text }), json!(null)),
         ]);
-        assert_eq!(told[0].after, json!(format!("{}… (5000 characters)", "x".repeat(400))));
+        assert_eq!(
+            told[0].after,
+            json!(format!("{}… (5000 characters)", "x".repeat(400)))
+        );
         assert_eq!(told[1].before.as_array().unwrap().len(), 4);
-        assert_eq!((&told[1].before[2], &told[1].before[3]), (&json!(format!("{:036}", 2)), &json!("… 997 more")));
-        assert_eq!(told[1].after, json!([format!("{:036}", 1_000), "… 997 more"]));
+        assert_eq!(
+            (&told[1].before[2], &told[1].before[3]),
+            (&json!(format!("{:036}", 2)), &json!("… 997 more"))
+        );
+        assert_eq!(
+            told[1].after,
+            json!([format!("{:036}", 1_000), "… 997 more"])
+        );
         assert!(told[2].before.as_str().unwrap().ends_with("characters)"));
-        let many: Vec<Change> = (0..150).map(|number| Change::to(&number.to_string(), json!(1))).collect();
+        let many: Vec<Change> = (0..150)
+            .map(|number| Change::to(&number.to_string(), json!(1)))
+            .collect();
         let told = bounded(many);
-        assert_eq!((told.len(), &told[100]), (101, &Change::to("…", json!("50 more fields"))));
+        assert_eq!(
+            (told.len(), &told[100]),
+            (101, &Change::to("…", json!("50 more fields")))
+        );
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
@@ -279,20 +382,22 @@ mod tests {
         leaf.prop_recursive(2, 24, 8, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-                prop::collection::btree_map("[a-e]{1,3}", inner, 0..6).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+                prop::collection::btree_map("[a-e]{1,3}", inner, 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
             ]
         })
     }
 
     fn any_fields() -> impl Strategy<Value = Fields> {
-        prop::collection::btree_map("[a-f]{1,2}", any_value(), 0..12).prop_map(|fields| fields.into_iter().collect())
+        prop::collection::btree_map("[a-f]{1,2}", any_value(), 0..12)
+            .prop_map(|fields| fields.into_iter().collect())
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn putting_the_changes_in_place_gives_what_is(before in any_fields(), after in any_fields()) {
+        fn applying_the_changes_gives_the_new_object(before in any_fields(), after in any_fields()) {
             let told = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
             let mut made = before;
             for Change { field, before, after } in told {
@@ -306,7 +411,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_withheld_never_shows(before in any_fields(), after in any_fields()) {
+        fn withheld_fields_are_recorded_without_values(before in any_fields(), after in any_fields()) {
             let of = |withheld: &Fields| Thing { withheld: withheld.clone(), ..Thing::default() };
             let told = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
             prop_assert!(told.iter().all(|change| change.before.is_null() && change.after.is_null()));
@@ -318,7 +423,7 @@ mod tests {
         }
 
         #[test]
-        fn a_row_has_its_bounds(changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130)) {
+        fn recorded_changes_are_bounded_in_number_and_size(changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130)) {
             let count = changes.len();
             let changes = changes.into_iter().map(|(field, before, after)| Change { field, before, after }).collect::<Vec<_>>();
             let told = bounded(changes.clone());

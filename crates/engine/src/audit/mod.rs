@@ -1,11 +1,12 @@
-//! The audit log: who did what to what, one row a write.
+//! The audit log: one row for each write, with the caller, the object and the changes.
 //!
-//! An operation says of itself what its write is to be told of ([`Audits`]), and the pipeline tells it: in the transaction of
-//! the write, after everything else of it, and only where it succeeded. What is done where there is no operation, such as
-//! signing in, is told by the same [`write`].
+//! An operation declares its audit entry ([`Audits`]). The pipeline writes the entry in the
+//! transaction of a successful write, as its last step. Changes outside of operations, such as
+//! signing in, call the same [`write`].
 //!
-//! What may be told is said field by field, and nothing else ever stands in a row: of a thing what its own read returns, of a
-//! request what the operation names. The rest is named, without a value.
+//! A row contains only fields that are listed for it: the fields that the object's read returns,
+//! and the input fields that the operation names. Any other field is recorded by name, without a
+//! value.
 
 mod changes;
 mod row;
@@ -20,16 +21,16 @@ pub use changes::{Change, difference, made, told};
 pub(crate) use row::STATEMENTS;
 pub use row::{Actor, ActorKind, Entry, sweep, write};
 
-/// Fields by their names.
+/// Fields by name.
 pub type Fields = Map<String, Value>;
 
-/// Finds what an input names, as it is at that moment, if it is there.
+/// Reads the object that an input names, if it exists.
 pub type Reader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Thing>>;
 
-/// Says what an input names.
+/// Returns the object that an input names, without its fields.
 pub type Namer = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 
-/// What is told of an operation's write.
+/// The audit entry of an operation.
 #[derive(Clone, Copy)]
 pub struct Audits {
     pub(crate) what: What,
@@ -37,63 +38,75 @@ pub struct Audits {
     pub(crate) withholds: &'static [&'static str],
 }
 
-/// What an operation does, as far as the log is concerned.
+/// The kind of an operation's write.
 #[derive(Clone, Copy)]
 pub(crate) enum What {
-    /// Makes a thing of this type, which its answer shows; it is called what this field says.
+    /// Creates an object of this type. The second value is the field with the object's name.
     Makes(&'static str, &'static str),
-    /// Makes, changes or removes what its input names.
+    /// Creates, changes or deletes the object that the input names.
     Changes(Reader),
-    /// Does something to what its input names, and leaves it as it is.
+    /// Acts on the object that the input names, without changing it.
     Does(Namer),
 }
 
 impl Audits {
-    /// Makes a thing of a type, which is called what a field of it says: told are the fields that were sent, as the answer
-    /// shows them.
+    /// Declares an operation that creates an object of type `kind`. `name` is the field with its
+    /// name. The entry records the sent fields, with their values in the answer.
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
-        Self { what: What::Makes(kind, name), tells: &[], withholds: &[] }
+        Self {
+            what: What::Makes(kind, name),
+            tells: &[],
+            withholds: &[],
+        }
     }
 
-    /// Makes, changes or removes what the input names: told is what is another than it was. Where nothing is, nothing
-    /// happened.
+    /// Declares an operation that creates, changes or deletes the object that the input names. The
+    /// entry records the fields that differ. If none differs, there is no entry.
     #[must_use]
     pub const fn changes(reader: Reader) -> Self {
-        Self { what: What::Changes(reader), tells: &[], withholds: &[] }
+        Self {
+            what: What::Changes(reader),
+            tells: &[],
+            withholds: &[],
+        }
     }
 
-    /// Does something to what the input names.
+    /// Declares an operation that acts on the object that the input names, without changing it.
     #[must_use]
     pub const fn does(namer: Namer) -> Self {
-        Self { what: What::Does(namer), tells: &[], withholds: &[] }
+        Self {
+            what: What::Does(namer),
+            tells: &[],
+            withholds: &[],
+        }
     }
 
-    /// Tells these fields besides: as they were sent, or else as they are answered.
+    /// Also records these fields: as they were sent, or else as they are answered.
     #[must_use]
     pub const fn telling(mut self, fields: &'static [&'static str]) -> Self {
         self.tells = fields;
         self
     }
 
-    /// Whether it makes a thing, which is what the log names then.
+    /// Returns whether the operation creates the object of its entry.
     #[must_use]
     pub const fn is_making(&self) -> bool {
         matches!(self.what, What::Makes(..))
     }
 
-    /// Whether what the log names is left as it is.
+    /// Returns whether the operation leaves the object of its entry unchanged.
     #[must_use]
     pub const fn is_leaving(&self) -> bool {
         matches!(self.what, What::Does(_))
     }
 
-    /// Whether what is told stands in the answer, some of it at least.
+    /// Returns whether the entry needs the answer.
     pub(crate) const fn reads_answer(&self) -> bool {
         matches!(self.what, What::Makes(..)) || !self.tells.is_empty()
     }
 
-    /// Names these fields of the answer besides: they are secrets.
+    /// Also records the names of these fields of the answer, which are secrets.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
         self.withholds = fields;
@@ -101,60 +114,67 @@ impl Audits {
     }
 }
 
-/// What something was done to.
+/// The object of an audit entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Target {
-    /// What sort of thing.
+    /// The type of the object.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Which, where it has an id.
+    /// The id of the object; null if it has none.
     pub id: Option<Uuid>,
-    /// What it was called then.
+    /// The name of the object at that time.
     pub name: Option<String>,
 }
 
 impl Target {
-    /// A thing of a sort.
+    /// Creates a target of type `kind`.
     #[must_use]
     pub fn new(kind: &str, id: Option<Uuid>, name: Option<String>) -> Self {
-        Self { kind: kind.to_owned(), id, name }
+        Self {
+            kind: kind.to_owned(),
+            id,
+            name,
+        }
     }
 }
 
-/// A thing as it is at a moment.
+/// The state of an object at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Thing {
-    /// Which it is.
+    /// The object.
     pub target: Target,
-    /// What of it is told where it changes.
+    /// Fields whose changes are recorded with values.
     pub shown: Fields,
-    /// What of it is named where it changes, and never told.
+    /// Fields whose changes are recorded by name only.
     pub withheld: Fields,
-    /// Lists of it, each without an order and perhaps a part of the whole: told is what went and what came.
+    /// Unordered lists, perhaps not complete. The entry records the added and removed items.
     pub sets: Fields,
 }
 
 impl Thing {
-    /// A thing of which nothing is compared yet.
+    /// Creates an object without fields to compare.
     #[must_use]
     pub fn new(kind: &str, id: Option<Uuid>, name: Option<String>) -> Self {
-        Self { target: Target::new(kind, id, name), ..Self::default() }
+        Self {
+            target: Target::new(kind, id, name),
+            ..Self::default()
+        }
     }
 
-    /// With fields that are told.
+    /// Adds fields whose changes are recorded with values.
     pub fn showing(mut self, fields: &impl Serialize) -> Result<Self> {
         self.shown.append(&mut object(fields)?);
         Ok(self)
     }
 
-    /// With fields that are named and never told.
+    /// Adds fields whose changes are recorded by name only.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)
     }
 
-    /// With lists of which is told what went and what came.
+    /// Adds lists whose added and removed items are recorded.
     pub fn gathering(mut self, lists: &impl Serialize) -> Result<Self> {
         self.sets.append(&mut object(lists)?);
         Ok(self)
@@ -168,7 +188,7 @@ fn object(fields: &impl Serialize) -> Result<Fields> {
     }
 }
 
-/// The id that a field of an input is.
+/// Parses the id in a field of an input.
 #[must_use]
 pub fn id(input: &Value, field: &str) -> Option<Uuid> {
     input.get(field)?.as_str()?.parse().ok()

@@ -1,4 +1,5 @@
-//! Rows of the audit log: written with the work they tell of, and removed when they are old.
+//! Rows of the audit log: they are written in the transaction of the write, and removed after the
+//! retention time.
 
 use std::time::Duration;
 
@@ -16,24 +17,25 @@ use crate::error::{Error, Result};
 use crate::sweeping;
 use crate::values;
 
-/// Old rows removed in one transaction, so that a sweep holds up no one.
+/// The most rows that are removed in one transaction, so that other writes do not wait long.
 const SWEEP_BATCH: u32 = 500;
-/// Characters of a target's name.
+/// The most characters of a target's name.
 const LONGEST_NAME: usize = 200;
 
 store::statements! {
-    /// A new row.
+    /// Inserts a row.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// What the app is called that acts for a member. It is asked for by itself: an app is no organization's.
+    /// Reads the name of the app that acts for a member. A separate statement, because apps belong
+    /// to no organization.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
-    /// Old rows.
+    /// Lists the rows before a time.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
-    /// Removes some of an organization's.
+    /// Removes some of these rows of an organization.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 
-/// What sort of credential acted.
+/// The type of a credential.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
@@ -41,91 +43,117 @@ pub enum ActorKind {
     ApiKey,
     /// An app, for a member.
     Oauth,
-    /// A member who is signed in.
+    /// A signed-in member.
     Session,
-    /// The platform around us.
+    /// The platform.
     #[default]
     Platform,
 }
 
-/// Who did something.
+/// The credential that acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Actor {
     kind: ActorKind,
-    /// The key, or the member.
+    /// Id of the API key or of the member.
     id: Option<Uuid>,
     app: Option<Uuid>,
 }
 
 impl Actor {
-    /// A member who is signed in, or is about to be.
+    /// Returns a member who is signed in, or who is signing in.
     #[must_use]
     pub const fn session(member: Uuid) -> Self {
-        Self { kind: ActorKind::Session, id: Some(member), app: None }
+        Self {
+            kind: ActorKind::Session,
+            id: Some(member),
+            app: None,
+        }
     }
 
-    /// By what sort of credential they act.
+    /// Returns the type of the credential.
     #[must_use]
     pub const fn kind(self) -> ActorKind {
         self.kind
     }
 
-    /// The key, or the member; none for the platform.
+    /// Returns the id of the API key or of the member; `None` for the platform.
     #[must_use]
     pub const fn id(self) -> Option<Uuid> {
         self.id
     }
 
-    /// Who acts by a credential. Guests are not the log's concern.
+    /// Returns the actor of a credential. Fails for guests, whose writes are not audited.
     pub fn of(credential: Credential) -> Result<Self> {
         Ok(match credential {
-            Credential::ApiKey(id) => Self { kind: ActorKind::ApiKey, id: Some(id), app: None },
-            Credential::Connection { app, member } => Self { kind: ActorKind::Oauth, id: Some(member), app: Some(app) },
-            Credential::Member(member) => Self { kind: ActorKind::Session, id: Some(member), app: None },
-            Credential::Platform => Self { kind: ActorKind::Platform, id: None, app: None },
+            Credential::ApiKey(id) => Self {
+                kind: ActorKind::ApiKey,
+                id: Some(id),
+                app: None,
+            },
+            Credential::Connection { app, member } => Self {
+                kind: ActorKind::Oauth,
+                id: Some(member),
+                app: Some(app),
+            },
+            Credential::Member(member) => Self {
+                kind: ActorKind::Session,
+                id: Some(member),
+                app: None,
+            },
+            Credential::Platform => Self {
+                kind: ActorKind::Platform,
+                id: None,
+                app: None,
+            },
             Credential::Guest { .. } | Credential::Preview { .. } => {
-                return Err(Error::internal("a guest's write is none of the audit log's"));
+                return Err(Error::internal(
+                    "the audit log cannot record a write by a guest",
+                ));
             }
         })
     }
 
-    /// What they are called, as of now.
+    /// Returns the current display name.
     fn name(self, context: &mut Context<'_, '_>) -> Result<Option<String>> {
         let name = if Self::of(context.access.credential).is_ok_and(|caller| caller == self) {
             context.access.name.as_deref().map(str::to_owned)
         } else {
             match (self.kind, self.id) {
                 (ActorKind::ApiKey, Some(id)) => context.api_key(id)?.map(|key| key.name),
-                (ActorKind::Oauth | ActorKind::Session, Some(id)) => context.member(id)?.map(|member| member.called().to_owned()),
+                (ActorKind::Oauth | ActorKind::Session, Some(id)) => {
+                    context.member(id)?.map(|member| member.called().to_owned())
+                }
                 _ => None,
             }
         };
         let app: Option<String> = match self.app {
-            Some(app) => context.row(&APP, values![app])?.map_or(Ok(None), |row| row.get(0))?,
+            Some(app) => context
+                .row(&APP, values![app])?
+                .map_or(Ok(None), |row| row.get(0))?,
             None => None,
         };
         Ok(name.map(|name| app.map_or(name.clone(), |app| format!("{name} via {app}"))))
     }
 }
 
-/// Something that was done.
+/// An audit entry.
 #[derive(Debug)]
 pub struct Entry {
-    /// Who did it.
+    /// The credential that acted.
     pub actor: Actor,
-    /// What they did, by its name.
+    /// The name of the operation.
     pub operation: &'static str,
-    /// What they did it to.
+    /// The object that it acted on.
     pub target: Target,
-    /// What became another by it.
+    /// The changed fields.
     pub changes: Vec<Change>,
-    /// The request by which they did it.
+    /// The id of the request.
     pub request_id: Uuid,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// What of a row stands in no column of its own.
+/// The part of a row that has no columns of its own.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Doc<'e> {
@@ -136,17 +164,37 @@ struct Doc<'e> {
     request_id: Uuid,
 }
 
-/// Writes a row, in the transaction of what it tells of.
+/// Writes a row, in the transaction of the write that it describes.
 pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
-    let Entry { actor, operation, mut target, changes, request_id, at } = entry;
-    target.name = target.name.map(|name| name.chars().take(LONGEST_NAME).collect());
-    let doc = Doc { actor_kind: actor.kind, operation, target: &target, changes: bounded(changes), request_id };
+    let Entry {
+        actor,
+        operation,
+        mut target,
+        changes,
+        request_id,
+        at,
+    } = entry;
+    target.name = target
+        .name
+        .map(|name| name.chars().take(LONGEST_NAME).collect());
+    let doc = Doc {
+        actor_kind: actor.kind,
+        operation,
+        target: &target,
+        changes: bounded(changes),
+        request_id,
+    };
     let (id, name) = (context.ids().uuid(at), actor.name(context)?);
-    context.execute_along(&INSERT, values![id, at, target.id, actor.id, Value::json(&doc)?, name])
+    context.execute_along(
+        &INSERT,
+        values![id, at, target.id, actor.id, Value::json(&doc)?, name],
+    )
 }
 
-/// Removes rows that are kept no longer; true when there may be more of them.
+/// Removes rows that are older than the retention time. Returns true if there may be more of them.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
-    let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
+    let Ok(oldest) = now.checked_sub(retention) else {
+        return Ok(false);
+    };
     Ok(sweeping::remove::<Uuid>(tx, &OLD, &REMOVE, oldest, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

@@ -1,80 +1,83 @@
-//! What can be wrong with a field, or with a request as a whole: by what it is, so that it can be said in other words, and in the
-//! interface's own.
+//! Reasons for errors in a field or a whole request. Each has a variant, so that it can be
+//! translated, and a text for the interface.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What is wrong with a field, or with a request as a whole. As text it is what the interface answers.
+/// The reason for an error in a field or in a whole request. `Display` gives the text that the
+/// interface answers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// It is missing.
+    /// The field is missing.
     Required,
-    /// Nobody sets it.
+    /// Only the service sets the field.
     ReadOnly,
-    /// There is no such field.
+    /// The field is unknown.
     Unknown,
-    /// It stands in the wrong place.
+    /// The field is unknown. This known name is the nearest.
+    Misspelt(String),
+    /// The field belongs inside `data`.
     InsideData,
-    /// It is of another type than this.
+    /// The value must have this type.
     Type(String),
-    /// It is of none of the types it may be of.
+    /// The value has none of the allowed types.
     WrongType,
-    /// It has no character.
+    /// The text or list is empty.
     Empty,
-    /// It has no character that is seen.
+    /// The text has no visible character.
     Blank,
-    /// It has fewer characters.
+    /// The text has fewer characters than this.
     MinLength(u64),
-    /// It has more characters.
+    /// The text has more characters than this.
     MaxLength(u64),
-    /// It has fewer items.
+    /// The list has fewer items than this.
     MinItems(u64),
-    /// It has more items.
+    /// The list has more items than this.
     MaxItems(u64),
-    /// It has more fields.
+    /// The object has more fields than this.
     MaxFields(u64),
-    /// One of its fields has a name of which this is wrong.
+    /// A field of the object has an invalid name, for this reason.
     FieldName(Box<Reason>),
-    /// Something is in it twice.
+    /// The list contains an item twice.
     Twice,
-    /// It is less.
+    /// The number is less than this.
     Minimum(String),
-    /// It is more.
+    /// The number is greater than this.
     Maximum(String),
-    /// It is none of these.
+    /// The value is none of these.
     OneOf(String),
-    /// It is not this.
+    /// The value differs from this one.
     Exactly(String),
-    /// It does not match.
+    /// The text does not match this pattern.
     Pattern(String),
-    /// It does not have a format: its name, and what is wanted.
+    /// The text does not have this format. The second value describes the format.
     Format(String, &'static str),
-    /// It has a character that no text has.
+    /// The text contains U+0000.
     NullCharacter,
-    /// It is no phone number.
+    /// The text is not a valid phone number.
     Phone,
-    /// It is a moment that has passed.
+    /// The time is not in the future.
     Passed,
-    /// It is given several times.
+    /// The parameter is given several times.
     Repeated,
-    /// It is neither true nor false.
+    /// The parameter is neither true nor false.
     NoSwitch,
-    /// It is no whole number.
+    /// The parameter is not a whole number.
     NoInteger,
-    /// It is wrong in a way that a schema does not tell.
+    /// The value is invalid for a reason without a variant.
     Invalid,
-    /// The caller does not hold this permission.
+    /// The caller lacks this permission.
     Permission(&'static str),
-    /// It breaks a rule of a chapter, which has a name.
+    /// The value breaks a named rule of a module. The second value is the message.
     Rule(&'static str, Cow<'static, str>),
-    /// Something else, in these words.
+    /// Any other reason, with this message.
     Said(Cow<'static, str>),
 }
 
 impl Reason {
-    /// A rule of a chapter that is broken: its name, and how that is said.
+    /// Creates a reason for a broken rule of a module, with the rule's name and a message.
     pub fn rule(name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::Rule(name, message.into())
     }
@@ -90,18 +93,23 @@ impl fmt::Display for Reason {
             Self::Required => f.write_str("is required"),
             Self::ReadOnly => f.write_str("read-only field"),
             Self::Unknown => f.write_str("unrecognized field"),
-            Self::InsideData => f.write_str("belongs inside data"),
+            Self::Misspelt(known) => write!(f, "unrecognized field; did you mean \"{known}\"?"),
+            Self::InsideData => f.write_str("must be inside data"),
             Self::Type(wanted) => write!(f, "must be of type {wanted}"),
             Self::WrongType => f.write_str("has the wrong type"),
             Self::Empty => f.write_str("must not be empty"),
             Self::Blank => f.write_str("must not be blank"),
-            Self::MinLength(limit) => write!(f, "must have at least {}", counted(*limit, "character")),
-            Self::MaxLength(limit) => write!(f, "must have at most {}", counted(*limit, "character")),
+            Self::MinLength(limit) => {
+                write!(f, "must have at least {}", counted(*limit, "character"))
+            }
+            Self::MaxLength(limit) => {
+                write!(f, "must have at most {}", counted(*limit, "character"))
+            }
             Self::MinItems(limit) => write!(f, "must have at least {}", counted(*limit, "item")),
             Self::MaxItems(limit) => write!(f, "must have at most {}", counted(*limit, "item")),
             Self::MaxFields(limit) => write!(f, "must have at most {}", counted(*limit, "field")),
             Self::FieldName(reason) => write!(f, "has a field whose name {reason}"),
-            Self::Twice => f.write_str("must not name anything twice"),
+            Self::Twice => f.write_str("must not contain anything twice"),
             Self::Minimum(limit) => write!(f, "must be at least {limit}"),
             Self::Maximum(limit) => write!(f, "must be at most {limit}"),
             Self::OneOf(options) => write!(f, "must be one of {options}"),

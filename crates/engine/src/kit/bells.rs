@@ -1,11 +1,12 @@
-//! Bells: a transaction notes which it rings, and once it is committed whoever listens looks for what there is to do.
+//! Bells: wake signals. A transaction notes the bells to ring. After its commit, the background
+//! tasks that wait for these bells wake up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A bell, by its name.
+/// A wake signal, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bell(pub &'static str);
 
@@ -14,6 +15,11 @@ pub(super) struct Bells(Mutex<HashMap<Bell, Arc<Notify>>>);
 
 impl Bells {
     pub(super) fn get(&self, bell: Bell) -> Arc<Notify> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(bell).or_default().clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(bell)
+            .or_default()
+            .clone()
     }
 }

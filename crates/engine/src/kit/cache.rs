@@ -1,4 +1,4 @@
-//! What is kept from one request to the next under a revision of what is configured.
+//! A cache of values that depend on the configuration, keyed by its revision.
 
 use std::any::{Any, TypeId};
 use std::hash::Hash;
@@ -10,28 +10,29 @@ use uuid::Uuid;
 
 use crate::processors;
 
-/// Bytes kept at once, as they weigh themselves.
+/// The most bytes in the cache, by the weights of its values.
 const KEPT: u64 = 32 << 20;
-/// About how many entries that is.
+/// The expected number of entries.
 const ENTRIES: usize = 1_024;
-/// About what an entry takes besides.
+/// The approximate size of an entry without its value, in bytes.
 const OVERHEAD: u64 = 1_024;
-/// The least that a shard holds. What is kept is split over shards, so that processors do not wait for each other, and nothing
-/// is kept that takes more than 97 % of one.
+/// The least bytes of a shard. The cache is split into shards, so that processors do not wait for
+/// each other. A value of more than 97 % of a shard is not stored.
 const SHARD: u64 = 4 << 20;
-/// Shards a processor, where there are not too many.
+/// Shards per processor, unless [`SHARD`] allows fewer.
 const SHARDS_A_PROCESSOR: usize = 4;
 
-/// What can be kept.
+/// A value that can be cached.
 pub trait Weighed: Any + Send + Sync {
-    /// About how many bytes it takes.
+    /// Returns the approximate size in bytes.
     fn weight(&self) -> u64;
 }
 
-/// What is kept, of any type. An entry is good for exactly the revision it was read under.
+/// The cache, for values of any type. An entry is valid only for the revision that it was read
+/// under.
 pub(crate) struct Cache(Shards<Key, Kept, ByWeight>);
 
-/// Of which organization, of which type, and which of these.
+/// The organization, the type of the value, and its key.
 type Key = (Uuid, TypeId, Box<str>);
 
 #[derive(Clone)]
@@ -57,21 +58,42 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// What was kept under a revision.
-    pub(crate) fn get<V: Weighed>(&self, organization: Uuid, key: &str, revision: i64) -> Option<Arc<V>> {
+    /// Returns the value that was stored under this revision.
+    pub(crate) fn get<V: Weighed>(
+        &self,
+        organization: Uuid,
+        key: &str,
+        revision: i64,
+    ) -> Option<Arc<V>> {
         let kept = self.0.get(&(organization, TypeId::of::<V>(), key.into()))?;
-        if kept.revision == revision { kept.value.downcast().ok() } else { None }
+        if kept.revision == revision {
+            kept.value.downcast().ok()
+        } else {
+            None
+        }
     }
 
-    /// Keeps something under the revision it was read under, in the place of what was kept under another.
-    pub(crate) fn keep<V: Weighed>(&self, organization: Uuid, key: &str, revision: i64, value: &Arc<V>) {
-        let kept = Kept { revision, weight: value.weight(), value: value.clone() };
-        self.0.insert((organization, TypeId::of::<V>(), key.into()), kept);
+    /// Stores a value under the revision that it was read under. It replaces a value of another
+    /// revision.
+    pub(crate) fn keep<V: Weighed>(
+        &self,
+        organization: Uuid,
+        key: &str,
+        revision: i64,
+        value: &Arc<V>,
+    ) {
+        let kept = Kept {
+            revision,
+            weight: value.weight(),
+            value: value.clone(),
+        };
+        self.0
+            .insert((organization, TypeId::of::<V>(), key.into()), kept);
     }
 }
 
-/// Room for so many bytes, in as many shards as keeps the processors from waiting for each other, and in none that is smaller
-/// than [`SHARD`], however many processors there are.
+/// Creates a cache of `bytes` bytes. It has enough shards for the processors, but no shard smaller
+/// than [`SHARD`].
 #[must_use]
 pub fn sharded<K, V, W>(entries: usize, bytes: u64, weight: W, processors: usize) -> Shards<K, V, W>
 where
@@ -79,13 +101,22 @@ where
     V: Clone,
     W: Weighter<K, V> + Clone,
 {
-    // There will be the next power of two of what is asked for, so the most is one itself.
+    // The cache rounds the number of shards up to a power of two, so the maximum is one already.
     let most = 1 << (bytes / SHARD).max(1).ilog2();
     let shards = processors.saturating_mul(SHARDS_A_PROCESSOR).clamp(1, most);
-    let options = OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
+    let options = OptionsBuilder::new()
+        .shards(shards)
+        .estimated_items_capacity(entries)
+        .weight_capacity(bytes)
+        .build();
     match options {
-        Ok(options) => Shards::with_options(options, weight, DefaultHashBuilder::default(), DefaultLifecycle::default()),
-        // Nothing is left out of the options, so this does not happen.
+        Ok(options) => Shards::with_options(
+            options,
+            weight,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        ),
+        // All options are set, so this does not happen.
         Err(_) => Shards::with_weighter(entries, bytes, weight),
     }
 }
@@ -95,7 +126,7 @@ mod tests {
     use super::*;
 
     const BYTES: u64 = 32 << 20;
-    /// Every thing weighs what it says.
+    /// A weighter that takes the value as its weight.
     #[derive(Clone)]
     struct Itself;
 
@@ -106,11 +137,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_hang_on_the_number_of_processors() {
+    fn cache_capacity_does_not_depend_on_the_processor_count() {
         for processors in [1, 2, 3, 8, 32, 128, 1_000] {
             let cache = sharded(4_096, BYTES, Itself, processors);
             assert_eq!(cache.capacity(), BYTES, "{processors}");
-            // As an answer of 1 MiB weighs with its compressed form, whichever shard it falls to.
+            // An answer of 1 MiB with its compressed form has this weight. It must fit in every
+            // shard.
             let weight = (2 << 20) + 512;
             for key in 0..64 {
                 cache.insert(key, weight);

@@ -1,5 +1,5 @@
-//! What work over a transaction has at hand besides it, whichever chapter it is of: what the chapters have put there, what
-//! they have listed, what is kept from one request to the next, and the bells that wake the work in the background.
+//! The application state for work in a transaction: the state that modules have registered, their
+//! lists, the cache, and the wake signals for background tasks.
 
 mod bells;
 mod cache;
@@ -19,43 +19,51 @@ use cache::Cache;
 pub use cache::{Weighed, sharded};
 pub use types::{Lists, Parts};
 
-/// What work over a transaction has at hand.
+/// The application state for work in a transaction.
 pub struct Kit {
-    /// Fresh ids and secrets.
+    /// The source of fresh ids and secrets.
     pub ids: Ids,
-    /// The address guests and receivers see, without a slash at its end.
+    /// The public address of the service, without a trailing slash.
     pub public_url: String,
-    /// When API keys were last used, as far as that is not written down.
+    /// The last uses of API keys that are not stored yet.
     pub uses: Uses,
-    /// What the chapters have listed.
+    /// The values that modules have listed.
     pub lists: &'static Lists,
     parts: Parts,
     bells: Bells,
-    /// What is kept under the revision of what is configured.
+    /// The cache of values that depend on the configuration.
     pub(crate) cache: Cache,
 }
 
 impl Kit {
-    /// A kit with what the chapters need of their own.
+    /// Creates the application state with the parts that modules need.
     #[must_use]
     pub fn new(ids: Ids, public_url: &str, lists: &'static Lists, parts: Parts) -> Self {
         let public_url = public_url.trim_end_matches('/').to_owned();
-        Self { ids, public_url, uses: Uses::default(), lists, parts, bells: Bells::default(), cache: Cache::default() }
+        Self {
+            ids,
+            public_url,
+            uses: Uses::default(),
+            lists,
+            parts,
+            bells: Bells::default(),
+            cache: Cache::default(),
+        }
     }
 
-    /// What a chapter has put there, if it has.
+    /// Returns the state of this type that a module registered, if there is any.
     #[must_use]
     pub fn part<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.parts.get()
     }
 
-    /// What rings when a bell is rung.
+    /// Returns the `Notify` behind a wake signal.
     #[must_use]
     pub fn bell(&self, bell: Bell) -> Arc<Notify> {
         self.bells.get(bell)
     }
 
-    /// Rings bells.
+    /// Sends wake signals.
     pub fn ring(&self, rung: &BTreeSet<Bell>) {
         for bell in rung {
             self.bell(*bell).notify_one();

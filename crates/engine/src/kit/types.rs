@@ -1,44 +1,50 @@
-//! Values of types that the engine does not know, found by their type.
+//! Collections of values that are found by their type.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-/// Values, one of a type.
+/// Values with at most one of each type.
 #[derive(Default)]
 pub struct Parts(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Parts {
-    /// With this one besides, in the place of one of its type.
+    /// Adds a value. It replaces a value of the same type.
     #[must_use]
     pub fn with<T: Any + Send + Sync>(mut self, part: T) -> Self {
         self.0.insert(TypeId::of::<T>(), Box::new(part));
         self
     }
 
-    /// The one of a type.
+    /// Returns the value of a type.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }
 
-/// Values, any number of a type, in the order in which they came.
+/// Values with any number of each type, in the order of insertion.
 #[derive(Default)]
 pub struct Lists(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl Lists {
-    /// Adds one.
+    /// Adds a value.
     pub fn add<T: Any + Send + Sync>(&mut self, item: T) {
-        let list = self.0.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<T>::new()));
+        let list = self
+            .0
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Box::new(Vec::<T>::new()));
         if let Some(list) = list.downcast_mut::<Vec<T>>() {
             list.push(item);
         }
     }
 
-    /// All of a type.
+    /// Returns all values of a type.
     #[must_use]
     pub fn all<T: Any + Send + Sync>(&self) -> &[T] {
-        self.0.get(&TypeId::of::<T>()).and_then(|list| list.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
+        self.0
+            .get(&TypeId::of::<T>())
+            .and_then(|list| list.downcast_ref::<Vec<T>>())
+            .map_or(&[], Vec::as_slice)
     }
 }
 
@@ -47,13 +53,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_found_by_its_type() {
+    fn values_are_found_by_their_type() {
         let parts = Parts::default().with(1_u8).with("text").with(2_u8);
-        assert_eq!((parts.get::<u8>(), parts.get::<&str>(), parts.get::<u16>()), (Some(&2), Some(&"text"), None));
+        assert_eq!(
+            (parts.get::<u8>(), parts.get::<&str>(), parts.get::<u16>()),
+            (Some(&2), Some(&"text"), None)
+        );
         let mut lists = Lists::default();
         lists.add(1_u8);
         lists.add("text");
         lists.add(2_u8);
-        assert_eq!((lists.all::<u8>(), lists.all::<&str>(), lists.all::<u16>()), (&[1, 2][..], &["text"][..], &[][..]));
+        assert_eq!(
+            (lists.all::<u8>(), lists.all::<&str>(), lists.all::<u16>()),
+            (&[1, 2][..], &["text"][..], &[][..])
+        );
     }
 }

@@ -1,31 +1,27 @@
-//! What was sent with a request, read and parsed.
+//! The values that were sent with a request, parsed.
 
 use serde_json::Value;
 
 use crate::error::Issue;
-use crate::json::{self, Exact};
 
-/// Everything a caller sent, read and parsed.
+/// All values that a caller sent, parsed.
 pub enum Arguments {
-    /// From an HTTP request: fields by where they travelled, and the numbers of the body that are to be kept exactly.
+    /// The values of an HTTP request.
     Http {
         /// Parameters of the path.
         path: Vec<(String, String)>,
         /// Parameters of the query, in order.
         query: Vec<(String, String)>,
-        /// The body.
         body: Value,
-        /// Its numbers that no double is equal to.
-        exact: Vec<Exact>,
-        /// What was found wrong with fields as they were read.
+        /// Issues that were found while the body was read.
         found: Vec<Issue>,
     },
-    /// From a tool call.
+    /// The arguments of a tool call.
     Tool(Value),
 }
 
 impl Arguments {
-    /// The body, or what stands for it.
+    /// Returns the body, or the arguments of a tool call.
     pub(crate) fn body(&self) -> &Value {
         match self {
             Self::Http { body, .. } => body,
@@ -33,18 +29,11 @@ impl Arguments {
         }
     }
 
-    /// What was found wrong with fields as they were read.
+    /// Returns the issues that were found while the body was read.
     pub(crate) fn found(&self) -> &[Issue] {
         match self {
             Self::Http { found, .. } => found,
             Self::Tool(_) => &[],
-        }
-    }
-
-    /// Puts numbers that are to be kept exactly into the input that was made of this.
-    pub(crate) fn keep_numbers(&self, input: &mut Value) {
-        if let Self::Http { exact, .. } = self {
-            json::keep(input, exact);
         }
     }
 }

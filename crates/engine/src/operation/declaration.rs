@@ -1,4 +1,4 @@
-//! How an operation is declared: what there is to say of it, and in the end its function.
+//! The declaration of an operation: its properties, and finally its function.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,28 +7,31 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use uuid::Uuid;
 
-use super::{Answer, Basis, Effect, Findings, Foreseen, Listing, Operation, Page, PageLimits, ShownOnce, Touches, Work};
+use super::{
+    Answer, Basis, Commanded, Effect, Findings, Listing, Operation, Page, PageLimits, ShownOnce,
+    Sifts, Touches, Work,
+};
 use crate::audit::Audits;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::kit::Kit;
 use crate::uploads::TakesFile;
 
-/// An operation without its function yet.
+/// A declared operation that lacks its function.
 pub struct Declaration(pub(super) Operation);
 
 impl Declaration {
-    /// One line for the document.
+    /// Sets the summary: one line for the OpenAPI document.
     #[must_use]
     pub fn summary(mut self, summary: &'static str) -> Self {
         self.0.summary = summary;
         self
     }
 
-    /// How the tools present it: the set it belongs to, its title, and what a language model that has never heard of the product has
-    /// to know of it, which is its description in the document as well. The title is the summary of what has none.
+    /// Sets the toolset, the title and the description of the tool. The description must be
+    /// complete for a language model that does not know the product; the OpenAPI document has it as
+    /// well. The title becomes the summary if there is none.
     #[must_use]
     pub fn tool(mut self, toolset: &'static str, title: &'static str, about: &'static str) -> Self {
         (self.0.toolset, self.0.title, self.0.about) = (toolset, title, about);
@@ -38,94 +41,101 @@ impl Declaration {
         self
     }
 
-    /// Says more of fields that it does not take than that it does not: each by the end of its path, such as `items.text`, lists
-    /// passed over.
+    /// Sets hints for fields that the operation does not accept but that clients send. Each field
+    /// is given by the end of its path, such as `items.text`, without list indices.
     #[must_use]
     pub fn misnomers(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
         self.0.misnomers = fields;
         self
     }
 
-    /// Answers 201.
+    /// Makes a success answer 201.
     #[must_use]
     pub fn creates(mut self) -> Self {
         self.0.status = 201;
         self
     }
 
-    /// Is not a tool.
+    /// Removes the operation from the tools.
     #[must_use]
     pub fn rest_only(mut self) -> Self {
         self.0.is_tool = false;
         self
     }
 
-    /// Leaves fields out of the tool's arguments.
+    /// Removes fields from the tool's arguments.
     #[must_use]
     pub fn not_for_tools(mut self, fields: &'static [&'static str]) -> Self {
         self.0.not_for_tools = fields;
         self
     }
 
-    /// May lose something, though it is a POST.
+    /// Declares that a POST may destroy data.
     #[must_use]
     pub fn destructive(mut self) -> Self {
         self.0.is_destructive = true;
         self
     }
 
-    /// Changes nothing more when it is run again with the same input, though it is a POST.
+    /// Declares that a POST with the same input changes nothing the second time.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.0.is_idempotent = true;
         self
     }
 
-    /// Its answers may be given again while what they are made of is unchanged: they depend on nothing else. One that depends
-    /// on the time says until when it holds ([`crate::context::Context::holds_until`]).
+    /// Allows caching of its answers. They may depend only on the data that `basis` names. An
+    /// answer that depends on the time limits its validity
+    /// ([`crate::context::Context::holds_until`]).
     #[must_use]
     pub fn kept(mut self, basis: Basis) -> Self {
         self.0.kept = Some(basis);
         self
     }
 
-    /// A replica may answer it, where there is one. What it reads that is not written under the organization's lock may be behind then.
+    /// Allows a database replica to answer. Data that is written without the organization's lock
+    /// may then be outdated.
     #[must_use]
     pub fn may_lag(mut self) -> Self {
         self.0.may_lag = true;
         self
     }
 
-    /// Changes nothing, and is a POST only because what it asks for is long.
+    /// Declares that a POST only reads. It is a POST because its input is long.
     #[must_use]
     pub fn reads(mut self) -> Self {
         self.0.effect = Effect::Read;
         self
     }
 
-    /// Changes nothing that is configured.
+    /// Declares that it does not change the configuration.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
         self.0.touches = Touches::Stream;
         self
     }
 
-    /// Stands in the audit log, told as this says.
+    /// Sets its audit entry.
     #[must_use]
     pub fn audited(mut self, audits: Audits) -> Self {
         self.0.audits = Some(audits);
         self
     }
 
-    /// Has a secret in a field of its answer, which is shown once: under an `Idempotency-Key` the answer is kept without it. Who asks
-    /// for that passes this check again, which the function makes as well.
+    /// Declares a secret in a field of its answer that is shown once. The answer that is recorded
+    /// under an `Idempotency-Key` lacks the secret. A replay applies `check` again, as the function
+    /// does.
     #[must_use]
-    pub fn shows_once(mut self, field: &'static str, check: fn(&Context<'_, '_>) -> Result<()>) -> Self {
+    pub fn shows_once(
+        mut self,
+        field: &'static str,
+        check: fn(&Context<'_, '_>) -> Result<()>,
+    ) -> Self {
         self.0.shows_once = Some(ShownOnce { field, check });
         self
     }
 
-    /// Takes bodies of up to so many bytes, and may run so long.
+    /// Sets the greatest body in bytes and the time limit of the work.
     #[must_use]
     pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
         self.0.body_limit = body_limit;
@@ -133,8 +143,9 @@ impl Declaration {
         self
     }
 
-    /// Comes with a file, as `multipart/form-data`, the other fields of its body as texts beside it. The file is kept before the
-    /// function runs, which finds it in its input as [`crate::uploads::Received`]; it is removed where the function refuses.
+    /// Accepts a file in a `multipart/form-data` body; the other fields are text parts. The file is
+    /// stored before the function runs, which receives it as [`crate::uploads::Received`]. If the
+    /// function refuses the request, the file is deleted.
     #[must_use]
     pub fn takes_file(mut self, file: TakesFile) -> Self {
         self.0.file = Some(file);
@@ -142,39 +153,51 @@ impl Declaration {
         self
     }
 
-    /// Keeps some of what is sent: in its input, numbers that no double is equal to stand as [`crate::json`] marks them.
+    /// Hides the tool if the service lacks a part that the operation needs.
+    #[must_use]
+    pub fn offered_where(mut self, is_offered: fn(&Kit) -> bool) -> Self {
+        self.0.is_offered = Some(is_offered);
+        self
+    }
+
+    /// Declares that the input is stored as sent. A number that neither a 64-bit integer nor a
+    /// double can represent is then refused as an issue of its field.
     #[must_use]
     pub fn keeps_numbers(mut self) -> Self {
         self.0.keeps_numbers = true;
         self
     }
 
-    /// Holds its input against rules that a schema cannot say: of a field that is more than a value, of fields that do not go
-    /// together. They are pure, and are judged beside the schema whatever that finds, so that a request hears of everything at
-    /// once. They get the input without the fields that are wrong, and the names of those, of which nothing can be said.
+    /// Leaves invalid items of a list out of the input, if the caller sends `value` in `field`. The
+    /// function finds them under [`Sifts::LEFT_OUT`].
     #[must_use]
-    pub fn rules<I: DeserializeOwned>(mut self, rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static) -> Self {
-        self.0.rules = Some(Box::new(move |input, wrong| I::deserialize(input).map(|input| rules(input, wrong)).unwrap_or_default()));
+    pub fn sifts(mut self, list: &'static str, field: &'static str, value: &'static str) -> Self {
+        self.0.sifts = Some(Sifts { list, field, value });
         self
     }
 
-    /// Says what a write asks first, in this order, what is told of it before it is done included: on PostgreSQL that is asked along
-    /// with the organization's lock, rather than each by a way to the server and back. What it does not ask after all is asked for
-    /// nothing.
+    /// Adds rules that JSON Schema cannot express, on one field or on several fields together. The
+    /// rules are pure functions. They run even if the schema finds issues, so that the client
+    /// receives all issues at once. They receive the input without the failing fields, and the
+    /// names of those fields, which they must not judge.
     #[must_use]
-    pub fn foresees(mut self, asks: impl Fn(&Value) -> Vec<Foreseen> + Send + Sync + 'static) -> Self {
-        self.0.foresees = Some(Box::new(asks));
+    pub fn rules<I: DeserializeOwned>(
+        mut self,
+        rules: impl Fn(I, &[&str]) -> Findings + Send + Sync + 'static,
+    ) -> Self {
+        self.0.rules = Some(Box::new(move |input, wrong| {
+            I::deserialize(input)
+                .map(|input| rules(input, wrong))
+                .unwrap_or_default()
+        }));
         self
     }
 
-    /// The same where it is [`Foreseen::of_its_thing`].
-    #[must_use]
-    pub fn foresees_its_thing(self, ask: fn(Uuid) -> Foreseen) -> Self {
-        self.foresees(move |input| Foreseen::of_its_thing(input, ask).collect())
-    }
-
-    /// Runs within the caller's organization.
-    pub fn run<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
+    /// Sets a function that runs within the caller's organization.
+    pub fn run<I, O>(
+        mut self,
+        work: impl Fn(&mut Context<'_, '_>, I) -> Result<O> + Send + Sync + 'static,
+    ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         O: Serialize + JsonSchema + 'static,
@@ -185,20 +208,29 @@ impl Declaration {
         self.0
     }
 
-    /// Runs within the caller's organization and answers JSON text of the type `O`, which the database put together: for
-    /// lists whose rows were serialized when they were written.
-    pub fn run_text<I, O>(mut self, work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static) -> Operation
+    /// Sets a function that runs within the caller's organization and returns JSON text of the type
+    /// `O`. It serves lists whose rows were serialized on write and are joined by the database.
+    pub fn run_text<I, O>(
+        mut self,
+        work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static,
+    ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         O: JsonSchema + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| Ok(Answer { data: work(context, input)?, pagination: None }));
+        self.0.work = tenant(move |context, input| {
+            Ok(Answer {
+                data: work(context, input)?,
+                pagination: None,
+                warnings: Vec::new(),
+            })
+        });
         self.0
     }
 
-    /// Runs within the caller's organization and answers a page of a list.
+    /// Sets a function that runs within the caller's organization and returns a page of a list.
     pub fn pages<I, O>(
         mut self,
         limits: PageLimits,
@@ -215,24 +247,31 @@ impl Declaration {
         self.0.work = Work::Tenant(Box::new(move |mut input| {
             let page = page(&mut input, limits);
             let (work, input) = (work.clone(), typed(input)?);
-            Ok(Box::new(move |context| Answer::listing(&work(context, input, page)?, page)))
+            Ok(Box::new(move |context| {
+                Answer::listing(&work(context, input, page)?, page)
+            }))
         }));
         self.0
     }
 
-    /// Runs without an organization.
-    pub fn run_system<I, O>(mut self, work: impl Fn(&mut System<'_, '_>, I) -> Result<O> + Send + Sync + 'static) -> Operation
+    /// Sets a function that runs without an organization.
+    pub fn run_system<I, O>(
+        mut self,
+        work: impl Fn(&mut System<'_, '_>, I) -> Result<O> + Send + Sync + 'static,
+    ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
         O: Serialize + JsonSchema + 'static,
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = Work::System(Box::new(move |system, input| Answer::new(&work(system, typed(input)?)?)));
+        self.0.work = Work::System(Box::new(move |system, input| {
+            Answer::new(&work(system, typed(input)?)?)
+        }));
         self.0
     }
 
-    /// Runs without an organization and answers a page of a list.
+    /// Sets a function that runs without an organization and returns a page of a list.
     pub fn pages_system<I, O>(
         mut self,
         limits: PageLimits,
@@ -252,8 +291,12 @@ impl Declaration {
         self.0
     }
 
-    /// Asks another service. There is no transaction: what is read here is settings, and nothing is written.
-    pub fn asks<I, O, F>(mut self, work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static) -> Operation
+    /// Sets a function that calls another service. It runs outside of any transaction, may read
+    /// settings, and writes nothing.
+    pub fn asks<I, O, F>(
+        mut self,
+        work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static,
+    ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
         O: Serialize + JsonSchema + 'static,
@@ -268,9 +311,41 @@ impl Declaration {
         }));
         self.0
     }
+
+    /// Has another service do something. `prepare` reads in a transaction and refuses what this service refuses by itself. `ask`
+    /// sends the request once that transaction is committed; its 502 is recorded under the `Idempotency-Key`, no other error is.
+    pub fn commands<I, P, O, F>(
+        mut self,
+        prepare: impl Fn(&mut Context<'_, '_>, I) -> Result<P> + Send + Sync + 'static,
+        ask: impl Fn(Commanded, P) -> F + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        P: Send + 'static,
+        O: Serialize + JsonSchema + 'static,
+        F: Future<Output = Result<O>> + Send + 'static,
+    {
+        self.0.input = Box::new(I::json_schema);
+        self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
+        self.0.touches = Touches::Stream;
+        let (prepare, ask) = (Arc::new(prepare), Arc::new(ask));
+        self.0.work = Work::Command(Box::new(move |input| {
+            let (prepare, ask, input) = (prepare.clone(), ask.clone(), typed::<I>(input)?);
+            Ok(Box::new(move |context| {
+                let prepared = prepare(context, input)?;
+                Ok(Box::new(move |commanded| {
+                    let asking = ask(commanded, prepared);
+                    Box::pin(async move { Answer::new(&asking.await?) })
+                }))
+            }))
+        }));
+        self.0
+    }
 }
 
-fn tenant<I>(work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static) -> Work
+fn tenant<I>(
+    work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static,
+) -> Work
 where
     I: DeserializeOwned + Send + 'static,
 {
@@ -281,14 +356,25 @@ where
     }))
 }
 
-/// A validated input as its type. The schema is the type's own, so what is refused here is a number beyond its range.
+/// Converts a validated input to its type. The schema comes from the type, so this fails only for a
+/// number beyond the type's range.
 fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
     serde_json::from_value(input).map_err(|error| Error::invalid(&[], error.to_string()))
 }
 
-/// The page that an input asks for, whose fields are taken out of it.
+/// Removes the paging fields from an input and returns them as a page.
 fn page(input: &mut Value, limits: PageLimits) -> Page {
-    let mut take = |name| input.as_object_mut().and_then(|fields| fields.remove(name)).and_then(|value| value.as_i64());
+    let mut take = |name| {
+        input
+            .as_object_mut()
+            .and_then(|fields| fields.remove(name))
+            .and_then(|value| value.as_i64())
+    };
     let (limit, offset) = (take("limit"), take("offset"));
-    Page { limit: limit.and_then(|number| u32::try_from(number).ok()).unwrap_or(limits.default), offset: offset.unwrap_or(0) }
+    Page {
+        limit: limit
+            .and_then(|number| u32::try_from(number).ok())
+            .unwrap_or(limits.default),
+        offset: offset.unwrap_or(0),
+    }
 }

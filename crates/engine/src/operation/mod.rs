@@ -1,4 +1,4 @@
-//! What an operation is: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
+//! Operations: declared once, read three ways (REST routes, MCP tools, the OpenAPI document).
 
 mod arguments;
 mod declaration;
@@ -14,12 +14,13 @@ use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use store::{Ask, Statement, Value as Bound};
+
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use crate::access::{Access, Permission, Revisions};
-use crate::audit::{self, Audits};
+use crate::audit::Audits;
+use crate::clock::Clock;
 pub use crate::context::Touches;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
@@ -32,20 +33,20 @@ use schema::json_object;
 pub(crate) use schema::tidy;
 pub use shape::Shape;
 
-/// The interface an operation belongs to; each has its own credential.
+/// The interface that an operation belongs to. Each has its own credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Surface {
-    /// `/api/v1`, for integrators: API key or access token.
+    /// `/api/v1`, for integrators. Credential: API key or access token.
     Public,
-    /// `/platform/v1`, for the platform around us: the platform key.
+    /// `/platform/v1`, for the platform. Credential: the platform key.
     Platform,
-    /// `/guest/v1`, for a guest: the stay token in the path.
+    /// `/guest/v1`, for a guest. Credential: the stay token in the path.
     Guest,
 }
 
 impl Surface {
-    /// The path every operation of the surface begins with.
+    /// Returns the common prefix of the paths of the surface's operations.
     #[must_use]
     pub const fn base(self) -> &'static str {
         match self {
@@ -56,30 +57,33 @@ impl Surface {
     }
 }
 
-/// What a caller must hold.
+/// The permissions that an operation requires.
 #[derive(Clone, Copy)]
 pub enum Needs {
-    /// A valid credential only.
+    /// No permission, only a valid credential.
     Credential,
-    /// One permission.
     Permission(Permission),
-    /// Each of these.
+    /// All of these permissions.
     Permissions(&'static [Permission]),
-    /// What the body decides; a body that names nothing known is let through, for its validation to say so.
+    /// Permissions that depend on the body. A body without a known field passes; validation refuses
+    /// it.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
 impl Needs {
-    /// 403 for a caller who lacks what can be told without a body.
+    /// Returns 403 if the caller lacks a permission that does not depend on the body.
     pub fn check(self, access: &Access) -> Result<()> {
         match self {
             Self::Permission(permission) => access.require(permission),
-            Self::Permissions(permissions) => permissions.iter().try_for_each(|permission| access.require(*permission)),
+            Self::Permissions(permissions) => permissions
+                .iter()
+                .try_for_each(|permission| access.require(*permission)),
             Self::Credential | Self::ByBody(_) => Ok(()),
         }
     }
 
-    /// 403 for a caller who lacks what any body asks for: by which it is told beforehand who need not try.
+    /// Returns 403 if the caller lacks a permission that every body requires. Tells in advance
+    /// which callers can never succeed.
     pub fn check_early(self, access: &Access) -> Result<()> {
         match self {
             Self::ByBody(check) => check(&Value::Null, access),
@@ -88,56 +92,75 @@ impl Needs {
     }
 }
 
-/// What running an operation does to the state.
+/// The effect of an operation on stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// Reads data and changes nothing.
     Read,
     /// Creates, changes or removes something.
     Write,
 }
 
-/// What answers that are kept are made of; they are given again as long as that is unchanged.
+/// The data that cached answers depend on. A cached answer is valid while that data is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// What the organization configures, and the records that refers to: not those that come and go.
+    /// The organization's configuration and the records that it refers to. Excludes the records
+    /// that change often.
     Configuration,
-    /// Any record as well.
+    /// The configuration and all records.
     Everything,
 }
 
 impl Basis {
-    /// Whether an answer of some revisions still holds.
+    /// Returns whether an answer computed at `then` is still valid at `now`.
     #[must_use]
     pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
-        then.configuration == now.configuration && (self == Self::Configuration || then.stream == now.stream)
+        then.configuration == now.configuration
+            && (self == Self::Configuration || then.stream == now.stream)
     }
 }
 
-/// The page limits of a paginated list (spec: Pagination).
+/// The page limits of a paginated list (rules: limits#pages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// The limit where none is given.
+    /// The limit of a request that gives none.
     pub default: u32,
-    /// The greatest limit that may be asked for.
+    /// The greatest limit that a request may give.
     pub max: u32,
 }
 
-/// The page asked for.
+/// A list whose invalid items are left out of the input instead of refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sifts {
+    /// The field with the list.
+    pub list: &'static str,
+    /// The field by which a caller asks for it.
+    pub field: &'static str,
+    /// The value of that field.
+    pub value: &'static str,
+}
+
+impl Sifts {
+    /// The field of the input with the left-out items: `{index, item, issues}` of each, in order.
+    /// Callers cannot send it.
+    pub const LEFT_OUT: &str = "leftOut";
+}
+
+/// The page that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// How many items at the most.
+    /// The most items to return.
     pub limit: u32,
-    /// How many to pass over.
+    /// The number of items to skip.
     pub offset: i64,
 }
 
-/// A page of a list, and how many items there are in all.
+/// A page of a list, with the total number of items.
 #[derive(Debug, Clone)]
 pub struct Listing<T> {
     /// The items of the page.
     pub items: Vec<T>,
-    /// Matches before paging.
+    /// The number of matches before paging.
     pub total: i64,
 }
 
@@ -149,190 +172,251 @@ pub struct Pagination {
     total: i64,
 }
 
-/// What an operation answers: `data` as JSON text, and the pagination of a list.
+/// The answer of an operation: `data` as JSON text, and the pagination of a list.
 #[derive(Debug)]
 pub struct Answer {
     /// The payload, serialized.
     pub data: String,
-    /// For paginated lists.
+    /// The pagination; null for an answer that is not a paginated list.
     pub pagination: Option<Pagination>,
+    /// Warnings about accepted values that the caller may not intend.
+    pub warnings: Vec<Warning>,
+}
+
+/// A field that was accepted and may not be meant (rules: errors#warnings).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The name of the field in the request.
+    pub field: &'static str,
+    /// The text of the warning.
+    pub message: String,
 }
 
 impl Answer {
     fn new(data: &impl Serialize) -> Result<Self> {
-        Ok(Self { data: serde_json::to_string(data).map_err(Error::internal)?, pagination: None })
+        Ok(Self {
+            data: serde_json::to_string(data).map_err(Error::internal)?,
+            pagination: None,
+            warnings: Vec::new(),
+        })
     }
 
     fn listing<T: Serialize>(listing: &Listing<T>, page: Page) -> Result<Self> {
-        let pagination = Pagination { limit: page.limit, offset: page.offset, total: listing.total };
-        Ok(Self { pagination: Some(pagination), ..Self::new(&listing.items)? })
+        let pagination = Pagination {
+            limit: page.limit,
+            offset: page.offset,
+            total: listing.total,
+        };
+        Ok(Self {
+            pagination: Some(pagination),
+            ..Self::new(&listing.items)?
+        })
     }
 
-    /// The same with nothing in a field.
+    /// Returns the answer with null in this field.
     pub(crate) fn without(&self, field: &str) -> Result<Self> {
         let mut data: Value = serde_json::from_str(&self.data).map_err(Error::internal)?;
         if let Some(value) = data.get_mut(field) {
             *value = Value::Null;
         }
-        Ok(Self { data: data.to_string(), pagination: self.pagination })
+        Ok(Self {
+            data: data.to_string(),
+            pagination: self.pagination,
+            warnings: self.warnings.clone(),
+        })
     }
 }
 
-/// A secret in an answer, which nothing else ever shows and nobody keeps.
+/// A secret in an answer. It is returned once and never stored in clear text.
 #[derive(Clone, Copy)]
 pub struct ShownOnce {
-    /// The field that has it. Where the answer is given again that is null.
+    /// The field with the secret. It is null when the answer is replayed.
     pub field: &'static str,
-    /// Refuses who may have the answer no more, by what is more than permissions.
+    /// Refuses a caller who may no longer have the answer, for reasons other than permissions.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
-/// What an operation does with an input that is its own already: what is left to do in the transaction.
+/// The transaction part of an operation, with the parsed input inside.
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
-/// The rules over an input: what is wrong with it beyond its schema, given the names of the fields that are wrong already.
+/// Rules on an input beyond its schema. The second argument names the fields that are already
+/// invalid.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
-/// What a write asks of its organization before anything else, given its input.
-pub type Foresight = dyn Fn(&Value) -> Vec<Foreseen> + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
+/// Prepares a command in an open transaction. Returns the request that is sent once the transaction is committed.
+pub type CommandJob = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Commanding> + Send>;
+/// The request of a command to another service.
+pub type Commanding = Box<dyn FnOnce(Commanded) -> BoxFuture<'static, Result<Answer>> + Send>;
+type CommandWork = dyn Fn(Value) -> Result<CommandJob> + Send + Sync;
 type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
-/// What the rules over an input find wrong with it.
+/// The issues that rules find in an input.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Wrong whatever is stored: refused before anything is looked up.
+    /// Issues that do not depend on stored data. The request is refused before any look-up.
     pub sent: Vec<Issue>,
-    /// Wrong as far as what is sent shows. Said of a request that is refused anyway; otherwise the function judges it, by the
-    /// same rules on the merged state, after whatever it refuses first.
+    /// Issues of the sent fields that stored fields could resolve. They are reported only if the
+    /// request is refused anyway. Otherwise the operation applies the same rules to the merged
+    /// state, after its earlier checks.
     pub merged: Vec<Issue>,
 }
 
-/// Something that is going to be asked of an organization, which is `?1`.
-pub struct Foreseen {
-    statement: &'static Statement,
-    params: Vec<Bound>,
+/// The data for the request of a command. No transaction is open.
+pub struct Commanded {
+    /// The state that the modules registered.
+    pub kit: Arc<Kit>,
+    /// The time.
+    pub clock: Clock,
+    /// The same for each request of a credential with the same `Idempotency-Key`; fresh for a request without a key.
+    pub idempotency_key: Uuid,
 }
 
-impl Foreseen {
-    /// The rows of a query.
-    #[must_use]
-    pub fn new<const N: usize>(statement: &'static Statement, params: [Bound; N]) -> Self {
-        Self { statement, params: params.into() }
-    }
-
-    /// What is asked of a change of the thing that an input names by its `id`: it is read for the audit log, as it was, and then by the
-    /// function.
-    pub fn of_its_thing(input: &Value, ask: fn(Uuid) -> Self) -> impl Iterator<Item = Self> {
-        audit::id(input, "id").into_iter().flat_map(move |id| [ask(id), ask(id)])
-    }
-
-    fn ask(self, organization: Uuid) -> Ask {
-        let params: Vec<_> = std::iter::once(Bound::Uuid(organization)).chain(self.params).collect();
-        Ask::rows(self.statement, params)
-    }
-}
-
-/// The function behind an operation.
+/// The function of an operation.
 pub enum Work {
-    /// Runs within one organization. Reading the input as its type is done before the transaction.
+    /// Runs within one organization. The input is parsed before the transaction.
     Tenant(Box<TenantWork>),
-    /// Belongs to no organization: platform only.
+    /// Runs outside of any organization: platform only.
     System(Box<SystemWork>),
-    /// Asks another service and touches no state. Runs once the transaction that let its caller in is closed.
+    /// Calls another service and changes no data. Runs after the transaction that authenticated the
+    /// caller is closed.
     Provider(Box<ProviderWork>),
+    /// Has another service do something. A refusal of that service (502) is recorded under the `Idempotency-Key` like an answer.
+    Command(Box<CommandWork>),
 }
 
-/// One operation.
+impl Work {
+    /// Returns whether another service takes part.
+    #[must_use]
+    pub const fn asks_another(&self) -> bool {
+        matches!(self, Self::Provider(_) | Self::Command(_))
+    }
+}
+
+/// A declared operation.
 pub struct Operation {
-    /// The spec's name, and the tool's.
+    /// The name of the operation in the OpenAPI document, and of its tool.
     pub id: &'static str,
-    /// The HTTP method.
     pub method: Method,
-    /// Below the surface's base, with `{name}` for parameters.
+    /// The path below the surface's base, with `{name}` for parameters.
     pub path: &'static str,
-    /// Where it is found.
+    /// The interface that it belongs to.
     pub surface: Surface,
-    /// What a caller must hold.
+    /// The permissions that it requires.
     pub needs: Needs,
-    /// Whether it changes anything.
+    /// Whether it changes stored data.
     pub effect: Effect,
-    /// The status of a success.
+    /// The HTTP status of a success.
     pub status: u16,
-    /// One line for the document.
+    /// One line for the OpenAPI document.
     pub summary: &'static str,
-    /// What it does, when to use it rather than another, what comes back: for the document and for language models.
+    /// The description for the OpenAPI document and for language models: the effect of the
+    /// operation, when to use it instead of another, and its result.
     pub about: &'static str,
-    /// Whether the tool interface has it.
+    /// Whether it is also a tool.
     pub is_tool: bool,
-    /// The set of tools that it belongs to.
+    /// The toolset of the tool.
     pub toolset: &'static str,
-    /// What people are told that the tool is called.
+    /// The tool's title for people.
     pub title: &'static str,
     /// Input fields that tool callers cannot send.
     pub not_for_tools: &'static [&'static str],
-    /// Whether running it may lose something a caller wanted kept.
+    /// Whether it may destroy data that a caller wanted to keep.
     pub is_destructive: bool,
-    /// Whether running it a second time with the same input changes nothing more.
+    /// Whether a second run with the same input changes nothing more.
     pub is_idempotent: bool,
-    /// What is said of fields that it does not take and that are sent all the same: by the end of their path, lists passed over.
+    /// Hints for fields that it does not accept but that clients send. Each names the end of the
+    /// field's path (list indices left out) and the message.
     pub misnomers: &'static [(&'static str, &'static str)],
-    /// What its answers are made of, where they are kept.
+    /// The data that its cached answers depend on; null if its answers are not cached.
     pub kept: Option<Basis>,
-    /// Whether a replica may answer it.
+    /// Whether a database replica may answer it.
     pub may_lag: bool,
-    /// What it changes, where it does.
+    /// The data that it changes, if it is a write.
     pub touches: Touches,
-    /// For paginated lists.
+    /// The page limits; null if it is not a paginated list.
     pub paging: Option<PageLimits>,
-    /// Whether it keeps what is sent for somebody else, numbers past double precision included.
+    /// Whether it stores JSON as sent, and therefore refuses numbers that would lose digits.
     pub keeps_numbers: bool,
-    /// The file that comes with it, where one does: its body is a form of several parts then.
+    /// The list whose invalid items it leaves out where the caller asks for that; null if any
+    /// invalid item refuses the request.
+    pub sifts: Option<Sifts>,
+    /// The file that it accepts, as part of a multipart body; null if it accepts none.
     pub file: Option<TakesFile>,
-    /// The greatest body in bytes.
+    /// The greatest body, in bytes.
     pub body_limit: usize,
-    /// How long it may take.
+    /// The time limit of its work.
     pub patience: Duration,
-    /// What is told of its write.
+    /// The audit entry of its write; null if there is none.
     pub audits: Option<Audits>,
-    /// The secret in its answer that is shown once, where there is one.
+    /// The secret in its answer that is shown once; null if there is none.
     pub shows_once: Option<ShownOnce>,
-    /// What the input has to keep to besides its schema.
+    /// Returns whether a service with these parts offers the tool; null means always.
+    pub is_offered: Option<fn(&Kit) -> bool>,
+    /// Rules on the input beyond its schema; null if there are none.
     pub rules: Option<Box<Rules>>,
-    /// What it asks first, where it is a write that says so.
-    pub foresees: Option<Box<Foresight>>,
-    /// The function.
+    /// The function that runs it.
     pub work: Work,
     input: SchemaOf,
     output: SchemaOf,
     shape: OnceLock<Shape>,
 }
 
-/// 1 MiB: the greatest body of an ordinary request.
+/// The greatest body of an ordinary request: 1 MiB.
 const BODY_LIMIT: usize = 1 << 20;
 
 impl Operation {
     /// Begins the declaration of a public operation.
     #[must_use]
-    pub fn public(id: &'static str, method: Method, path: &'static str, needs: Needs) -> Declaration {
+    pub fn public(
+        id: &'static str,
+        method: Method,
+        path: &'static str,
+        needs: Needs,
+    ) -> Declaration {
         let is_tool = true;
-        Declaration(Self { is_tool, ..Self::blank(id, Surface::Public, method, path, needs) })
+        Declaration(Self {
+            is_tool,
+            ..Self::blank(id, Surface::Public, method, path, needs)
+        })
     }
 
     /// Begins the declaration of an operation of the platform interface.
     #[must_use]
     pub fn platform(id: &'static str, method: Method, path: &'static str) -> Declaration {
-        Declaration(Self::blank(id, Surface::Platform, method, path, Needs::Credential))
+        Declaration(Self::blank(
+            id,
+            Surface::Platform,
+            method,
+            path,
+            Needs::Credential,
+        ))
     }
 
     /// Begins the declaration of an operation of the guest interface.
     #[must_use]
     pub fn guest(id: &'static str, method: Method, path: &'static str) -> Declaration {
-        Declaration(Self::blank(id, Surface::Guest, method, path, Needs::Credential))
+        Declaration(Self::blank(
+            id,
+            Surface::Guest,
+            method,
+            path,
+            Needs::Credential,
+        ))
     }
 
-    fn blank(id: &'static str, surface: Surface, method: Method, path: &'static str, needs: Needs) -> Self {
-        let effect = if method == Method::GET { Effect::Read } else { Effect::Write };
+    fn blank(
+        id: &'static str,
+        surface: Surface,
+        method: Method,
+        path: &'static str,
+        needs: Needs,
+    ) -> Self {
+        let effect = if method == Method::GET {
+            Effect::Read
+        } else {
+            Effect::Write
+        };
         Self {
             id,
             path,
@@ -348,20 +432,27 @@ impl Operation {
             not_for_tools: &[],
             is_idempotent: method != Method::POST,
             misnomers: &[],
-            is_destructive: method == Method::DELETE || method == Method::PATCH || method == Method::PUT,
+            is_destructive: method == Method::DELETE
+                || method == Method::PATCH
+                || method == Method::PUT,
             kept: None,
             may_lag: false,
             touches: Touches::Configuration,
             paging: None,
             keeps_numbers: false,
+            sifts: None,
             file: None,
             body_limit: BODY_LIMIT,
             patience: store::WORK_LIMIT,
             audits: None,
             shows_once: None,
             rules: None,
-            foresees: None,
-            work: Work::System(Box::new(|_, _| Err(Error::internal("declared without a function")))),
+            is_offered: None,
+            work: Work::System(Box::new(|_, _| {
+                Err(Error::internal(
+                    "the operation was declared without a function",
+                ))
+            })),
             input: Box::new(|_| json_object()),
             output: Box::new(|_| json_object()),
             shape: OnceLock::new(),
@@ -369,25 +460,24 @@ impl Operation {
         }
     }
 
-    /// What it asks of an organization first.
-    pub(crate) fn foreseen(&self, organization: Uuid, input: &Value) -> Vec<Ask> {
-        let foreseen = self.foresees.as_ref().map(|foresees| foresees(input));
-        foreseen.into_iter().flatten().map(|foreseen| foreseen.ask(organization)).collect()
-    }
-
-    /// Whether a field of the input travels in the path.
+    /// Returns whether an input field is a path parameter.
     #[must_use]
     pub fn is_path_field(&self, name: &str) -> bool {
-        self.path.split('/').any(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) == Some(name))
+        self.path.split('/').any(|part| {
+            part.strip_prefix('{')
+                .and_then(|part| part.strip_suffix('}'))
+                == Some(name)
+        })
     }
 
-    /// Whether fields that are not in the path travel in the body, rather than in the query.
+    /// Returns whether fields outside of the path are sent in the body. Otherwise they are in the
+    /// query.
     #[must_use]
     pub fn has_body(&self) -> bool {
         self.method == Method::POST || self.method == Method::PUT || self.method == Method::PATCH
     }
 
-    /// The JSON Schema of the input: path, query and body fields side by side.
+    /// Returns the JSON Schema of the input: path, query and body fields side by side.
     #[must_use]
     pub fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.input)(generator).to_value();
@@ -395,7 +485,9 @@ impl Operation {
         if schema.get("properties").is_none() {
             schema["properties"] = json!({});
         }
-        if let (Some(limits), Some(Value::Object(properties))) = (self.paging, schema.get_mut("properties")) {
+        if let (Some(limits), Some(Value::Object(properties))) =
+            (self.paging, schema.get_mut("properties"))
+        {
             let limit = json!({
                 "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default,
                 "description": "Items of the page at the most; a number out of range is refused.",
@@ -410,14 +502,14 @@ impl Operation {
         schema
     }
 
-    /// Publishes a closer schema of the answer than its type gives.
+    /// Publishes a more precise schema of the answer than its Rust type gives.
     #[must_use]
     pub fn answering(mut self, schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
         self.output = Box::new(move |_| schema());
         self
     }
 
-    /// The JSON Schema of `data`.
+    /// Returns the JSON Schema of `data`.
     #[must_use]
     pub fn output_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.output)(generator).to_value();
@@ -425,28 +517,44 @@ impl Operation {
         schema
     }
 
-    /// The input as the pipeline validates it; compiled when first needed.
+    /// Returns the input schema that the pipeline validates against. It is compiled on first use.
     pub fn shape(&self) -> &Shape {
         self.shape.get_or_init(|| Shape::of(self))
     }
 
-    /// Names of the fields of the answer, for telling a read-only field from an unknown one.
+    /// Returns the issues of an input that another operation makes, as far as the schema decides.
+    #[must_use]
+    pub fn issues_of(&self, input: &Value) -> Vec<Issue> {
+        self.shape().issues_of(self, input)
+    }
+
+    /// Returns the field names of the answer. Validation uses them to tell a read-only field from
+    /// an unknown one.
     #[must_use]
     pub fn answer_fields(&self) -> BTreeSet<String> {
         let schema = self.output_schema(&mut inline_generator());
-        schema["properties"].as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+        schema["properties"]
+            .as_object()
+            .map(|fields| fields.keys().cloned().collect())
+            .unwrap_or_default()
     }
 }
 
 impl Findings {
-    /// What is wrong whatever is stored.
+    /// Returns issues that do not depend on stored data.
     pub fn sent(issues: impl IntoIterator<Item = Issue>) -> Self {
-        Self { sent: issues.into_iter().collect(), merged: Vec::new() }
+        Self {
+            sent: issues.into_iter().collect(),
+            merged: Vec::new(),
+        }
     }
 
-    /// What is wrong as far as what is sent shows.
+    /// Returns issues that depend on the merged state.
     pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
-        Self { sent: Vec::new(), merged: issues.into_iter().collect() }
+        Self {
+            sent: Vec::new(),
+            merged: issues.into_iter().collect(),
+        }
     }
 }
 
@@ -463,5 +571,5 @@ pub struct ById {
     pub id: uuid::Uuid,
 }
 
-/// Any JSON object: a shape that the platform owns.
+/// Any JSON object: the platform defines its fields.
 pub type Object = Map<String, Value>;

@@ -1,15 +1,15 @@
-//! Schemas as they are generated and published.
+//! The generation of published schemas.
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// The schema of an object without fields.
+/// Returns the schema of an object without fields.
 pub(super) fn json_object() -> Schema {
     schemars::json_schema!({ "type": "object", "properties": {}, "additionalProperties": false })
 }
 
-/// A generator whose schemas stand by themselves.
+/// Returns a generator that inlines all referenced schemas.
 #[must_use]
 pub fn inline_generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12()
@@ -20,8 +20,8 @@ pub fn inline_generator() -> SchemaGenerator {
         .into_generator()
 }
 
-/// Removes what a reader of the schema has no use for: the defaults of fields that may be left out, Rust's number formats. Values to
-/// choose from are an `enum`, which every generator of clients reads.
+/// Removes keywords that are useless to clients: null defaults and Rust's number formats. A choice
+/// of constants becomes an `enum`, which every client generator supports.
 pub(crate) fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -31,15 +31,20 @@ pub(crate) fn tidy(schema: &mut Value) {
             if map
                 .get("format")
                 .and_then(Value::as_str)
-                .is_some_and(|format| format.starts_with("uint") || format.starts_with("int") || format == "double")
+                .is_some_and(|format| {
+                    format.starts_with("uint") || format.starts_with("int") || format == "double"
+                })
             {
                 map.remove("format");
             }
             if let Some(Value::String(description)) = map.get_mut("description") {
-                // Where a line of it ends says something of the source alone.
+                // Line breaks only come from the source code.
                 *description = description.replace('\n', " ");
             }
-            let fields = map.get_mut("properties").and_then(Value::as_object_mut).map(|fields| fields.values_mut());
+            let fields = map
+                .get_mut("properties")
+                .and_then(Value::as_object_mut)
+                .map(|fields| fields.values_mut());
             fields.into_iter().flatten().for_each(anything);
             map.get_mut("items").into_iter().for_each(anything);
             map.values_mut().for_each(tidy);
@@ -50,26 +55,41 @@ pub(crate) fn tidy(schema: &mut Value) {
     }
 }
 
-/// What takes anything is an object without conditions, which more readers know than `true`.
+/// Replaces `true` by an empty object schema, which more tools support.
 fn anything(schema: &mut Value) {
     if *schema == Value::Bool(true) {
         *schema = json!({});
     }
 }
 
-/// Puts one list of values in the place of a shape for each. What the shapes say of themselves is said of all together.
+/// Replaces a `oneOf` of constants by one enum. The descriptions of the constants are joined.
 fn enumerate(map: &mut Map<String, Value>) {
-    let Some(shapes) = map.get("oneOf").and_then(Value::as_array) else { return };
+    let Some(shapes) = map.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
     let values = |shape: &Value| match (shape.get("const"), shape.get("enum")) {
         (Some(value), _) => Some(vec![value.clone()]),
         (None, Some(Value::Array(values))) => Some(values.clone()),
         _ => None,
     };
-    let Some(all) = shapes.iter().map(values).collect::<Option<Vec<_>>>() else { return };
+    let Some(all) = shapes.iter().map(values).collect::<Option<Vec<_>>>() else {
+        return;
+    };
     let all: Vec<Value> = all.concat();
-    let said = |shape: &Value| Some(format!("`{}`: {}", shape["const"].as_str()?, shape["description"].as_str()?));
-    let words: Vec<String> =
-        map.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().chain(shapes.iter().filter_map(said)).collect();
+    let said = |shape: &Value| {
+        Some(format!(
+            "`{}`: {}",
+            shape["const"].as_str()?,
+            shape["description"].as_str()?
+        ))
+    };
+    let words: Vec<String> = map
+        .get("description")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .into_iter()
+        .chain(shapes.iter().filter_map(said))
+        .collect();
     map.remove("oneOf");
     map.insert("type".into(), json!("string"));
     map.insert("enum".into(), all.into());
@@ -83,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_to_choose_from_are_an_enumeration() {
+    fn alternatives_of_constants_become_one_enumeration() {
         let mut schema = json!({ "anyOf": [{
             "description": "How it went.",
             "oneOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "string", "const": "c", "description": "Well." }],

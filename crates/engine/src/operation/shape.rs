@@ -1,4 +1,5 @@
-//! A request against the published JSON Schema of its operation, every failing field reported at once.
+//! Validation of a request against the published JSON Schema of its operation. All failing fields
+//! are reported at once.
 
 mod failures;
 mod issues;
@@ -13,25 +14,100 @@ use serde_json::{Map, Value};
 use self::issues::Issues;
 use self::notes::{Notes, Turn, cut};
 use super::{Arguments, Operation, Rules, inline_generator};
-use crate::error::{Error, PathSegment, Reason, Result};
+use crate::error::{Error, Issue, PathSegment, Reason, Result};
 use crate::format::{self, Contextual};
 use crate::json;
 use crate::moment::Moment;
+use crate::nearest::nearest;
+use crate::typed;
 
-/// An operation's input as it is validated: its schema compiled, and what the schema alone cannot judge.
+/// The compiled input schema of an operation, and the checks that JSON Schema cannot express.
 pub struct Shape {
     fields: BTreeMap<String, Value>,
     schema: Schema,
+    /// The schema as JSON. It is used to suggest the closest field name for a misspelt one.
+    written: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<Turn>, usize)>,
     answer_fields: BTreeSet<String>,
-    /// The fields that stand in `data`, of an operation that has them there.
+    /// The fields inside `data`, for operations that have such an object.
     data_fields: BTreeSet<String>,
     misnomers: &'static [(&'static str, &'static str)],
 }
 
-/// An input that has been held against its schema, and not against its operation's rules yet.
+/// Whether null fits a schema. A schema that says nothing of types takes it.
+fn takes_null(schema: &Value) -> bool {
+    let any = |name: &str| {
+        let branches = schema[name].as_array();
+        branches.map(|branches| branches.iter().any(takes_null))
+    };
+    match &schema["type"] {
+        Value::String(own) => own == "null",
+        Value::Array(listed) => listed.iter().any(|own| own == "null"),
+        _ => {
+            let listed = schema["enum"].as_array();
+            let listed = listed.map(|values| values.iter().any(Value::is_null));
+            let constant = schema.get("const").map(Value::is_null);
+            any("anyOf")
+                .or_else(|| any("oneOf"))
+                .or(listed)
+                .or(constant)
+                .unwrap_or(true)
+        }
+    }
+}
+
+/// Removes the nulls of a tool call that mean that a field is left out, at every depth: the field
+/// need not be sent, and null is no value of it. Some models fill in every argument.
+fn leave_out_nulls(fields: &mut Map<String, Value>, schema: &Value) {
+    let schema = the_branch_with(schema, "properties");
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
+    let is_required = |name: &str| {
+        let required = schema["required"].as_array();
+        required.is_some_and(|names| names.iter().any(|own| own == name))
+    };
+    fields.retain(|name, value| {
+        !value.is_null() || is_required(name) || properties.get(name).is_none_or(takes_null)
+    });
+    for (name, value) in fields {
+        if let Some(schema) = properties.get(name) {
+            leave_out_nulls_within(value, schema);
+        }
+    }
+}
+
+fn leave_out_nulls_within(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(fields) => leave_out_nulls(fields, schema),
+        Value::Array(items) => {
+            let schema = &the_branch_with(schema, "items")["items"];
+            for item in items {
+                leave_out_nulls_within(item, schema);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the schema itself or the only one of its branches that has a keyword. Returns the schema
+/// if several have it.
+fn the_branch_with<'s>(schema: &'s Value, keyword: &str) -> &'s Value {
+    let branches = ["anyOf", "oneOf"].map(|name| schema[name].as_array());
+    let mut having = branches
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|branch| branch.get(keyword).is_some());
+    match (having.next(), having.next()) {
+        (Some(branch), None) => branch,
+        _ => schema,
+    }
+}
+
+/// An input that was checked against its schema, but not yet against its operation's rules.
 pub(crate) struct Examined<'s> {
     shape: &'s Shape,
     rules: Option<&'s Rules>,
@@ -40,59 +116,96 @@ pub(crate) struct Examined<'s> {
 }
 
 impl Examined<'_> {
-    /// The texts of a format that is judged elsewhere in which nothing has been found wrong yet, with their places.
+    /// Returns the valid texts of a format that is judged outside of this crate, with their paths.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
-        let is_wanted = |kind: &Contextual| matches!(kind, Contextual::Elsewhere(name) if name == format);
+        let is_wanted =
+            |kind: &Contextual| matches!(kind, Contextual::Elsewhere(name) if name == format);
         let fields = self.shape.open_fields(&self.issues, is_wanted).into_iter();
-        fields.filter_map(|(path, steps)| Some((steps, at(&self.input, path)?.as_str()?.to_owned()))).collect()
+        fields
+            .filter_map(|(path, steps)| Some((steps, at(&self.input, path)?.as_str()?.to_owned())))
+            .collect()
     }
 
-    /// Notes what is wrong with a field.
+    /// Adds an issue for a field.
     pub(crate) fn refuse(&mut self, path: Vec<PathSegment>, reason: impl Into<Reason>) {
         self.issues.add(path, reason);
     }
 
-    /// The input, once its operation's rules have been judged as well; 400 with everything that was found wrong.
+    /// Applies the operation's rules and returns the input. Returns 400 with every issue found.
     pub(crate) fn into_input(self) -> Result<Value> {
-        let Self { rules, input, mut issues, .. } = self;
+        let Self {
+            rules,
+            mut input,
+            mut issues,
+            ..
+        } = self;
         issues.judge(rules, &input);
+        issues.take_sifted(&mut input);
         issues.into_result()?;
         Ok(input)
     }
 }
 
 impl Shape {
-    /// Compiles the input of an operation.
+    /// Compiles the input schema of an operation.
     ///
     /// # Panics
     ///
-    /// When a schema of the program is not one, which the first test to run finds.
+    /// If the schema is invalid. The first test to run would find that.
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
-        let formats: Vec<_> = format::STATIC.iter().map(|format| (format.name, format.holds)).collect();
+        let formats: Vec<_> = format::STATIC
+            .iter()
+            .map(|format| (format.name, format.holds))
+            .collect();
         let compiled = Schema::compile(&schema, &formats);
-        let fields = schema["properties"].as_object().cloned().unwrap_or_default().into_iter().collect();
+        let fields = schema["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
         let notes = Notes::of(&schema);
         Self {
             fields,
-            schema: compiled.unwrap_or_else(|error| panic!("the input schema of {} compiles: {error}", operation.id)),
+            schema: compiled.unwrap_or_else(|error| {
+                panic!("the input schema of {} compiles: {error}", operation.id)
+            }),
             contextual: notes.contextual,
             trimmed: notes.trimmed,
-            lists: notes.lists.into_iter().filter_map(|(path, most)| Some((path, most?))).collect(),
+            lists: notes
+                .lists
+                .into_iter()
+                .filter_map(|(path, most)| Some((path, most?)))
+                .collect(),
             answer_fields: operation.answer_fields(),
-            data_fields: schema["properties"]["data"]["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect(),
+            data_fields: schema["properties"]["data"]["properties"]
+                .as_object()
+                .into_iter()
+                .flat_map(Map::keys)
+                .cloned()
+                .collect(),
             misnomers: operation.misnomers,
+            written: schema,
         }
     }
 
-    /// The input of an operation from what was sent; 400 with every failing field, 404 for a malformed id in the path.
-    pub(crate) fn validate(&self, operation: &Operation, arguments: &Arguments, country: &str, now: Timestamp) -> Result<Value> {
-        self.examine(operation, arguments, country, now)?.into_input()
+    /// Returns the input of an operation from the sent values. Returns 400 with every failing
+    /// field, or 404 for a malformed id in the path.
+    pub(crate) fn validate(
+        &self,
+        operation: &Operation,
+        arguments: &Arguments,
+        country: &str,
+        now: Timestamp,
+    ) -> Result<Value> {
+        self.examine(operation, arguments, country, now)?
+            .into_input()
     }
 
-    /// The input of an operation from what was sent, and what is wrong with it as far as that can be told without asking
-    /// anybody; 404 for a malformed id in the path.
+    /// Returns the input of an operation and the issues that can be found without a network call.
+    /// Returns 404 for a malformed id in the path.
     pub(crate) fn examine<'s>(
         &'s self,
         operation: &'s Operation,
@@ -101,11 +214,12 @@ impl Shape {
         now: Timestamp,
     ) -> Result<Examined<'s>> {
         let mut issues = Issues::of(operation);
+        issues.sift(operation.sifts.as_ref(), arguments.body());
         issues.add_found(arguments.found().to_vec());
         let mut input = self.gather(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
-                *text = text.trim().to_owned();
+                *text = typed::trimmed(text).to_owned();
             }
         }
         json::null_characters(&input, &mut |path| issues.add(path, Reason::NullCharacter));
@@ -130,22 +244,57 @@ impl Shape {
                 issues.add(steps, reason);
             }
         }
-        Ok(Examined { shape: self, rules: operation.rules.as_deref(), input, issues })
+        Ok(Examined {
+            shape: self,
+            rules: operation.rules.as_deref(),
+            input,
+            issues,
+        })
     }
 
-    /// The contextual fields of some kind in which nothing has been found wrong yet.
-    fn open_fields(&self, issues: &Issues, wanted: impl Fn(&Contextual) -> bool) -> Vec<(&[String], Vec<PathSegment>)> {
-        let fields = self.contextual.iter().filter(|(_, kind)| wanted(kind) && !issues.is_over());
-        let steps = |path: &[String]| path.iter().map(|key| PathSegment::from(key.as_str())).collect::<Vec<_>>();
-        fields.map(|(path, _)| (path.as_slice(), steps(path))).filter(|(_, steps)| !issues.concerns(steps)).collect()
+    /// Returns the issues of an input that another operation makes.
+    pub(crate) fn issues_of(&self, operation: &Operation, input: &Value) -> Vec<Issue> {
+        let mut issues = Issues::of(operation);
+        for failure in self.schema.failures(input) {
+            self.report(&failure, &mut issues);
+        }
+        issues.into_issues()
     }
 
-    /// Path, query and body fields side by side, each as the type its schema gives.
-    fn gather(&self, operation: &Operation, arguments: &Arguments, issues: &mut Issues) -> Result<Value> {
+    /// Returns the contextual fields of some kind that have no issue yet.
+    fn open_fields(
+        &self,
+        issues: &Issues,
+        wanted: impl Fn(&Contextual) -> bool,
+    ) -> Vec<(&[String], Vec<PathSegment>)> {
+        let fields = self
+            .contextual
+            .iter()
+            .filter(|(_, kind)| wanted(kind) && !issues.is_over());
+        let steps = |path: &[String]| {
+            path.iter()
+                .map(|key| PathSegment::from(key.as_str()))
+                .collect::<Vec<_>>()
+        };
+        fields
+            .map(|(path, _)| (path.as_slice(), steps(path)))
+            .filter(|(_, steps)| !issues.concerns(steps))
+            .collect()
+    }
+
+    /// Collects path, query and body fields in one object, each with the type of its schema.
+    fn gather(
+        &self,
+        operation: &Operation,
+        arguments: &Arguments,
+        issues: &mut Issues,
+    ) -> Result<Value> {
         let mut input = Map::new();
         let fields = match arguments {
             Arguments::Tool(arguments) => arguments,
-            Arguments::Http { path, query, body, .. } => {
+            Arguments::Http {
+                path, query, body, ..
+            } => {
                 for (name, text) in path {
                     input.insert(name.clone(), Value::from(text.as_str()));
                 }
@@ -158,10 +307,15 @@ impl Shape {
         match fields {
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    let is_of_the_path = operation.is_path_field(name) && matches!(arguments, Arguments::Http { .. });
+                    let is_of_the_path = operation.is_path_field(name)
+                        && matches!(arguments, Arguments::Http { .. });
                     let is_unknown = !self.fields.contains_key(name) || is_of_the_path;
-                    if is_unknown || (matches!(arguments, Arguments::Tool(_)) && operation.not_for_tools.contains(&name.as_str())) {
-                        issues.add(vec![PathSegment::from(name.as_str())], self.stranger(name));
+                    if is_unknown
+                        || (matches!(arguments, Arguments::Tool(_))
+                            && operation.not_for_tools.contains(&name.as_str()))
+                    {
+                        let path = vec![PathSegment::from(name.as_str())];
+                        issues.add_with(path, |_| self.stranger(name));
                     } else {
                         input.insert(name.clone(), value.clone());
                     }
@@ -169,13 +323,17 @@ impl Shape {
             }
             _ => return Err(Error::invalid(&[], "the body must be an object")),
         }
+        if matches!(arguments, Arguments::Tool(_)) {
+            leave_out_nulls(&mut input, &self.written);
+        }
         for (name, schema) in &self.fields {
             if let Some(Value::String(text)) = input.get_mut(name)
                 && operation.is_path_field(name)
                 && schema["format"] == "uuid"
             {
                 if !format::is_uuid(text) {
-                    return Err(Error::not_found("Identifier"));
+                    let issue = Issue::new(&[name], Reason::Format("uuid".into(), "a UUID"));
+                    return Err(Error::not_found("Identifier").with_issues(vec![issue]));
                 }
                 text.make_ascii_lowercase();
             }
@@ -183,12 +341,22 @@ impl Shape {
         Ok(Value::Object(input))
     }
 
-    fn gather_query(&self, operation: &Operation, query: &[(String, String)], input: &mut Map<String, Value>, issues: &mut Issues) {
+    fn gather_query(
+        &self,
+        operation: &Operation,
+        query: &[(String, String)],
+        input: &mut Map<String, Value>,
+        issues: &mut Issues,
+    ) {
         for (name, schema) in &self.fields {
             if operation.is_path_field(name) {
                 continue;
             }
-            let sent: Vec<&str> = query.iter().filter(|(key, _)| key == name).map(|(_, text)| text.as_str()).collect();
+            let sent: Vec<&str> = query
+                .iter()
+                .filter(|(key, _)| key == name)
+                .map(|(_, text)| text.as_str())
+                .collect();
             if sent.is_empty() {
                 continue;
             }
@@ -199,19 +367,60 @@ impl Shape {
         }
     }
 
-    /// What to say of a field beside the others that the operation does not take.
+    /// Returns the message for a field that the operation does not accept.
     fn stranger(&self, name: &str) -> Reason {
         if self.data_fields.contains(name) {
             Reason::InsideData
         } else if self.answer_fields.contains(name) {
             Reason::ReadOnly
         } else {
-            Reason::Unknown
+            unknown(name, self.fields.keys().chain(&self.data_fields))
         }
+    }
+
+    /// Returns the unknown query parameters, each with a message.
+    pub(crate) fn strange_parameters(
+        &self,
+        operation: &Operation,
+        query: &[(String, String)],
+    ) -> Vec<(String, String)> {
+        let known: Vec<&str> = self
+            .fields
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !operation.has_body() && !operation.is_path_field(name))
+            .collect();
+        let strange: BTreeSet<&str> = query
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !known.contains(name))
+            .collect();
+        let message = |name: &str| match nearest(name, known.iter().copied()) {
+            Some(meant) => {
+                format!("unknown parameter, which was ignored; did you mean \"{meant}\"?")
+            }
+            None => "unknown parameter, which was ignored".to_owned(),
+        };
+        strange
+            .into_iter()
+            .take(MOST_STRANGERS)
+            .map(|name| (name.chars().take(LONGEST_STRANGER).collect(), message(name)))
+            .collect()
     }
 }
 
-/// A query parameter as the type its schema gives (spec: Pagination, 5).
+/// The most unknown parameters that an answer names.
+const MOST_STRANGERS: usize = 10;
+/// The most characters that are shown of an unknown parameter's name.
+const LONGEST_STRANGER: usize = 100;
+
+/// Returns the error for an unknown field, with the closest known name as a suggestion.
+fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n String>) -> Reason {
+    nearest(name, known.map(String::as_str))
+        .map_or(Reason::Unknown, |known| Reason::Misspelt(known.to_owned()))
+}
+
+/// Parses a query parameter as the type of its schema (rules: errors#requests, 5 and 6).
 fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
     let is = |kind: &str| match &schema["type"] {
         Value::String(name) => name == kind,
@@ -221,9 +430,17 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
     if is("array") {
         return Ok(sent.iter().copied().map(Value::from).collect());
     }
-    let [text] = sent else { return Err(Reason::Repeated) };
-    if text.trim().is_empty() {
+    let [text] = sent else {
+        return Err(Reason::Repeated);
+    };
+    if typed::is_blank(text) {
         return Err(Reason::Blank);
+    }
+    if schema["format"] == "date-time" && has_blank_for_plus(text) {
+        return Err(Reason::rule(
+            "blank_for_plus",
+            "has a blank where the offset begins; in a query a + must be written as %2B",
+        ));
     }
     if is("boolean") {
         return match text.to_ascii_lowercase().as_str() {
@@ -233,16 +450,30 @@ fn from_query(sent: &[&str], schema: &Value) -> Result<Value, Reason> {
         };
     }
     if is("integer") {
-        return text.parse::<i64>().map(Value::from).map_err(|_| Reason::NoInteger);
+        return text
+            .parse::<i64>()
+            .map(Value::from)
+            .map_err(|_| Reason::NoInteger);
     }
     Ok(Value::from(*text))
+}
+
+/// Returns whether a text would be a timestamp if a blank were a plus sign. A plus sign of a query
+/// arrives as a blank unless it is encoded.
+fn has_blank_for_plus(text: &str) -> bool {
+    text.rsplit_once(' ').is_some_and(|(moment, offset)| {
+        moment.contains(['T', 't']) && format!("{moment}+{offset}").parse::<Moment>().is_ok()
+    })
 }
 
 fn judge_future(text: &str, now: Timestamp) -> Result<(), Reason> {
     match text.parse::<Moment>() {
         Ok(Moment(moment)) if moment > now => Ok(()),
         Ok(_) => Err(Reason::Passed),
-        Err(_) => Err(Reason::Format("date-time".into(), "a timestamp such as 2026-11-21T09:30:00.000Z")),
+        Err(_) => Err(Reason::Format(
+            "date-time".into(),
+            "a timestamp such as 2026-11-21T09:30:00.000Z",
+        )),
     }
 }
 

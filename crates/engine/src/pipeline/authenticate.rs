@@ -1,4 +1,4 @@
-//! From the credential of a request to its caller.
+//! Authentication: from the credential of a request to its caller.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
-use store::{Ask, Gather, Store, Transaction};
+use store::{Gather, Store, Transaction};
 use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
@@ -22,17 +22,20 @@ use crate::error::{Error, Kind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
 
-/// The bearer token of a request. None where there is no header, another scheme, or more than one header.
+/// Returns the bearer token of a request. `None` if the header is missing, repeated, or has another
+/// scheme.
 #[must_use]
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// What a request shows of who it is: the bearer token, or the token of a guest's link in the path.
+/// Returns the token of a request: the bearer token, or the token of a guest's link in the path.
 pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r str> {
     match operation.surface {
         Surface::Public | Surface::Platform => bearer(&request.headers),
@@ -40,92 +43,150 @@ pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r 
     }
 }
 
-/// The part of a path that is the token of a link.
+/// The name of the path parameter with the token of a link.
 pub(super) const TOKEN: &str = "token";
 
 fn link_token(request: &Head) -> Option<&str> {
-    request.path.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str())
+    request
+        .path
+        .iter()
+        .find(|(name, _)| name == TOKEN)
+        .map(|(_, value)| value.as_str())
 }
 
-/// Whether another moment is asked about, which takes more than the token of a link.
+/// Returns whether the request asks for the view at another time, which requires a credential in
+/// addition to the link.
 fn asks_for_another_moment(request: &Head) -> bool {
     request.query.iter().any(|(name, _)| name == "at")
 }
 
-/// The caller, where that takes no look at the database: the platform, and whoever was asked for before in the state the
-/// database is in.
-pub(super) fn recall(service: &Service, operation: &Operation, request: &Head, now: Timestamp) -> Result<Option<Caller>> {
+/// Returns the caller if no database access is needed: the platform, and callers that are cached
+/// for the current database version.
+pub(super) fn recall(
+    service: &Service,
+    operation: &Operation,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Option<Caller>> {
     match operation.surface {
         Surface::Public => Ok(match &request.caller {
             Some(identified) => Some(identified.clone()),
-            None => bearer(&request.headers).and_then(|token| remembered(service, token, Resource::Api, now)),
+            None => bearer(&request.headers)
+                .and_then(|token| remembered(service, token, Resource::Api, now)),
         }
         .map(Caller::Tenant)),
         Surface::Platform => platform(service, operation, request).map(Some),
         Surface::Guest => {
-            let token = link_token(request).filter(|_| !asks_for_another_moment(request)).map(Presented::Link);
-            let remembered = token.zip(service.store.version()).and_then(|(token, version)| service.memory.caller(token, version, now));
+            let token = link_token(request)
+                .filter(|_| !asks_for_another_moment(request))
+                .map(Presented::Link);
+            let remembered = token
+                .zip(service.store.version())
+                .and_then(|(token, version)| service.memory.caller(token, version, now));
             Ok(remembered.map(Caller::Tenant))
         }
     }
 }
 
-fn remembered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Option<Arc<Identified>> {
-    let remembered = service.memory.caller(Presented::Bearer(token), service.store.version()?, now);
+fn remembered(
+    service: &Service,
+    token: &str,
+    resource: Resource,
+    now: Timestamp,
+) -> Option<Arc<Identified>> {
+    let remembered = service
+        .memory
+        .caller(Presented::Bearer(token), service.store.version()?, now);
     remembered.filter(|identified| identified.is_good_at(resource))
 }
 
-/// Who comes to the tools with these headers: asked for once for a message, before it is known which operation it calls.
-pub(crate) async fn at_tools(service: &Arc<Service>, headers: &HeaderMap) -> Result<Arc<Identified>> {
+/// Authenticates the caller of a tool message at a resource, once for a message, before its
+/// operation is known.
+pub(crate) async fn at_tools(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    resource: Resource,
+) -> Result<Arc<Identified>> {
     let token = bearer(headers).ok_or(Kind::Authentication)?.to_owned();
     let now = service.clock.now();
-    if let Some(identified) = remembered(service, &token, Resource::Mcp, now) {
+    if let Some(identified) = remembered(service, &token, resource, now) {
         return Ok(identified);
     }
-    if !service.store.is_private() {
-        return gathered(service, &token, Resource::Mcp, now).await;
+    if !service.store.is_only_process() {
+        return gathered(service, &token, resource, now).await;
     }
     let (share, within) = (service.homes.of_token(&token), service.clone());
-    service.store.read_for(share, move |tx| found(tx, &within, &token, Resource::Mcp, now)).await
+    service
+        .store
+        .read_for(share, move |tx| found(tx, &within, &token, resource, now))
+        .await
 }
 
-/// What somebody shows of who they are, as it is looked up.
+/// A token in the form in which it is looked up.
 type Token = Presented<Shown, String>;
 
-/// API keys remembered at once.
+/// The most API keys in the cache.
 const KEYS: usize = 4_096;
 
-/// The API keys that came before, as they were in a state of their organization: nothing is done to one but in a write of that
-/// organization, which leaves it in another state.
+/// A cache of API keys, each with the revisions of its organization. Only a write of the
+/// organization changes a key, and each such write changes a revision.
 struct Keys(Cache<Shown, Remembered>);
 
 #[derive(Clone)]
 struct Remembered {
     identified: Arc<Identified>,
-    /// Whether the organization was in another state when it was looked at last: it is likely to be once more, and who comes is
-    /// looked up without asking first.
+    /// Whether the organization's revisions differed at the last look-up. They are then likely to
+    /// differ again, so the key is loaded without comparing revisions first.
     is_restless: bool,
 }
 
 impl Keys {
-    /// Who comes with these tokens.
-    fn find(&self, tx: &mut Transaction<'_>, shown: Vec<Shown>, now: Timestamp) -> Result<HashMap<Shown, Arc<Identified>>> {
-        let before: HashMap<_, _> = shown.iter().filter_map(|token| Some((*token, self.0.get(token)?))).collect();
-        let settled = before.iter().filter(|(_, remembered)| !remembered.is_restless);
-        let mut found: HashMap<_, _> = settled.map(|(token, remembered)| (*token, remembered.identified.clone())).collect();
+    /// Returns the callers of these tokens.
+    fn find(
+        &self,
+        tx: &mut Transaction<'_>,
+        shown: Vec<Shown>,
+        now: Timestamp,
+    ) -> Result<HashMap<Shown, Arc<Identified>>> {
+        let before: HashMap<_, _> = shown
+            .iter()
+            .filter_map(|token| Some((*token, self.0.get(token)?)))
+            .collect();
+        let settled = before
+            .iter()
+            .filter(|(_, remembered)| !remembered.is_restless);
+        let mut found: HashMap<_, _> = settled
+            .map(|(token, remembered)| (*token, remembered.identified.clone()))
+            .collect();
         if !found.is_empty() {
-            let organizations: BTreeSet<Uuid> = found.values().map(|identified| identified.organization.id).collect();
+            let organizations: BTreeSet<Uuid> = found
+                .values()
+                .map(|identified| identified.organization.id)
+                .collect();
             let states = access::revisions_of(tx, Vec::from_iter(organizations))?;
-            found.retain(|_, identified| states.get(&identified.organization.id) == Some(&identified.revisions));
+            found.retain(|_, identified| {
+                states.get(&identified.organization.id) == Some(&identified.revisions)
+            });
         }
-        let others: Vec<_> = shown.into_iter().filter(|token| !found.contains_key(token)).collect();
+        let others: Vec<_> = shown
+            .into_iter()
+            .filter(|token| !found.contains_key(token))
+            .collect();
         if !others.is_empty() {
             for (token, identified) in access::find_all(tx, &others, now)? {
                 let identified = Arc::new(identified);
                 if matches!(identified.access.credential, Credential::ApiKey(_)) {
-                    let before = before.get(&token).map(|remembered| remembered.identified.revisions);
+                    let before = before
+                        .get(&token)
+                        .map(|remembered| remembered.identified.revisions);
                     let is_restless = before.is_some_and(|before| before != identified.revisions);
-                    self.0.insert(token, Remembered { identified: identified.clone(), is_restless });
+                    self.0.insert(
+                        token,
+                        Remembered {
+                            identified: identified.clone(),
+                            is_restless,
+                        },
+                    );
                 }
                 found.insert(token, identified);
             }
@@ -134,11 +195,11 @@ impl Keys {
     }
 }
 
-/// Who callers are on a database that others write to: those who ask at once are looked up together.
+/// The look-up of callers on a database server. Concurrent look-ups are batched.
 pub struct Callers(Gather<Token, Arc<Identified>, Error>);
 
 impl Callers {
-    /// The callers that a store knows.
+    /// Creates the look-up for a store.
     #[must_use]
     pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
         let (clock, keys) = (clock.clone(), Keys(Cache::new(KEYS)));
@@ -153,18 +214,26 @@ impl Callers {
             let mut found = HashMap::new();
             if !shown.is_empty() {
                 let bearers = keys.find(tx, shown, clock.now())?;
-                found.extend(bearers.into_iter().map(|(token, identified)| (Token::Bearer(token), identified)));
+                found.extend(
+                    bearers
+                        .into_iter()
+                        .map(|(token, identified)| (Token::Bearer(token), identified)),
+                );
             }
             if !links.is_empty() {
                 let guests = (app.about.link.find)(tx, links)?;
-                found.extend(guests.into_iter().map(|(token, identified)| (Token::Link(token), Arc::new(identified))));
+                found.extend(
+                    guests
+                        .into_iter()
+                        .map(|(token, identified)| (Token::Link(token), Arc::new(identified))),
+                );
             }
             Ok(found)
         }))
     }
 }
 
-/// Whether a look-up with others tells all there is to know of who asks.
+/// Returns whether a batched look-up is sufficient to identify the caller.
 pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     match operation.surface {
         Surface::Public => true,
@@ -173,37 +242,72 @@ pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     }
 }
 
-/// Who comes with a token that is plain, as of a moment after they came. Nothing else is of that state.
+/// Looks up a caller in a batch. The result is of a moment after the request arrived. No other data
+/// of the request is read in the same snapshot.
 pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
-    let super::Call { service, operation, head, now } = call;
+    let super::Call {
+        service,
+        operation,
+        head,
+        now,
+    } = call;
     let identified = match operation.surface {
         Surface::Guest => {
-            let found = service.callers.0.ask(Token::Link(link_token(head).unwrap_or_default().to_owned())).await?;
+            let found = service
+                .callers
+                .0
+                .ask(Token::Link(link_token(head).unwrap_or_default().to_owned()))
+                .await?;
             let found = found.filter(|identified| identified.is_valid(*now));
             found.ok_or_else(|| Error::not_found(service.app.about.link.what))?
         }
         Surface::Public | Surface::Platform => {
-            gathered(service, bearer(&head.headers).ok_or(Kind::Authentication)?, head.resource(), *now).await?
+            gathered(
+                service,
+                bearer(&head.headers).ok_or(Kind::Authentication)?,
+                head.resource(),
+                *now,
+            )
+            .await?
         }
     };
-    service.homes.remember(operation, head, identified.organization.id);
+    service
+        .homes
+        .remember(operation, head, identified.organization.id);
     Ok(Caller::Tenant(identified))
 }
 
-async fn gathered(service: &Service, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
+async fn gathered(
+    service: &Service,
+    token: &str,
+    resource: Resource,
+    now: Timestamp,
+) -> Result<Arc<Identified>> {
     let shown = Shown::of(token).ok_or(Kind::Authentication)?;
-    let found =
-        service.callers.0.ask(Token::Bearer(shown)).await?.filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
+    let found = service
+        .callers
+        .0
+        .ask(Token::Bearer(shown))
+        .await?
+        .filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
     found.ok_or_else(|| Kind::Authentication.into())
 }
 
-/// Who a token stands for, remembered for as long as the state is what it is.
-fn found(tx: &mut Transaction<'_>, service: &Service, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
-    // Before the state is read, so that what is read is at least as new as what it is remembered for.
+/// Returns the caller of a token, and caches them for the current database version.
+fn found(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    token: &str,
+    resource: Resource,
+    now: Timestamp,
+) -> Result<Arc<Identified>> {
+    // Read the version first, so that the caller is at least as new as the version.
     let version = service.store.version();
     let identified = public(tx, token, resource, now)?;
     if let Some(version) = version {
-        service.memory.remember_caller(Presented::Bearer(token), version, identified.clone());
+        service
+            .memory
+            .remember_caller(Presented::Bearer(token), version, identified.clone());
     }
     Ok(identified)
 }
@@ -222,23 +326,27 @@ pub(super) fn identify(
         }
         Surface::Platform => platform(service, operation, request)?,
         Surface::Guest => {
-            // Before the state is read, as in `found`.
+            // Read the version first, as in `found`.
             let version = service.store.version();
             let identified = linked(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {
-                service.memory.remember_caller(Presented::Link(token), version, identified.clone());
+                service
+                    .memory
+                    .remember_caller(Presented::Link(token), version, identified.clone());
             }
             Caller::Tenant(identified)
         }
     };
     if let Caller::Tenant(identified) = &caller {
-        service.homes.remember(operation, request, identified.organization.id);
+        service
+            .homes
+            .remember(operation, request, identified.organization.id);
     }
     Ok(caller)
 }
 
-/// Who the caller is now, in a transaction that writes: what is read there is remembered nowhere, because the commit may
-/// fail.
+/// Authenticates the caller again in a write transaction. The result is not cached, because the
+/// commit may fail.
 pub(super) fn identify_again(
     tx: &mut Transaction<'_>,
     app: &App,
@@ -254,55 +362,83 @@ pub(super) fn identify_again(
     }
 }
 
-/// What that asks first, where a token of their own is shown.
-pub(super) fn asks(operation: &Operation, request: &Head) -> Option<Ask> {
-    let token = bearer(&request.headers).filter(|_| operation.surface == Surface::Public);
-    token.and_then(Shown::of).and_then(Shown::ask)
-}
-
-/// A member who is signed in shows no token: whoever let them in has found out who they are, and here it is found out whether they
-/// still are.
+/// Loads a signed-in member again. They send no token: the code that handles their session has
+/// identified them, and this checks that they still exist and are active.
 fn member(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
-    let caller = request.caller.as_ref().filter(|caller| matches!(caller.access.credential, Credential::Member(_)));
+    let caller = request
+        .caller
+        .as_ref()
+        .filter(|caller| matches!(caller.access.credential, Credential::Member(_)));
     let caller = caller.ok_or(Kind::Authentication)?;
     let found = access::load(tx, caller.organization.id, caller.access.credential, now)?;
     found.map(Arc::new).ok_or(Kind::Authentication.into())
 }
 
-/// A token of the other resource is none here.
-fn public(tx: &mut Transaction<'_>, token: &str, resource: Resource, now: Timestamp) -> Result<Arc<Identified>> {
+/// Finds the caller of a bearer token. A token for another resource is refused.
+fn public(
+    tx: &mut Transaction<'_>,
+    token: &str,
+    resource: Resource,
+    now: Timestamp,
+) -> Result<Arc<Identified>> {
     let found = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
     Ok(Arc::new(found.ok_or(Kind::Authentication)?))
 }
 
-fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
-    // Digests are of one length, so comparing them tells nothing about the key's; nor does it tell which key it is.
-    let token = Sha256::digest(bearer(&request.headers).unwrap_or_default());
+/// Returns whether a token is a platform key. Comparing digests of equal length reveals neither the
+/// length of the key nor which key matched.
+pub(super) fn is_platform_key(service: &Service, token: &str) -> bool {
+    let token = Sha256::digest(token);
     let keys = &service.settings.platform_keys;
-    let is_known = keys.iter().fold(Choice::from(0), |known, key| known | Sha256::digest(key).as_slice().ct_eq(token.as_slice()));
-    if !bool::from(is_known) {
+    let is_known = keys.iter().fold(Choice::from(0), |known, key| {
+        known | Sha256::digest(key).as_slice().ct_eq(token.as_slice())
+    });
+    bool::from(is_known)
+}
+
+fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
+    if !is_platform_key(service, bearer(&request.headers).unwrap_or_default()) {
         return Err(Kind::Authentication.into());
     }
     if matches!(operation.work, Work::System(_)) {
         return Ok(Caller::Platform(Access::platform(), None));
     }
-    let id = request.path.iter().find(|(name, _)| name == "organizationId").map(|(_, value)| value);
-    let id = id.filter(|text| format::is_uuid(text)).and_then(|text| text.parse::<Uuid>().ok());
-    Ok(Caller::Platform(Access::platform(), Some(id.ok_or_else(|| Error::not_found("Organization"))?)))
+    let id = request
+        .path
+        .iter()
+        .find(|(name, _)| name == "organizationId")
+        .map(|(_, value)| value);
+    let id = id
+        .filter(|text| format::is_uuid(text))
+        .and_then(|text| text.parse::<Uuid>().ok());
+    Ok(Caller::Platform(
+        Access::platform(),
+        Some(id.ok_or_else(|| Error::not_found("Organization"))?),
+    ))
 }
 
-/// The token in the path opens one thing, as long as it is good. Another moment is for those who configure it, so it needs a
-/// credential of the same organization besides; whoever has the link to a preview has been let in to look by one of them.
-fn linked(tx: &mut Transaction<'_>, app: &App, request: &Head, now: Timestamp) -> Result<Arc<Identified>> {
+/// Finds the caller of a link's token. A view at another time is meant for people who configure it,
+/// so it needs a credential of the same organization as well. A preview link was created by such a
+/// person and needs none.
+fn linked(
+    tx: &mut Transaction<'_>,
+    app: &App,
+    request: &Head,
+    now: Timestamp,
+) -> Result<Arc<Identified>> {
     let link = app.about.link;
     let token = link_token(request).unwrap_or_default();
-    let found = (link.find)(tx, vec![token.to_owned()])?.remove(token).filter(|identified| identified.is_valid(now));
+    let found = (link.find)(tx, vec![token.to_owned()])?
+        .remove(token)
+        .filter(|identified| identified.is_valid(now));
     let identified = found.ok_or_else(|| Error::not_found(link.what))?;
     let is_preview = matches!(identified.access.credential, Credential::Preview { .. });
     if !is_preview && asks_for_another_moment(request) {
-        let previewer = bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
+        let previewer =
+            bearer(&request.headers).map_or(Ok(None), |token| access::find(tx, token, now))?;
         let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));
-        if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id) {
+        if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id)
+        {
             return Err(Kind::Authentication.into());
         }
     }

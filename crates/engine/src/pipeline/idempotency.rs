@@ -1,8 +1,8 @@
-//! Idempotency keys on POST (spec: Idempotency).
+//! Idempotency keys on POST (rules: errors#idempotency).
 //!
-//! The record of an answer commits with the work it answers, so a crash leaves either both or neither. While the work is
-//! in flight the key is held by two locks that die with their owner: one in this process, and on a database of many nodes
-//! one in the transaction.
+//! The record of an answer commits together with the work, so a crash leaves both or neither. While
+//! the work is in progress, two locks hold the key, and both end with their owner: one in this
+//! process, and on PostgreSQL one in the transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{Ask, Transaction};
+use store::Transaction;
 use uuid::Uuid;
 
 use super::Success;
@@ -23,28 +23,36 @@ use crate::json::fingerprint;
 use crate::operation::{Arguments, Operation, Surface};
 use crate::values;
 
-/// The header, in lower case.
+/// The name of the header, in lower case.
 const HEADER: &str = "idempotency-key";
-/// Characters at the most.
+/// The most characters of a key.
 const LONGEST: usize = 255;
-/// Expired records removed in one transaction, so that a sweep holds up no one.
+/// The status of a record whose answer is not known yet.
+const PENDING: u16 = 0;
+/// How long a record may wait for its answer. Its process has ended without one if it waits longer.
+const PENDING_FOR: Duration = Duration::from_secs(60);
+/// The most expired records that are removed in one transaction, so that other writes do not wait
+/// long.
 const SWEEP_BATCH: u32 = 500;
 
 store::statements! {
-    /// What was answered to a key.
+    /// Reads the recorded answer of a key.
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
         where organization_id = ?1 and credential = ?2 and key = ?3";
-    /// Remembers an answer; an expired one makes room.
+    /// Records an answer. It replaces an expired record.
     RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         on conflict (organization_id, credential, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
-    /// Expired records.
+    /// Removes the record of a key whose answer is not known yet.
+    RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3 and status = 0";
+    /// Lists expired records.
     EXPIRED = "select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2";
-    /// Removes the expired ones of an organization among those of some credentials with some keys.
+    /// Removes the expired records of an organization, among those of some credentials and some
+    /// keys.
     REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2) and key = any(?3) and completed_at <= ?4";
 }
 
-/// The key of a request, and what the request is.
+/// The key of a request, with a fingerprint of the request.
 pub(super) struct Key {
     owner: Owner,
     key: String,
@@ -52,14 +60,20 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key sent, where one counts: on a POST of the public interface. 400 for one that is blank, too long, sent twice
-    /// or not text.
+    /// Returns the key of a request; `None` if the operation does not use keys. Only POST
+    /// operations of the public interface do. Returns 400 for a key that is blank, too long,
+    /// repeated or not text.
     pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
-        if operation.method != http::Method::POST || operation.surface != Surface::Public || request.is_tool_call {
+        if operation.method != http::Method::POST
+            || operation.surface != Surface::Public
+            || request.is_tool_call
+        {
             return Ok(None);
         }
-        let refuse =
-            |reason: &'static str| Err(Error::invalid(&["Idempotency-Key"], reason).with_message(format!("The Idempotency-Key {reason}.")));
+        let refuse = |reason: &'static str| {
+            Err(Error::invalid(&["Idempotency-Key"], reason)
+                .with_message(format!("The Idempotency-Key {reason}.")))
+        };
         let key = match request.header_values(HEADER)[..] {
             [] => return Ok(None),
             [value] => match std::str::from_utf8(value.as_bytes()) {
@@ -74,14 +88,23 @@ impl Key {
         if key.chars().count() > LONGEST {
             return refuse("is longer than 255 characters");
         }
-        Ok(Some(Self { owner, key: key.to_owned(), fingerprint: Vec::new() }))
+        Ok(Some(Self {
+            owner,
+            key: key.to_owned(),
+            fingerprint: Vec::new(),
+        }))
     }
 
-    /// Binds the key to what is asked for: operation, path, query and body, whatever the spacing.
+    /// Binds the key to the request: operation, path, query and body. Spacing is ignored.
     pub(super) fn for_request(mut self, operation: &Operation, arguments: &Arguments) -> Self {
         let asked = match arguments {
-            Arguments::Http { path, query, body, .. } => {
-                let path: Vec<_> = path.iter().map(|(name, value)| (name, value.to_lowercase())).collect();
+            Arguments::Http {
+                path, query, body, ..
+            } => {
+                let path: Vec<_> = path
+                    .iter()
+                    .map(|(name, value)| (name, value.to_lowercase()))
+                    .collect();
                 json!([operation.id, path, query, body])
             }
             Arguments::Tool(arguments) => json!([operation.id, arguments]),
@@ -92,57 +115,135 @@ impl Key {
 
     fn lock(&self) -> i64 {
         let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
-        digest.iter().take(8).fold(0, |number, byte| number << 8 | i64::from(*byte))
+        digest
+            .iter()
+            .take(8)
+            .fold(0, |number, byte| number << 8 | i64::from(*byte))
     }
 
-    /// What [`Key::recorded`] asks.
-    pub(super) fn asks(&self) -> [Ask; 2] {
-        let Owner { organization, credential } = self.owner;
-        [Ask::lock(self.lock()), Ask::rows(&RECORDED, values![organization, credential.key(), &self.key])]
-    }
-
-    /// The answer to replay; 422 when the key belongs to another request, 409 while another node works on it.
-    pub(super) fn recorded(&self, tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<Option<Success>> {
-        let Owner { organization, credential } = self.owner;
-        let rows = tx.rows_under_lock(self.lock(), &RECORDED, &values![organization, credential.key(), &self.key])?;
-        let Some(row) = rows.ok_or_else(Error::in_flight)?.into_iter().next() else { return Ok(None) };
+    /// Returns the answer to replay. Returns 422 if the key belongs to another request, and 409 if
+    /// another node is processing the request.
+    pub(super) fn recorded(
+        &self,
+        tx: &mut Transaction<'_>,
+        now: Timestamp,
+        retention: Duration,
+    ) -> Result<Option<Success>> {
+        let Owner {
+            organization,
+            credential,
+        } = self.owner;
+        let rows = tx.rows_under_lock(
+            self.lock(),
+            &RECORDED,
+            &values![organization, credential.key(), &self.key],
+        )?;
+        let Some(row) = rows.ok_or_else(Error::in_flight)?.into_iter().next() else {
+            return Ok(None);
+        };
         let completed: Timestamp = row.get(3)?;
-        if completed.checked_add(retention).is_ok_and(|expiry| expiry <= now) {
+        let status = u16::try_from(row.get::<i64>(1)?).map_err(Error::internal)?;
+        let retention = if status == PENDING {
+            PENDING_FOR
+        } else {
+            retention
+        };
+        if completed
+            .checked_add(retention)
+            .is_ok_and(|expiry| expiry <= now)
+        {
             return Ok(None);
         }
         if row.get::<Vec<u8>>(0)? != self.fingerprint {
             return Err(Kind::BusinessRule.into());
         }
-        let status = u16::try_from(row.get::<i64>(1)?).map_err(Error::internal)?;
-        Ok(Some(Success { is_replay: true, ..Success::text(status, row.get(2)?) }))
+        if status == PENDING {
+            return Err(Error::in_flight());
+        }
+        Ok(Some(Success {
+            is_replay: true,
+            ..Success::text(status, row.get(2)?)
+        }))
     }
 
-    /// Remembers the answer, in the transaction of the work.
-    pub(super) fn record(self, context: &mut Context<'_, '_>, status: u16, body: &str) -> Result<()> {
-        let Self { owner, key, fingerprint } = self;
+    /// Returns an id that is the same for each request of this credential with this key.
+    pub(super) fn id(&self) -> Uuid {
+        let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    /// Holds the key for other processes until its answer is recorded or the key is released.
+    pub(super) fn reserve(&self, context: &mut Context<'_, '_>, now: Timestamp) -> Result<()> {
+        let fingerprint = store::Value::Bytes(self.fingerprint.clone());
+        let credential = self.owner.credential.key();
+        context.execute_along(
+            &RECORD,
+            values![
+                credential,
+                &self.key,
+                fingerprint,
+                i64::from(PENDING),
+                "",
+                now
+            ],
+        )
+    }
+
+    /// Ends [`Key::reserve`] without an answer, so that the next request with the key is run.
+    pub(super) fn release(&self, context: &mut Context<'_, '_>) -> Result<()> {
+        context.execute_along(&RELEASE, values![self.owner.credential.key(), &self.key])
+    }
+
+    /// Records the answer, in the transaction of the work.
+    pub(super) fn record(
+        self,
+        context: &mut Context<'_, '_>,
+        status: u16,
+        body: &str,
+    ) -> Result<()> {
+        let Self {
+            owner,
+            key,
+            fingerprint,
+        } = self;
         let now = context.now();
         let fingerprint = store::Value::Bytes(fingerprint);
-        context.execute_along(&RECORD, values![owner.credential.key(), key, fingerprint, i64::from(status), body, now])
+        context.execute_along(
+            &RECORD,
+            values![
+                owner.credential.key(),
+                key,
+                fingerprint,
+                i64::from(status),
+                body,
+                now
+            ],
+        )
     }
 }
 
-/// The keys this process is working on.
+/// The keys that this process is working on.
 #[derive(Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
-    /// Holds a key until the guard is dropped; 409 when it is held.
+    /// Holds a key until the guard is dropped. Returns 409 if the key is already held.
     pub(super) fn hold(&self, key: &Key) -> Result<Held> {
         let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !keys.insert(name.clone()) {
             return Err(Error::in_flight());
         }
-        Ok(Held { keys: self.0.clone(), name })
+        Ok(Held {
+            keys: self.0.clone(),
+            name,
+        })
     }
 }
 
-/// Releases a key when dropped.
+/// A guard that releases a key when dropped.
 pub(super) struct Held {
     keys: Arc<Mutex<HashSet<(Owner, String)>>>,
     name: (Owner, String),
@@ -150,13 +251,18 @@ pub(super) struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
+        self.keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.name);
     }
 }
 
-/// Removes expired records; true when there may be more of them.
+/// Removes expired records. Returns true if there may be more of them.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
-    let Ok(oldest) = now.checked_sub(retention) else { return Ok(false) };
+    let Ok(oldest) = now.checked_sub(retention) else {
+        return Ok(false);
+    };
     let rows = tx.rows(&EXPIRED, &values![oldest, SWEEP_BATCH])?;
     let mut of = BTreeMap::<Uuid, (BTreeSet<String>, Vec<String>)>::new();
     for row in &rows {
@@ -165,7 +271,10 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> R
         keys.push(row.get(2)?);
     }
     for (organization, (credentials, keys)) in of {
-        tx.execute(&REMOVE, &values![organization, Vec::from_iter(credentials), keys, oldest])?;
+        tx.execute(
+            &REMOVE,
+            &values![organization, Vec::from_iter(credentials), keys, oldest],
+        )?;
     }
     Ok(rows.len() as u64 >= u64::from(SWEEP_BATCH))
 }

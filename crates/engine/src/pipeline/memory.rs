@@ -1,14 +1,16 @@
-//! What is remembered from one request to the next, so that a read of what has not changed asks the database nothing.
+//! Caches of callers and answers. A read of unchanged data needs no database query.
 //!
-//! Two things are remembered, and neither is ever wrong for a moment:
+//! Two things are cached, and neither is ever outdated:
 //!
-//! - who a token stands for, as long as the database is in the state in which that was read ([`store::Version`]);
-//! - what an operation answered, under the revisions of its organization. Whoever is identified comes with the revisions
-//!   as they are now, and an answer of other revisions is not given.
+//! - the caller of a token, while the database has the version that the caller was read in
+//!   ([`store::Version`]);
+//! - the answer of an operation, under the revisions of its organization. Every identified caller
+//!   carries the current revisions, and an answer of other revisions is not used.
 //!
-//! An operation says whether its answers are kept, and what they are made of ([`crate::operation::Basis`]). What depends on
-//! the moment says until when it holds ([`crate::context::Context::holds_until`]), and is given again only between the moment
-//! it was made at and that one.
+//! An operation declares whether its answers are cached, and which data they depend on
+//! ([`crate::operation::Basis`]). An answer that depends on the time has an end of validity
+//! ([`crate::context::Context::holds_until`]). It is only used from the time it was made until that
+//! end.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -34,16 +36,16 @@ use crate::access::{Credential, Identified, Permissions, Revisions};
 use crate::kit::sharded;
 use crate::operation::{Answer, Basis, Operation, Surface};
 
-/// Callers remembered at once.
+/// The most callers in the cache.
 const CALLERS: usize = 4_096;
-/// Bytes of answers kept at once, their compressed forms included.
+/// The most bytes of answers in the cache, including compressed forms.
 const ANSWERS: u64 = 32 << 20;
-/// About how many that is.
+/// The expected number of answers in the cache.
 const KEPT: usize = 4_096;
-/// About what an entry takes besides its body.
+/// The approximate size of an entry without its body, in bytes.
 const OVERHEAD: u64 = 512;
 
-/// What is remembered.
+/// The caches.
 pub struct Memory {
     callers: Cache<[u8; 32], Arc<Remembered>>,
     answers: Cache<Question, Arc<Kept>, ByBytes>,
@@ -52,20 +54,21 @@ pub struct Memory {
     refusals: AtomicU64,
 }
 
-/// How answers were given and kept since the process started, and what they take up.
+/// Statistics of the answer cache since the process started, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// Given again.
+    /// Answers from the cache.
     pub hits: u64,
-    /// Not there, or of another state.
+    /// Answers that were missing or outdated.
     pub misses: u64,
-    /// Not kept, because they were too large or because others are asked for more often.
+    /// Answers that were not stored, because they were too large or other entries are used more
+    /// often.
     pub refusals: u64,
-    /// Bytes of what is kept now.
+    /// Bytes in the cache now.
     pub bytes: u64,
 }
 
-/// What somebody presents to say who they are, as it was sent or as it is looked up.
+/// The credential of a request: as it was sent, or in the form for look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Presented<B, L> {
     /// A bearer token.
@@ -79,15 +82,16 @@ struct Remembered {
     identified: Arc<Identified>,
 }
 
-/// What was asked, and with what permissions and reach.
+/// The key of a cached answer: the request, and the caller's permissions and scope.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Question {
     organization: Uuid,
     operation: &'static str,
     permissions: Permissions,
-    /// For a limited caller, as everybody is who has come by a link; all others reach the same.
+    /// Set for a caller with limited scope, which includes every guest. Other callers have the same
+    /// scope.
     limited: Option<Credential>,
-    /// Parameters of path and query as they were sent.
+    /// The parameters of path and query, as they were sent.
     asked: Box<str>,
 }
 
@@ -96,13 +100,13 @@ struct ByBytes;
 
 impl Weighter<Question, Arc<Kept>> for ByBytes {
     fn weight(&self, question: &Question, kept: &Arc<Kept>) -> u64 {
-        // The compressed form is at most about as long as the other.
+        // The compressed form is at most about as long as the plain one.
         let bytes = question.asked.len() + 2 * (kept.open.len() + kept.close.len());
         OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
-/// An answer that is kept: an envelope without its request id.
+/// A cached answer: an envelope without the request id.
 #[derive(Debug)]
 pub struct Kept {
     revisions: Revisions,
@@ -114,44 +118,98 @@ pub struct Kept {
 }
 
 impl Memory {
-    /// Nothing is remembered yet; this many processors will ask.
+    /// Creates empty caches for use by this many processors.
     #[must_use]
     pub fn seeing(processors: usize) -> Self {
         let (hits, misses, refusals) = Default::default();
-        Self { callers: Cache::new(CALLERS), answers: sharded(KEPT, ANSWERS, ByBytes, processors), hits, misses, refusals }
+        Self {
+            callers: Cache::new(CALLERS),
+            answers: sharded(KEPT, ANSWERS, ByBytes, processors),
+            hits,
+            misses,
+            refusals,
+        }
     }
 
-    /// How it went so far.
+    /// Returns the statistics of the answer cache.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let [hits, misses, refusals] = [&self.hits, &self.misses, &self.refusals].map(|count| count.load(Ordering::Relaxed));
-        Tally { hits, misses, refusals, bytes: self.answers.weight() }
+        let [hits, misses, refusals] =
+            [&self.hits, &self.misses, &self.refusals].map(|count| count.load(Ordering::Relaxed));
+        Tally {
+            hits,
+            misses,
+            refusals,
+            bytes: self.answers.weight(),
+        }
     }
 
-    /// Who comes with a token, if that was read from the state the database is in.
-    pub(super) fn caller(&self, presented: Presented<&str, &str>, version: Version, now: Timestamp) -> Option<Arc<Identified>> {
+    /// Returns the caller of a token, if they were read in this version of the database.
+    pub(super) fn caller(
+        &self,
+        presented: Presented<&str, &str>,
+        version: Version,
+        now: Timestamp,
+    ) -> Option<Arc<Identified>> {
         let remembered = self.callers.get(&presented.digest())?;
-        (remembered.version == version && remembered.identified.is_valid(now)).then(|| remembered.identified.clone())
+        (remembered.version == version && remembered.identified.is_valid(now))
+            .then(|| remembered.identified.clone())
     }
 
-    /// Remembers who comes with a token; `version` is the database's from before that was read.
-    pub(super) fn remember_caller(&self, presented: Presented<&str, &str>, version: Version, identified: Arc<Identified>) {
-        self.callers.insert(presented.digest(), Arc::new(Remembered { version, identified }));
+    /// Caches the caller of a token. `version` must be read before the caller.
+    pub(super) fn remember_caller(
+        &self,
+        presented: Presented<&str, &str>,
+        version: Version,
+        identified: Arc<Identified>,
+    ) {
+        self.callers.insert(
+            presented.digest(),
+            Arc::new(Remembered {
+                version,
+                identified,
+            }),
+        );
     }
 
-    /// The answer to a question, if it is kept, holds at this time, and nothing it is made of has changed.
-    pub(super) fn answer(&self, question: &Question, basis: Basis, revisions: Revisions, now: Timestamp) -> Option<Arc<Kept>> {
+    /// Returns a cached answer, if it is valid at this time and its data has not changed.
+    pub(super) fn answer(
+        &self,
+        question: &Question,
+        basis: Basis,
+        revisions: Revisions,
+        now: Timestamp,
+    ) -> Option<Arc<Kept>> {
         let kept = self.answers.get(question);
-        let kept = kept.filter(|kept| basis.is_unchanged(kept.revisions, revisions) && kept.holds.contains(&now));
-        let count = if kept.is_some() { &self.hits } else { &self.misses };
+        let kept = kept.filter(|kept| {
+            basis.is_unchanged(kept.revisions, revisions) && kept.holds.contains(&now)
+        });
+        let count = if kept.is_some() {
+            &self.hits
+        } else {
+            &self.misses
+        };
         count.fetch_add(1, Ordering::Relaxed);
         kept
     }
 
-    /// Keeps an answer under the revisions that its caller was identified with, for as long as it holds.
-    pub(super) fn keep(&self, question: Question, answer: &Answer, revisions: Revisions, holds: Range<Timestamp>) -> Arc<Kept> {
+    /// Caches an answer under the revisions that its caller was identified with.
+    pub(super) fn keep(
+        &self,
+        question: Question,
+        answer: &Answer,
+        revisions: Revisions,
+        holds: Range<Timestamp>,
+    ) -> Arc<Kept> {
         let (open, close) = envelope::parts(answer);
-        let kept = Kept { revisions, holds, etag: etag(answer), open: open.into(), close: close.into(), deflated: OnceLock::new() };
+        let kept = Kept {
+            revisions,
+            holds,
+            etag: etag(answer),
+            open: open.into(),
+            close: close.into(),
+            deflated: OnceLock::new(),
+        };
         let kept = Arc::new(kept);
         self.answers.insert(question.clone(), kept.clone());
         if !self.answers.contains_key(&question) {
@@ -162,15 +220,20 @@ impl Memory {
 }
 
 impl Question {
-    /// The question that a request asks, where answers to it are kept.
-    pub(super) fn of(operation: &Operation, identified: &Identified, head: &Head) -> Option<(Self, Basis)> {
+    /// Returns the cache key of a request; `None` if answers of the operation are not cached.
+    pub(super) fn of(
+        operation: &Operation,
+        identified: &Identified,
+        head: &Head,
+    ) -> Option<(Self, Basis)> {
         let basis = operation.kept.filter(|_| !head.is_tool_call)?;
         let mut asked = String::new();
-        // The token of a link is who asks, not what is asked.
-        let is_asked = |(name, _): &&(String, String)| operation.surface != Surface::Guest || name != TOKEN;
+        // The token of a guest's link is left out, because the caller is part of the key already.
+        let is_asked =
+            |(name, _): &&(String, String)| operation.surface != Surface::Guest || name != TOKEN;
         for (name, value) in head.path.iter().filter(is_asked).chain(&head.query) {
-            // Lengths, so that no value can be read as the beginning of another.
-            // Writing to a string cannot fail.
+            // Lengths are included, so that no two parameter lists give the same text. Writing to a
+            // string cannot fail.
             let _ = write!(asked, "{}:{name}{}:{value}", name.len(), value.len());
         }
         let access = &identified.access;
@@ -186,13 +249,17 @@ impl Question {
 }
 
 impl Kept {
-    /// The body, in three pieces.
+    /// Returns the body in three chunks.
     #[must_use]
     pub fn pieces(&self, request_id: Uuid) -> [Bytes; 3] {
-        [self.open.clone(), request_id.to_string().into(), self.close.clone()]
+        [
+            self.open.clone(),
+            request_id.to_string().into(),
+            self.close.clone(),
+        ]
     }
 
-    /// The body, compressed, in two pieces.
+    /// Returns the compressed body in two chunks.
     #[must_use]
     pub fn gzip(&self, request_id: Uuid) -> [Bytes; 2] {
         let deflated = self.deflated.get_or_init(|| Deflated::new(&self.open));
@@ -200,13 +267,13 @@ impl Kept {
         deflated.gzip(&end)
     }
 
-    /// How long the body is, without its request id.
+    /// Returns the length of the body without the request id.
     #[must_use]
     pub fn length(&self) -> usize {
         self.open.len() + self.close.len()
     }
 
-    /// Names the state of what is answered.
+    /// Returns the `ETag` of the answer.
     #[must_use]
     pub fn etag(&self) -> HeaderValue {
         self.etag.clone()
@@ -214,27 +281,36 @@ impl Kept {
 }
 
 impl Presented<&str, &str> {
-    /// Tells it from all others. What is good as the one is not as the other, so they never stand for one another.
+    /// Returns the cache key of a credential. The kind is part of it, so a bearer token never
+    /// equals a link's token.
     fn digest(self) -> [u8; 32] {
         let (how, token) = match self {
             Self::Bearer(token) => (b'b', token),
             Self::Link(token) => (b'l', token),
         };
-        Sha256::new_with_prefix([how]).chain_update(token).finalize().into()
+        Sha256::new_with_prefix([how])
+            .chain_update(token)
+            .finalize()
+            .into()
     }
 }
 
-/// Names the data of an answer: the same for the same data, whatever the request.
+/// Returns an `ETag` that depends only on the data of an answer, not on the request.
 pub(super) fn etag(answer: &Answer) -> HeaderValue {
-    let pagination = answer.pagination.map(|pagination| serde_json::to_string(&pagination).unwrap_or_default());
+    let pagination = answer
+        .pagination
+        .map(|pagination| serde_json::to_string(&pagination).unwrap_or_default());
     tag(&[&answer.data, pagination.as_deref().unwrap_or_default()])
 }
 
-/// An `ETag` for these texts together.
+/// Returns an `ETag` of these texts together.
 #[must_use]
 pub fn tag(texts: &[&str]) -> HeaderValue {
-    let hash = texts.iter().fold(Sha256::new(), Sha256::chain_update).finalize();
+    let hash = texts
+        .iter()
+        .fold(Sha256::new(), Sha256::chain_update)
+        .finalize();
     let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..16]));
-    // What base64 writes is always the value of a header.
+    // Base64 text is always a valid header value.
     HeaderValue::try_from(tag).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

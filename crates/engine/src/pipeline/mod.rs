@@ -1,25 +1,32 @@
-//! The one way through: authenticate → rate limit → two-factor → permission → validate → replay or run → envelope.
+//! The request pipeline: authenticate → rate limit → two-factor → permission → validate → replay or
+//! run → envelope.
 //!
-//! REST, tools, platform and guest interfaces all enter at [`handle`]; there is no other way in, so nothing can skip a check.
+//! REST, tools, platform and guest interfaces all enter at [`handle`]. There is no other entry, so
+//! no check can be skipped.
 
 mod audited;
 mod authenticate;
+mod command;
 mod deflated;
 mod envelope;
 mod homes;
 mod idempotency;
+mod incoming;
 mod memory;
+mod peer_limits;
+mod precondition;
 mod rate_limit;
 mod replicas;
 mod request;
 mod service;
 mod shared_log;
 mod stages;
+mod unauthenticated;
 mod unsent;
 mod upload;
 mod validate;
+mod write;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -31,91 +38,97 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use crate::access::{Access, Credential, Identified};
-use crate::context::{Context, Lock};
+use crate::context::Context;
 use crate::error::{Error, Kind, Result};
-use crate::operation::{Answer, Arguments, Effect, Job, Operation, Surface, Work};
+use crate::operation::{Answer, Arguments, Effect, Operation, Surface, Work};
 use crate::stage;
 use crate::uploads::TakesFile;
-use audited::Audited;
 pub(crate) use authenticate::at_tools;
 pub use authenticate::{Callers, bearer};
 pub use envelope::{error_body, success_body};
 pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
+pub use incoming::{Incoming, Refusal, Sender, out_of_memory};
 use memory::Question;
 pub use memory::{Kept, Memory, Tally, tag};
+pub use peer_limits::PeerLimits;
+pub(crate) use precondition::{CODINGS, coded};
 pub use rate_limit::{Quota, RateLimits};
 pub(crate) use replicas::count as count_replicas;
 use request::Head;
-pub use request::{Payload, Request};
+pub(crate) use request::TOOL_PAGE;
+pub use request::{Payload, Receiving, Request, counted_for};
 pub use service::{Service, Settings};
 pub use shared_log::SharedLog;
 use stages::{Admitted, Call, Validated};
+pub(crate) use unauthenticated::{Wanted, refusal as unauthenticated, was_sent};
 pub use unsent::{Held, Hurry, Unsent};
+use write::write;
 
-/// The statements of this chapter.
+/// Returns the statements of the pipeline.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
     [idempotency::STATEMENTS, replicas::STATEMENTS].concat()
 }
 
-/// What is answered, whichever surface asked.
+/// The result of a request, for every surface.
 #[derive(Debug)]
 pub struct Outcome {
     /// The HTTP status.
     pub status: u16,
-    /// The envelope, or the error.
+    /// The success envelope or the error body.
     pub body: Body,
-    /// Names the state of what a read answered.
+    /// The `ETag` of a read's answer.
     pub etag: Option<HeaderValue>,
-    /// How the caller stands with its rate limit, once it is known who it is.
+    /// The caller's rate limit quota; null until the caller is known.
     pub quota: Option<Quota>,
-    /// The answer of an earlier request with the same key.
+    /// Whether this is the recorded answer of an earlier request with the same idempotency key.
     pub is_replay: bool,
-    /// Whole seconds to wait before trying again.
+    /// Seconds to wait before a retry, for `Retry-After`.
     pub retry_after: Option<u64>,
-    /// Whose request it was, once that is known.
+    /// The caller of the request; null if the caller was not identified.
     pub requester: Option<Requester>,
-    /// What was refused or has failed, as the body says it.
+    /// The error behind an error body; null for a success.
     pub error: Option<Error>,
 }
 
-/// Whose request it was, as the log names them.
+/// The caller of a request, for the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Requester {
-    /// The organization, where one is concerned.
+    /// The organization; null if the request concerns none.
     pub organization: Option<Uuid>,
-    /// The credential.
     pub credential: Credential,
 }
 
-/// What is known of a request before its answer is.
+/// Facts about a request that are known before its answer.
 #[derive(Debug, Default)]
 struct Noted {
     quota: Option<Quota>,
     requester: Option<Requester>,
 }
 
-/// A body on its way out.
+/// A response body.
 #[derive(Debug)]
 pub enum Body {
     /// JSON text.
     Text(String),
-    /// An answer that is kept, for the request of this id.
+    /// A cached answer, to be sent with this request id.
     Kept(Arc<Kept>, Uuid),
 }
 
 impl Body {
-    /// JSON text.
+    /// Returns the body as JSON text.
     #[must_use]
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Kept(kept, request_id) => String::from_utf8_lossy(&kept.pieces(request_id).concat()).into_owned(),
+            Self::Kept(kept, request_id) => {
+                String::from_utf8_lossy(&kept.pieces(request_id).concat()).into_owned()
+            }
         }
     }
 }
 
-/// A success, before it is put on the wire.
+/// A successful result, before it is serialized for a surface.
 struct Success {
     status: u16,
     body: Body,
@@ -126,40 +139,80 @@ struct Success {
 impl Success {
     fn of(operation: &Operation, answer: &Answer, request_id: Uuid) -> Self {
         let etag = (operation.method == Method::GET).then(|| memory::etag(answer));
-        Self { etag, ..Self::text(operation.status, success_body(answer, request_id)) }
+        Self {
+            etag,
+            ..Self::text(operation.status, success_body(answer, request_id))
+        }
     }
 
     fn text(status: u16, body: String) -> Self {
-        Self { status, body: Body::Text(body), etag: None, is_replay: false }
+        Self {
+            status,
+            body: Body::Text(body),
+            etag: None,
+            is_replay: false,
+        }
     }
 
     fn kept(operation: &Operation, kept: Arc<Kept>, request_id: Uuid) -> Self {
         let etag = Some(kept.etag());
-        Self { status: operation.status, body: Body::Kept(kept, request_id), etag, is_replay: false }
+        Self {
+            status: operation.status,
+            body: Body::Kept(kept, request_id),
+            etag,
+            is_replay: false,
+        }
     }
 }
 
-/// What a read comes to while its transaction is open.
+/// The outcome of a read's transaction.
 enum Reading {
     /// Its answer.
     Done(Success),
-    /// What it has to ask another service. Nothing of that has begun.
+    /// A call to another service, which has not begun. It runs after the transaction is closed.
     Asks(BoxFuture<'static, Result<Answer>>),
 }
 
-/// Takes a request through every stage and answers it, whatever happens.
-pub async fn handle(service: &Arc<Service>, operation: &'static Operation, request: Request) -> Outcome {
+/// Runs a request through every stage. Always returns an outcome; errors become error bodies.
+pub async fn handle(
+    service: &Arc<Service>,
+    operation: &'static Operation,
+    request: Request,
+) -> Outcome {
     let (head, payload) = request.split();
     let request_id = head.id;
-    let call = Arc::new(Call { service: service.clone(), operation, head, now: service.clock.now() });
+    let call = Arc::new(Call {
+        service: service.clone(),
+        operation,
+        head,
+        now: service.clock.now(),
+    });
     let mut noted = Noted::default();
     let answered = through(&call, payload, &mut noted).await;
     let Noted { quota, requester } = noted;
     match answered {
-        Ok(Success { status, body, etag, is_replay }) => {
-            Outcome { status, body, etag, quota, is_replay, retry_after: None, requester, error: None }
-        }
+        Ok(Success {
+            status,
+            body,
+            etag,
+            is_replay,
+        }) => Outcome {
+            status,
+            body: warned(&call, body),
+            etag,
+            quota,
+            is_replay,
+            retry_after: None,
+            requester,
+            error: None,
+        },
         Err(error) => {
+            let error = if error.kind() == Kind::Authentication {
+                let wanted = Wanted::at(operation.surface);
+                unauthenticated(service, &call.head.headers, wanted).await
+            } else {
+                error
+            };
             log_failure(&error, operation.id, request_id);
             let limited = quota.as_ref().and_then(|quota| quota.retry_after);
             Outcome {
@@ -176,27 +229,64 @@ pub async fn handle(service: &Arc<Service>, operation: &'static Operation, reque
     }
 }
 
+/// Adds warnings about unknown query parameters to a success. Tool calls are left as they are,
+/// because they refuse unknown parameters.
+fn warned(call: &Call, body: Body) -> Body {
+    if call.head.query.is_empty() || call.head.is_tool_call {
+        return body;
+    }
+    let strange = call
+        .operation
+        .shape()
+        .strange_parameters(call.operation, &call.head.query);
+    if strange.is_empty() {
+        return body;
+    }
+    Body::Text(envelope::with_warnings(body.into_text(), &strange))
+}
+
 async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
-    let Call { service, operation, head, .. } = &**call;
+    let Call {
+        service,
+        operation,
+        head,
+        ..
+    } = &**call;
     let known = known(call).instrument(stage!("authenticate")).await?;
-    let share = known.as_ref().map_or_else(|| service.homes.of(operation, head), Caller::organization);
+    let share = known
+        .as_ref()
+        .map_or_else(|| service.homes.of(operation, head), Caller::organization);
     service.room(share).await?;
-    let Some(caller) = known else { return in_one_visit(call, share, payload, noted).await };
+    let Some(caller) = known else {
+        return in_one_visit(call, share, payload, noted).await;
+    };
     let agreed = take_shared(call, &caller).await;
     let admitted = call.admit(caller, agreed, noted)?;
     if let Some(success) = recall(call, &admitted) {
         return Ok(success);
     }
+    let payload = payload.within(service, admitted.caller().organization());
     if let Some(file) = &operation.file {
         return with_file(call, file, admitted, payload).await;
     }
-    let arguments = head.read(payload, operation).instrument(stage!("read")).await;
+    let arguments = head
+        .read(payload, operation)
+        .instrument(stage!("read"))
+        .await;
     answer(call, admitted, arguments).await
 }
 
-/// The same way on, for what comes with a file: that is kept where the work is done, and removed where it is refused.
-async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, payload: Payload) -> Result<Success> {
-    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload).instrument(stage!("read")).await;
+/// Answers a request with a file. The file is stored first, and deleted again if the request is
+/// refused.
+async fn with_file(
+    call: &Arc<Call>,
+    file: &TakesFile,
+    admitted: Admitted,
+    payload: Payload,
+) -> Result<Success> {
+    let (arguments, brought) = upload::read(call, file, admitted.caller(), payload)
+        .instrument(stage!("read"))
+        .await;
     let answered = answer(call, admitted, arguments).await;
     if let Some(brought) = brought {
         brought.settle(&answered);
@@ -204,11 +294,21 @@ async fn with_file(call: &Arc<Call>, file: &TakesFile, admitted: Admitted, paylo
     answered
 }
 
-/// What an admitted caller is answered, once what was sent has been read.
-async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Arguments>) -> Result<Success> {
-    let Call { service, operation, .. } = &**call;
+/// Answers an admitted caller after the body has been read.
+async fn answer(
+    call: &Arc<Call>,
+    admitted: Admitted,
+    arguments: Result<Arguments>,
+) -> Result<Success> {
+    let Call {
+        service, operation, ..
+    } = &**call;
     let share = admitted.caller().organization();
-    let validated = admitted.hear(call, arguments)?.validate_with_network(call).instrument(stage!("validate")).await?;
+    let validated = admitted
+        .hear(call, arguments)?
+        .validate_with_network(call)
+        .instrument(stage!("validate"))
+        .await?;
     match operation.effect {
         Effect::Read => {
             if let Some(answered) = replicas::read(call, &validated).await {
@@ -216,7 +316,11 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
             }
             let shared = call.clone();
             let reading = move |tx: &mut Transaction<'_>| {
-                let validated = if shared.service.store.is_private() { validated } else { validated.renewed(tx, &shared)? };
+                let validated = if shared.service.store.is_only_process() {
+                    validated
+                } else {
+                    validated.renewed(tx, &shared)?
+                };
                 stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
             asked(call, service.store.read_for(share, reading).await?).await
@@ -225,15 +329,31 @@ async fn answer(call: &Arc<Call>, admitted: Admitted, arguments: Result<Argument
     }
 }
 
-/// A read of somebody who is not known yet. One visit to the database: who asks, whether they may, and the answer come from
-/// one state.
-async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &mut Noted) -> Result<Success> {
-    let arguments = call.head.read(payload, call.operation).instrument(stage!("read")).await;
+/// Handles a read of a caller who is not in the cache, in one transaction. Authentication,
+/// permission check and answer use the same snapshot.
+async fn in_one_visit(
+    call: &Arc<Call>,
+    share: Share,
+    payload: Payload,
+    noted: &mut Noted,
+) -> Result<Success> {
+    let arguments = call
+        .head
+        .read(payload, call.operation)
+        .instrument(stage!("read"))
+        .await;
     let shared = call.clone();
     let visit = move |tx: &mut Transaction<'_>| {
         let mut taken = Noted::default();
-        let identified =
-            stage!("authenticate").in_scope(|| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now));
+        let identified = stage!("authenticate").in_scope(|| {
+            authenticate::identify(
+                tx,
+                &shared.service,
+                shared.operation,
+                &shared.head,
+                shared.now,
+            )
+        });
         let answered = identified.and_then(|caller| {
             let admitted = shared.admit(caller, None, &mut taken)?;
             if let Some(success) = recall(&shared, &admitted) {
@@ -250,21 +370,29 @@ async fn in_one_visit(call: &Arc<Call>, share: Share, payload: Payload, noted: &
     asked(call, answered?).await
 }
 
-/// Who asks, where that is remembered or has to be known before the rest begins. A read finds it out in its own visit otherwise.
+/// Identifies the caller before the rest, if the caller is cached or if later steps need the
+/// identity. Otherwise returns `None`, and the read identifies the caller in its own transaction.
 async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
-    let Call { service, operation, head, now } = &**call;
+    let Call {
+        service,
+        operation,
+        head,
+        now,
+    } = &**call;
     let remembered = authenticate::recall(service, operation, head, *now)?;
     if remembered.is_some() {
         return Ok(remembered);
     }
     let is_public = operation.surface == Surface::Public;
-    // What nodes share is asked over the network: between two transactions, not in one.
+    // A quota that nodes share needs a network call. It runs between two transactions, never within
+    // one.
     let is_shared = is_public && service.limits.are_shared();
     let is_written = operation.effect == Effect::Write;
-    // A server is asked for whoever comes, together; and what is kept takes no more than that.
-    let is_together = !service.store.is_private() && authenticate::is_plain(operation, head);
+    // On a database server, look-ups of many callers are batched. A cached answer needs nothing
+    // more.
+    let is_together = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
-    // What a replica finds is held against the state they are found in.
+    // The answer of a replica is checked against the revisions found here.
     let is_elsewhere = is_together && operation.may_lag && service.store.has_replicas();
     if !is_written && !is_shared && !is_kept && !is_elsewhere {
         return Ok(None);
@@ -273,30 +401,59 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
         return authenticate::ask(call).await.map(Some);
     }
     let (share, shared) = (service.homes.of(operation, head), call.clone());
-    let identify = move |tx: &mut Transaction<'_>| authenticate::identify(tx, &shared.service, shared.operation, &shared.head, shared.now);
+    let identify = move |tx: &mut Transaction<'_>| {
+        authenticate::identify(
+            tx,
+            &shared.service,
+            shared.operation,
+            &shared.head,
+            shared.now,
+        )
+    };
     service.store.read_for(share, identify).await.map(Some)
 }
 
-/// The caller's quota with a limit that nodes share, if they do and it is to be had.
+/// Takes the request from the caller's quota that nodes share. `None` if quotas are not shared or
+/// the shared store is unavailable.
 async fn take_shared(call: &Call, caller: &Caller) -> Option<Quota> {
-    let Call { service, operation, now, .. } = call;
-    if operation.surface != Surface::Public {
+    let Call {
+        service,
+        operation,
+        head,
+        now,
+    } = call;
+    if operation.surface != Surface::Public || head.caller.is_some() {
         return None;
     }
-    let Caller::Tenant(identified) = caller else { return None };
-    let span = if service.limits.are_shared() { stage!("rate limit") } else { Span::none() };
-    service.limits.take_shared(identified.owner(), &service.clock, *now).instrument(span).await
+    let Caller::Tenant(identified) = caller else {
+        return None;
+    };
+    let span = if service.limits.are_shared() {
+        stage!("rate limit")
+    } else {
+        Span::none()
+    };
+    service
+        .limits
+        .take_shared(identified.owner(), &service.clock, *now)
+        .instrument(span)
+        .await
 }
 
-/// The answer that is kept, if it still holds.
+/// Returns the cached answer, if it is still valid.
 fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
-    let Caller::Tenant(identified) = admitted.caller() else { return None };
+    let Caller::Tenant(identified) = admitted.caller() else {
+        return None;
+    };
     let (question, basis) = Question::of(call.operation, identified, &call.head)?;
-    let kept = call.service.memory.answer(&question, basis, identified.revisions, call.now)?;
+    let kept = call
+        .service
+        .memory
+        .answer(&question, basis, identified.revisions, call.now)?;
     Some(Success::kept(call.operation, kept, call.head.id))
 }
 
-/// The answer of a read, once another service has been asked where that is what it takes.
+/// Returns the answer of a read. If the operation asks another service, the call runs here.
 async fn asked(call: &Call, reading: Reading) -> Result<Success> {
     match reading {
         Reading::Done(success) => Ok(success),
@@ -304,10 +461,11 @@ async fn asked(call: &Call, reading: Reading) -> Result<Success> {
     }
 }
 
-/// Who was let in: someone of an organization, or the platform where no organization is concerned.
+/// An admitted caller: a member of an organization, or the platform.
 pub(crate) enum Caller {
     Tenant(Arc<Identified>),
-    /// The platform, for an organization named in the path that has not been looked up yet.
+    /// The platform. The organization is the one named in the path, which is not looked up yet;
+    /// null if the path names none.
     Platform(Access, Option<Uuid>),
 }
 
@@ -326,10 +484,12 @@ impl Caller {
         }
     }
 
-    /// Whether what is known of the caller is so in a state of the organization, at a time.
+    /// Returns whether the identification is valid at `now` for this configuration revision.
     fn holds(&self, configuration: i64, now: Timestamp) -> bool {
         match self {
-            Self::Tenant(identified) => identified.revisions.configuration == configuration && identified.is_valid(now),
+            Self::Tenant(identified) => {
+                identified.revisions.configuration == configuration && identified.is_valid(now)
+            }
             Self::Platform(..) => true,
         }
     }
@@ -348,120 +508,55 @@ fn read_validated(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -
 }
 
 fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> Result<Reading> {
-    let Call { service, operation, head, now } = call;
+    let Call {
+        service,
+        operation,
+        head,
+        now,
+    } = call;
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
         (Work::Tenant(prepare), Caller::Tenant(identified)) => {
             let mut context = Context::of_known(system, identified);
             let answer = prepare(input)?(&mut context)?;
             let holds = context.holds();
-            if let Some((question, _)) = Question::of(operation, identified, head).filter(|_| !holds.is_empty()) {
-                let kept = service.memory.keep(question, &answer, identified.revisions, holds);
+            if let Some((question, _)) =
+                Question::of(operation, identified, head).filter(|_| !holds.is_empty())
+            {
+                let kept = service
+                    .memory
+                    .keep(question, &answer, identified.revisions, holds);
                 return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
             }
             answer
         }
-        (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => prepare(input)?(&mut Context::for_reading(system, *id, access)?)?,
-        (Work::Tenant(_), Caller::Platform(_, None)) => return Err(Error::not_found("Organization")),
+        (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => {
+            prepare(input)?(&mut Context::for_reading(system, *id, access)?)?
+        }
+        (Work::Tenant(_), Caller::Platform(_, None)) => {
+            return Err(Error::not_found("Organization"));
+        }
         (Work::System(work), _) => work(&mut { system }, input)?,
         (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.kit.clone(), input))),
+        (Work::Command(_), _) => return Err(Error::internal("a command is no read")),
     };
     Ok(Reading::Done(Success::of(operation, &answer, head.id)))
 }
 
-/// What a write does in its transaction.
-enum Writing {
-    Tenant(Lock, Job),
-    System(Value),
-}
-
-async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
-    let Call { service, operation, now, .. } = &**call;
-    let now = *now;
-    let (caller, key, arguments, input) = validated.into_parts();
-    let audited = Audited::of(operation, &input);
-    // Held until the outcome is known; dropped on every way out, a panic included.
-    let _held = key.as_ref().map(|key| service.in_flight.hold(key)).transpose()?;
-    let within = call.clone();
-    let retention = service.settings.idempotency_retention;
-    let share = caller.organization();
-    let foreseen = share.map(|id| operation.foreseen(id, &input)).unwrap_or_default();
-    let mut writing = match (&operation.work, share) {
-        (Work::Tenant(prepare), Some(id)) => Writing::Tenant(Lock::of(&service.kit, id, operation.touches), prepare(input)?),
-        (Work::System(_), _) => Writing::System(input),
-        (Work::Tenant(_), None) => return Err(Error::not_found("Organization")),
-        (Work::Provider(_), _) => return Err(Error::internal("a provider is asked by a read")),
-    };
-    let (success, rung) = service
-        .store
-        .write_for(share, operation.patience, move |tx| {
-            let Call { service: shared, operation, head, .. } = &*within;
-            let again = |tx: &mut Transaction<'_>| admit_again(tx, &within, &arguments);
-            let mut behind = Vec::new();
-            if let Writing::Tenant(lock, _) = &mut writing {
-                // In a transaction that has locked the organization already, that is another since this caller was let in.
-                let admits = if tx.is_held() { authenticate::asks(operation, head) } else { None };
-                if key.is_some() && !tx.is_held() {
-                    // Nobody who is told of an answer that is kept, or that there will be one, waits for another node's write.
-                    *lock = lock.tried_first();
-                    behind.clone_from(&foreseen);
-                }
-                tx.foresee(key.iter().flat_map(idempotency::Key::asks).chain([lock.ask()]).chain(admits).chain(foreseen).collect());
-            }
-            if let Some(key) = &key
-                && let Some(recorded) = key.recorded(tx, now, retention)?
-            {
-                // The lock may have been taken already, and it raises the revision.
-                tx.rehearse();
-                let renewed = again(tx)?;
-                if let (Some(once), Some(id)) = (operation.shows_once, share) {
-                    let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
-                    (once.check)(&Context::for_reading(shared.system(tx, now), id, access)?)?;
-                }
-                return Ok((recorded, BTreeSet::new()));
-            }
-            let mut system = shared.system(tx, now);
-            match (writing, &operation.work) {
-                (Writing::Tenant(lock, job), _) => {
-                    let locked = lock.take(system.tx, behind)?.ok_or_else(|| Error::not_found("Organization"))?;
-                    let renewed = if caller.holds(locked.found, shared.clock.now()) { None } else { again(system.tx)? };
-                    let access = renewed.as_ref().map_or_else(|| caller.access(), |identified| &identified.access);
-                    let mut context = Context::of_locked(system, locked, access);
-                    let audited = audited.map(|audited| audited.begin(&mut context)).transpose()?;
-                    let answer = stage!("run").in_scope(|| job(&mut context))?;
-                    let body = success_body(&answer, head.id);
-                    context.close()?;
-                    if let Some(audited) = audited {
-                        audited.end(&mut context, &answer, head.id, shared.clock.now())?;
-                    }
-                    if let Some(key) = key {
-                        let kept = operation.shows_once.map(|once| answer.without(once.field)).transpose()?;
-                        let kept = kept.map(|answer| success_body(&answer, head.id));
-                        key.record(&mut context, operation.status, kept.as_ref().unwrap_or(&body))?;
-                    }
-                    Ok((Success::text(operation.status, body), context.rung()))
-                }
-                (Writing::System(input), Work::System(work)) => {
-                    let audited = audited.map(|audited| audited.begin_beside(&mut system, caller.access())).transpose()?;
-                    let answer = stage!("run").in_scope(|| work(&mut system, input))?;
-                    let body = success_body(&answer, head.id);
-                    if let Some(audited) = audited {
-                        audited.end_beside(&mut system, caller.access(), &answer, head.id, shared.clock.now())?;
-                    }
-                    Ok((Success::text(operation.status, body), system.rung))
-                }
-                (Writing::System(_), _) => Err(Error::internal("work of another kind was prepared")),
-            }
-        })
-        .await?;
-    service.kit.ring(&rung);
-    Ok(success)
-}
-
-/// Identifies a caller anew, where the organization is another since it was let in: a body may take its time to arrive, and
-/// what was revoked meanwhile counts.
-fn admit_again(tx: &mut Transaction<'_>, call: &Call, arguments: &Arguments) -> Result<Option<Arc<Identified>>> {
-    let identified = authenticate::identify_again(tx, call.service.app, call.operation, &call.head, call.service.clock.now())?;
+/// Authenticates a caller again within a transaction. A body may take long to arrive, and a
+/// credential that was revoked in the meantime must be refused.
+fn admit_again(
+    tx: &mut Transaction<'_>,
+    call: &Call,
+    arguments: &Arguments,
+) -> Result<Option<Arc<Identified>>> {
+    let identified = authenticate::identify_again(
+        tx,
+        call.service.app,
+        call.operation,
+        &call.head,
+        call.service.clock.now(),
+    )?;
     if let Some(identified) = &identified {
         call.permit(&identified.access)?;
         call.permit_body(&identified.access, arguments)?;
@@ -469,12 +564,16 @@ fn admit_again(tx: &mut Transaction<'_>, call: &Call, arguments: &Arguments) -> 
     Ok(identified)
 }
 
-/// Writes down what was not the client's fault, under the name of what was asked for.
+/// Logs a failure that the client did not cause, with the operation's name.
 pub(crate) fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {
-        Kind::Internal => tracing::error!(%request_id, operation, cause, "failed"),
-        Kind::Unavailable | Kind::Provider => tracing::warn!(%request_id, operation, cause, "not available"),
+        Kind::Internal => {
+            tracing::error!(%request_id, operation, cause, "a request failed with an internal error");
+        }
+        Kind::Unavailable | Kind::Provider => {
+            tracing::warn!(%request_id, operation, cause, "a request failed because a service it needs is not available");
+        }
         _ => {}
     }
 }

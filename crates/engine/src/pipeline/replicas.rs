@@ -1,9 +1,10 @@
-//! Reads that a replica answers, where its state is the one that the caller was found in.
+//! Reads from a replica, if its state is the one in which the caller was found.
 //!
-//! The caller is looked up on the server that takes writes, after they came, and with them come the revisions of their organization as
-//! they are then. On the replica these are read in the same snapshot as the rest. Where they are the same, so is all that is written
-//! under the organization's lock: what a caller has written before they asked, and what anybody has. Where they are not, the replica is
-//! behind, or ahead, and the server that takes writes answers. (docs/decisions/0014-reads-from-replicas.md)
+//! The primary looks up the caller after the request has arrived, together with the organization's
+//! revisions. The replica reads the revisions again, in the snapshot of the answer. If they are
+//! equal, so is all data that is written under the organization's lock: the caller's own earlier
+//! writes, and those of everyone else. If they differ, the replica is behind or ahead, and the
+//! primary answers. (docs/decisions/0014-reads-from-replicas.md)
 
 use std::sync::Arc;
 
@@ -17,49 +18,69 @@ use crate::error::{Error, Kind, Result};
 use crate::stage;
 
 store::statements! {
-    /// Which state an organization is in.
+    /// Reads the revisions of an organization.
     STATE = "select revision, stream_revision from organization where id = ?1 and erased_at is null";
 }
 
 /// The replica has answered.
 const ANSWERED: &str = "answered";
-/// It is in another state.
+/// The replica is in another state.
 const BEHIND: &str = "behind";
-/// It cannot be asked, or not in time.
+/// The replica is unavailable, or did not answer in time.
 const UNAVAILABLE: &str = "unavailable";
 
 fn counted(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_replica_reads_total", "outcome" => outcome)
 }
 
-/// Begins to count: each outcome is there before the first.
+/// Registers the counter of each outcome, so that it exists before the first read.
 pub(crate) fn count() {
+    metrics::describe_counter!(
+        "vestibule_replica_reads_total",
+        "Reads that a replica could answer, by what came of it."
+    );
     for outcome in [ANSWERED, BEHIND, UNAVAILABLE] {
         counted(outcome).increment(0);
     }
 }
 
-/// What a replica answers; none where the server that takes writes is to be asked.
+/// Returns the answer of a replica; `None` if the primary must answer.
 pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Result<Reading>> {
-    let Call { service, operation, .. } = &**call;
-    let Caller::Tenant(identified) = validated.caller() else { return None };
+    let Call {
+        service, operation, ..
+    } = &**call;
+    let Caller::Tenant(identified) = validated.caller() else {
+        return None;
+    };
     if !operation.may_lag || !service.store.has_replicas() {
         return None;
     }
     let (within, identified, input) = (call.clone(), identified.clone(), validated.input().clone());
     let reading = move |tx: &mut Transaction<'_>| {
         let row = tx.row(&STATE, &[identified.organization.id.into()])?;
-        let found = row.map(|row| Ok::<_, Error>(Revisions { configuration: row.get(0)?, stream: row.get(1)? })).transpose()?;
+        let found = row
+            .map(|row| {
+                Ok::<_, Error>(Revisions {
+                    configuration: row.get(0)?,
+                    stream: row.get(1)?,
+                })
+            })
+            .transpose()?;
         if found != Some(identified.revisions) {
             return Ok(None);
         }
-        stage!("run").in_scope(|| super::read(tx, &within, Caller::Tenant(identified), input)).map(Some)
+        stage!("run")
+            .in_scope(|| super::read(tx, &within, Caller::Tenant(identified), input))
+            .map(Some)
     };
     let (outcome, answer) = match service.store.read_from_replica(reading).await {
         Some(Ok(Some(answer))) => (ANSWERED, Some(Ok(answer))),
         Some(Ok(None)) => (BEHIND, None),
-        // What stands in the way there does not here: a replay that takes a row away, or a schema that has not arrived.
-        Some(Err(error)) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => (UNAVAILABLE, None),
+        // These failures are specific to the replica: its replay cancelled the query, or a
+        // migration has not arrived. The primary can still answer.
+        Some(Err(error)) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => {
+            (UNAVAILABLE, None)
+        }
         Some(Err(error)) => (ANSWERED, Some(Err(error))),
         None => (UNAVAILABLE, None),
     };

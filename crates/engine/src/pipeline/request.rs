@@ -1,6 +1,6 @@
-//! A request as the pipeline takes it, and the reading of its body.
+//! Requests as the pipeline takes them, and the reading of their bodies.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,31 +10,36 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::incoming::{Sender, out_of_memory};
+use super::service::Service;
 use crate::access::{Identified, Resource};
 use crate::error::{Error, Issue, Result};
-use crate::json::{self, Exact};
+use crate::json;
 use crate::operation::{Arguments, Operation};
 
-/// How long a client may take to send a body.
+/// The time that a client has to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A request for one operation, from whichever surface.
+/// The page size of a tool call that gives no limit. It is small, because a language model reads
+/// every item.
+pub(crate) const TOOL_PAGE: u32 = 20;
+
+/// A request for an operation, from any surface.
 pub struct Request {
-    /// Unique per request.
+    /// A unique id.
     pub id: Uuid,
-    /// Parameters of the path, decoded.
+    /// Decoded parameters of the path.
     pub path: Vec<(String, String)>,
-    /// Parameters of the query, decoded, in order.
+    /// Decoded parameters of the query, in order.
     pub query: Vec<(String, String)>,
-    /// The request's headers.
     pub headers: HeaderMap,
-    /// What else was sent.
+    /// The body or the tool's arguments.
     pub payload: Payload,
-    /// Who asks, where that has just been found out: by their token, or by the session that they are signed in with.
+    /// The caller, if the surface has just identified them by token or session.
     pub caller: Option<Arc<Identified>>,
 }
 
-/// A request without what else was sent. Unlike a body, it may be looked at from several threads.
+/// A request without its payload. Unlike a body, it can be shared between threads.
 pub(super) struct Head {
     pub(super) id: Uuid,
     pub(super) path: Vec<(String, String)>,
@@ -44,89 +49,196 @@ pub(super) struct Head {
     pub(super) caller: Option<Arc<Identified>>,
 }
 
-/// What a request carries besides path and query.
+/// The part of a request that is not in its path or query.
 pub enum Payload {
-    /// An HTTP body, not read yet.
-    Body(Body),
-    /// A tool's arguments: path, query and body fields side by side.
+    /// An HTTP body that is not read yet, and the mark of a request whose sender is unknown.
+    Body(Body, Option<Receiving>),
+    /// The arguments of a tool call: path, query and body fields side by side.
     Arguments(Map<String, Value>),
+}
+
+/// The mark that the server attaches to a request until its body is complete or its sender is
+/// authenticated. During shutdown the server closes connections that have only such requests.
+#[derive(Clone)]
+pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
+
+impl Receiving {
+    /// A mark that holds a guard of the server.
+    pub(crate) fn new(guard: impl Send + Sync + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
+    }
+
+    /// Removes the mark: the request may be finished.
+    pub fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// Counts a body for the organization of its authenticated sender, in addition to the client's
+/// address.
+pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
+    service
+        .incoming
+        .counted(Sender::Organization(organization), body)
+        .0
+}
+
+impl Payload {
+    /// Counts a body for the organization of its authenticated sender as well.
+    pub(super) fn within(self, service: &Service, organization: Option<Uuid>) -> Self {
+        match (self, organization) {
+            (Self::Body(body, receiving), Some(id)) => {
+                if let Some(receiving) = &receiving {
+                    receiving.release();
+                }
+                Self::Body(counted_for(service, id, body), receiving)
+            }
+            (payload, _) => payload,
+        }
+    }
 }
 
 impl Request {
     pub(super) fn split(self) -> (Head, Payload) {
-        let Self { id, path, query, headers, payload, caller } = self;
+        let Self {
+            id,
+            path,
+            query,
+            headers,
+            payload,
+            caller,
+        } = self;
         let is_tool_call = matches!(payload, Payload::Arguments(_));
-        (Head { id, path, query, headers, is_tool_call, caller }, payload)
+        (
+            Head {
+                id,
+                path,
+                query,
+                headers,
+                is_tool_call,
+                caller,
+            },
+            payload,
+        )
     }
 }
 
 impl Head {
-    /// The resource that is asked for something.
+    /// Returns the resource that the request is sent to.
     pub(super) const fn resource(&self) -> Resource {
-        if self.is_tool_call { Resource::Mcp } else { Resource::Api }
+        if self.is_tool_call {
+            // The token was good at the address of the call, which may be below that of all tools.
+            Resource::McpReadOnly
+        } else {
+            Resource::Api
+        }
     }
 
-    /// The values of a header, in order.
+    /// Returns the values of a header, in order.
     pub(super) fn header_values(&self, name: &'static str) -> Vec<&HeaderValue> {
         self.headers.get_all(name).iter().collect()
     }
 
-    /// Reads and parses what else was sent.
+    /// Reads and parses the payload.
     pub(super) async fn read(&self, payload: Payload, operation: &Operation) -> Result<Arguments> {
-        let (body, exact) = match payload {
-            Payload::Arguments(arguments) => {
+        let (body, found) = match payload {
+            Payload::Arguments(mut arguments) => {
+                if let Some(limits) = operation.paging {
+                    // Null is the same as leaving the limit out.
+                    arguments.retain(|name, value| name != "limit" || !value.is_null());
+                    let limit = limits.max.min(TOOL_PAGE);
+                    arguments.entry("limit").or_insert(limit.into());
+                }
                 let arguments = json::normal(Value::Object(arguments));
-                return arguments.map(Arguments::Tool).map_err(|message| Error::invalid(&[], message));
+                return arguments
+                    .map(Arguments::Tool)
+                    .map_err(|message| Error::invalid(&[], message));
             }
-            Payload::Body(body) if operation.has_body() => self.read_json(body, operation).await?,
-            Payload::Body(_) => (Value::Object(Map::new()), Vec::new()),
+            Payload::Body(body, _) if operation.has_body() => {
+                self.read_json(body, operation).await?
+            }
+            Payload::Body(..) => (Value::Object(Map::new()), Vec::new()),
         };
-        Ok(self.arguments(body, exact, Vec::new()))
+        Ok(self.arguments(body, found))
     }
 
-    /// Path, query and a body that has been read, side by side.
-    pub(super) fn arguments(&self, body: Value, exact: Vec<Exact>, found: Vec<Issue>) -> Arguments {
-        Arguments::Http { path: self.path.clone(), query: self.query.clone(), body, exact, found }
+    /// Combines path, query and a parsed body.
+    pub(super) fn arguments(&self, body: Value, found: Vec<Issue>) -> Arguments {
+        Arguments::Http {
+            path: self.path.clone(),
+            query: self.query.clone(),
+            body,
+            found,
+        }
     }
 
-    async fn read_json(&self, body: Body, operation: &Operation) -> Result<(Value, Vec<Exact>)> {
+    async fn read_json(&self, body: Body, operation: &Operation) -> Result<(Value, Vec<Issue>)> {
         let limit = operation.body_limit;
         let refuse = |message: String| Err(Error::invalid(&[], message));
         if self.headers.contains_key(CONTENT_ENCODING) {
-            return refuse("a Content-Encoding is not accepted".into());
+            return refuse("a Content-Encoding is not accepted; send the body uncompressed".into());
         }
         let types = self.header_values(CONTENT_TYPE.as_str());
         if types.len() > 1 || types.iter().any(|value| !is_json(value)) {
             return refuse("the Content-Type must be application/json".into());
         }
-        let collected = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, limit).collect()).await;
+        let collected =
+            tokio::time::timeout(BODY_DEADLINE, Limited::new(body, limit).collect()).await;
         let bytes = match collected {
             Err(_) => return refuse("the body did not arrive in time".into()),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 return refuse(format!("the body is larger than {limit} bytes"));
             }
-            Ok(Err(error)) => return refuse(format!("the body could not be read: {error}")),
+            Ok(Err(error)) => {
+                return match out_of_memory(&*error) {
+                    Some(refusal) => Err(refusal),
+                    None => refuse(format!("the body could not be read: {error}")),
+                };
+            }
             Ok(Ok(collected)) => collected.to_bytes(),
         };
         if bytes.is_empty() {
             return Ok((Value::Object(Map::new()), Vec::new()));
         }
         let body = json::parse(&bytes).map_err(|message| Error::invalid(&[], message))?;
-        let exact = if operation.keeps_numbers { json::exact(&bytes) } else { Vec::new() };
-        Ok((body, exact))
+        let overlong = if operation.keeps_numbers {
+            json::overlong_numbers(&bytes)
+        } else {
+            Vec::new()
+        };
+        let found = overlong
+            .into_iter()
+            .map(|path| {
+                Issue::at(
+                    path,
+                    "has more digits than can be stored; send it as a string",
+                )
+            })
+            .collect();
+        Ok((body, found))
     }
 }
 
 fn is_json(value: &HeaderValue) -> bool {
-    let Ok(text) = value.to_str() else { return false };
+    let Ok(text) = value.to_str() else {
+        return false;
+    };
     let mut parts = text.split(';').map(str::trim);
-    let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
+    let is_json = parts
+        .next()
+        .is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
     is_json
-        && parts.filter(|parameter| !parameter.is_empty()).all(|parameter| match parameter.split_once('=') {
-            Some((name, charset)) if name.trim().eq_ignore_ascii_case("charset") => {
-                charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-            }
-            Some(_) => true,
-            None => false,
-        })
+        && parts
+            .filter(|parameter| !parameter.is_empty())
+            .all(|parameter| match parameter.split_once('=') {
+                Some((name, charset)) if name.trim().eq_ignore_ascii_case("charset") => {
+                    let charset = charset.trim().trim_matches('"');
+                    // Some clients leave the hyphen out.
+                    ["utf-8", "utf8"]
+                        .iter()
+                        .any(|own| charset.eq_ignore_ascii_case(own))
+                }
+                Some(_) => true,
+                None => false,
+            })
 }

@@ -1,4 +1,4 @@
-//! What every request shares: the database, the clock, the limits, the settings.
+//! The state that all requests share: the database, the clock, the limits, the settings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use store::{Share, Transaction};
 
+use super::incoming::Incoming;
 use super::unsent::Unsent;
 use super::{Callers, Homes, InFlight, Memory, RateLimits};
 use crate::app::App;
@@ -16,55 +17,67 @@ use crate::context::System;
 use crate::error::{Error, Result};
 use crate::kit::Kit;
 
-/// How the service behaves, as far as flags decide it.
+/// Settings from command-line flags.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The platform interface's keys; without one it lets nobody in.
+    /// The keys of the platform interface. Without a key the interface refuses every request.
     pub platform_keys: Vec<String>,
-    /// How long an answered idempotency key is remembered.
+    /// How long the answer of an idempotency key is kept.
     pub idempotency_retention: Duration,
     /// How long the audit log is kept.
     pub audit_retention: Duration,
 }
 
-/// The running service.
+/// The running service, shared by all requests.
 pub struct Service {
-    /// The program.
+    /// The program that it runs.
     pub app: &'static App,
     /// The database.
     pub store: store::Store,
-    /// The time.
+    /// The source of time.
     pub clock: Clock,
-    /// What work over a transaction has at hand.
+    /// The application state for work in a transaction.
     pub kit: Arc<Kit>,
-    /// What flags decide.
+    /// Settings from command-line flags.
     pub settings: Settings,
     /// Rate limits per credential.
     pub limits: RateLimits,
     /// Rate limits per guest's link.
     pub guest_limits: RateLimits,
-    /// What is remembered from one request to the next.
+    /// The caches of callers and answers.
     pub memory: Memory,
-    /// Who callers are, asked for together where that is a question to a server.
+    /// The look-up of callers. On a database server, concurrent look-ups are batched.
     pub callers: Callers,
-    /// Which organizations tokens belong to, for taking turns.
+    /// The organizations of tokens, for scheduling.
     pub homes: Homes,
-    /// Idempotency keys being worked on.
+    /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,
-    /// What has been answered and not been sent yet.
+    /// The memory budget of request bodies.
+    pub incoming: Arc<Incoming>,
+    /// The buffer of answers that are not sent yet.
     pub unsent: Arc<Unsent>,
-    /// Which background work is down.
+    /// The background tasks that are down.
     pub background: Background,
 }
 
 impl Service {
-    /// What work over a transaction has at hand.
+    /// Combines a transaction with the application state.
     pub fn system<'c, 't>(&'c self, tx: &'c mut Transaction<'t>, now: Timestamp) -> System<'c, 't> {
-        System { tx, now, kit: &self.kit, rung: BTreeSet::new() }
+        System {
+            tx,
+            now,
+            kit: &self.kit,
+            rung: BTreeSet::new(),
+        }
     }
 
-    /// Waits until there is room for another answer that waits to be sent, of an organization; 503 where there is none in time.
+    /// Waits until the outbound buffer has space for another answer of a share. Returns 503 after
+    /// the time limit.
     pub async fn room(&self, share: Share) -> Result<()> {
-        if self.unsent.has_room(share).await { Ok(()) } else { Err(Error::unavailable("too much that was answered waits to be sent")) }
+        if self.unsent.has_room(share).await {
+            Ok(())
+        } else {
+            Err(Error::unavailable("the buffer of unsent answers is full"))
+        }
     }
 }

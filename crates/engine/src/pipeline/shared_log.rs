@@ -1,8 +1,9 @@
-//! The log of accepted requests that all nodes share, in Redis: one script a request, which judges as [`super::rate_limit`].
+//! The log of accepted requests that all nodes share, in Redis. One script per request applies the
+//! rule of [`super::rate_limit`].
 //!
-//! Redis makes limits exact across nodes, and nothing waits for it longer than a moment. A request that gets no answer in
-//! time gives the connection up, and [`keep`](SharedLog::keep) looks for another in the background: until one answers,
-//! requests do not ask at all.
+//! With Redis, limits are exact across nodes, and no request waits long for it. If an answer is
+//! late, the connection is dropped, and [`keep`](SharedLog::keep) opens another in the background.
+//! Until that succeeds, requests do not use Redis at all.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -18,63 +19,79 @@ use url::Url;
 
 use super::rate_limit::{Decision, Windows};
 
-/// How long a request waits for its answer.
+/// How long a request waits for an answer of Redis.
 const DEADLINE: Duration = Duration::from_millis(50);
-/// How long a connection may take to be made; a node that starts waits for that once.
+/// Time limit for opening a connection. A starting node waits once for the first attempt.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
-/// How long nothing is asked after a connection was lost or refused.
+/// Pause after a connection was lost or refused.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often a connection is tried, so that one that has gone is noticed, and none is closed for being idle.
+/// Interval of test requests on a connection. They detect a lost connection and keep an idle one
+/// open.
 const TRY_EVERY: Duration = Duration::from_secs(5);
-/// Requests that wait to be sent; more wait in line for that.
+/// The most requests in the send queue of a connection. Further requests wait for space in it.
 const QUEUE: usize = 1_024;
 
-/// What the keys of this service begin with.
+/// The prefix of all keys in Redis.
 const PREFIX: &str = "vestibule:rate-limit:";
-/// A log that is nobody's: what a connection is tried with.
+/// The log of the test requests. It belongs to no credential.
 const NOBODY: &str = "nobody";
-const NOBODYS: Windows = Windows { per_minute: 0, per_second: u32::MAX };
+const NOBODYS: Windows = Windows {
+    per_minute: 0,
+    per_second: u32::MAX,
+};
 
-/// The log, wherever it is.
+/// The shared log in Redis.
 pub struct SharedLog {
     client: Client,
     script: Script,
     link: watch::Sender<Link>,
 }
 
-/// How Redis is reached at the moment.
+/// The state of the connection to Redis.
 enum Link {
-    /// By the connection of this number.
+    /// Connected, with the number of the connection.
     Up(u64, MultiplexedConnection),
-    /// Not at all, for this reason.
+    /// Not connected, with the reason.
     Down(String),
 }
 
 impl SharedLog {
-    /// The log in the Redis of a `redis://` or `rediss://` URL. Nothing is connected yet.
+    /// Creates a log in the Redis of a `redis://` or `rediss://` URL. Does not connect yet.
     pub(super) fn new(url: &str) -> Result<Self, String> {
-        // The URL may hold a password, so what is said of it does not quote it.
-        let wrong = |what: &dyn Display| format!("--redis-url is not an address such as redis://127.0.0.1:6379/0: {what}");
+        // The URL may contain a password, so error messages do not quote it.
+        let wrong = |what: &dyn Display| {
+            format!("--redis-url is not an address such as redis://127.0.0.1:6379/0: {what}")
+        };
         let url = Url::parse(url).map_err(|error| wrong(&error))?;
         if !matches!(url.scheme(), "redis" | "rediss") {
-            return Err(wrong(&"it begins with redis:// or rediss://"));
+            return Err(wrong(&"it must begin with redis:// or rediss://"));
         }
         if url.fragment().is_some() {
-            return Err(wrong(&"nothing may stand behind #"));
+            return Err(wrong(&"it must not have a fragment (#…)"));
         }
         let info = url.into_connection_info().map_err(|error| wrong(&error))?;
-        // Without this a small request may wait for the receipt of the one before, which takes most of the deadline.
+        // Without `TCP_NODELAY` a small request may wait for the acknowledgement of the one before.
+        // That would take most of the deadline.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
         let client = Client::open(info).map_err(|error| wrong(&error))?;
-        let (link, _) = watch::channel(Link::Down("it has not been tried".into()));
-        Ok(Self { client, script: Script::new(include_str!("rate_limit.lua")), link })
+        let (link, _) = watch::channel(Link::Down("no connection has been tried yet".into()));
+        Ok(Self {
+            client,
+            script: Script::new(include_str!("rate_limit.lua")),
+            link,
+        })
     }
 
-    /// Judges a request, and counts it if it is accepted. `None` where there is no answer in time.
+    /// Decides on a request, and counts it if it is accepted. `None` if there is no answer in time.
     ///
-    /// `staged` is the moment where a test says what time it is; otherwise the clock of Redis is the one that counts, because
-    /// those of nodes differ.
-    pub(super) async fn take(&self, log: &str, windows: Windows, staged: Option<Duration>) -> Option<Decision> {
+    /// `staged` is the time that a test sets. Without it, the clock of Redis is used, because the
+    /// clocks of nodes differ.
+    pub(super) async fn take(
+        &self,
+        log: &str,
+        windows: Windows,
+        staged: Option<Duration>,
+    ) -> Option<Decision> {
         let (number, connection) = self.connection()?;
         match self.ask(connection, log, windows, staged).await {
             Ok(decision) => Some(decision),
@@ -85,16 +102,17 @@ impl SharedLog {
         }
     }
 
-    /// Keeps a connection, or looks for one, until `stop` is cancelled. What changes is said once each time.
+    /// Keeps a connection open, and reconnects, until `stop` is cancelled. Each change is logged
+    /// once.
     pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
         stop.run_until_cancelled(self.keep_on()).await;
     }
 
-    /// The end of the next attempt to connect, however it goes.
+    /// Returns a future that completes when the next attempt to connect has ended.
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
-            // The sender is gone only when the process ends.
+            // The sender lives as long as the process.
             let _ = link.changed().await;
         }
     }
@@ -105,8 +123,10 @@ impl SharedLog {
             match self.connect().await {
                 Ok(connection) => {
                     if !was_up {
-                        // As loud as the loss, so that whoever heard of that hears of this.
-                        tracing::warn!("Redis answers again: this node shares rate limits with the others");
+                        // Logged at the level of the loss, so that the same readers see it.
+                        tracing::warn!(
+                            "Redis answers again; this node shares rate limits with the others"
+                        );
                     }
                     was_up = true;
                     self.link.send_replace(Link::Up(number, connection));
@@ -117,29 +137,45 @@ impl SharedLog {
                 }
             }
             if was_up {
-                tracing::warn!(cause = self.cause(), "Redis does not answer: this node counts rate limits by itself");
+                tracing::warn!(
+                    cause = self.cause(),
+                    "Redis does not answer; this node counts rate limits alone until it does"
+                );
             }
             was_up = false;
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    /// A connection over which a request has been judged, which a Redis that only reads or is full does not do.
+    /// Opens a connection and tests it with a request. A Redis that is read-only or full fails the
+    /// test.
     async fn connect(&self) -> Result<MultiplexedConnection, String> {
-        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_DEADLINE)).set_pipeline_buffer_size(QUEUE);
-        let connection = self.client.get_multiplexed_async_connection_with_config(&config).await.map_err(|error| error.to_string())?;
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_DEADLINE))
+            .set_pipeline_buffer_size(QUEUE);
+        let connection = self
+            .client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await
+            .map_err(|error| error.to_string())?;
         self.ask(connection.clone(), NOBODY, NOBODYS, None).await?;
         Ok(connection)
     }
 
     async fn until_lost(&self) {
         let mut link = self.link.subscribe();
-        while timeout(TRY_EVERY, link.wait_for(|link| matches!(link, Link::Down(_)))).await.is_err() {
+        while timeout(
+            TRY_EVERY,
+            link.wait_for(|link| matches!(link, Link::Down(_))),
+        )
+        .await
+        .is_err()
+        {
             self.take(NOBODY, NOBODYS, None).await;
         }
     }
 
-    /// Asks over a connection; the reason where that comes to nothing.
+    /// Runs the script on a connection. The error is a reason that the caller logs.
     async fn ask(
         &self,
         mut connection: MultiplexedConnection,
@@ -148,14 +184,22 @@ impl SharedLog {
         staged: Option<Duration>,
     ) -> Result<Decision, String> {
         let mut call = self.script.prepare_invoke();
-        call.key(format!("{PREFIX}{log}")).arg(windows.per_minute).arg(windows.per_second);
+        call.key(format!("{PREFIX}{log}"))
+            .arg(windows.per_minute)
+            .arg(windows.per_second);
         if let Some(moment) = staged {
             call.arg(u64::try_from(moment.as_micros()).unwrap_or(u64::MAX));
         }
         let answer: Result<(u64, u32, u64), RedisError> =
-            timeout(DEADLINE, call.invoke_async(&mut connection)).await.map_err(|_| format!("no answer within {DEADLINE:?}"))?;
+            timeout(DEADLINE, call.invoke_async(&mut connection))
+                .await
+                .map_err(|_| format!("no answer within {DEADLINE:?}"))?;
         let (wait, used, leaves) = answer.map_err(|error| error.to_string())?;
-        Ok(Decision { wait: (wait > 0).then(|| Duration::from_micros(wait)), used, leaves: Duration::from_micros(leaves) })
+        Ok(Decision {
+            wait: (wait > 0).then(|| Duration::from_micros(wait)),
+            used,
+            leaves: Duration::from_micros(leaves),
+        })
     }
 
     fn connection(&self) -> Option<(u64, MultiplexedConnection)> {
@@ -172,7 +216,7 @@ impl SharedLog {
         }
     }
 
-    /// Lets a connection go, unless another has taken its place since.
+    /// Drops a connection, unless another one has replaced it.
     fn give_up(&self, number: u64, cause: String) {
         self.link.send_if_modified(|link| {
             let is_it = matches!(link, Link::Up(current, _) if *current == number);
@@ -189,13 +233,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_redis_addresses_and_are_not_repeated() {
-        for url in ["redis://127.0.0.1", "redis://127.0.0.1:6380/1", "rediss://user:secret@redis.example:6380/2", "redis://[::1]"] {
+    fn invalid_redis_urls_are_refused_without_showing_secrets() {
+        for url in [
+            "redis://127.0.0.1",
+            "redis://127.0.0.1:6380/1",
+            "rediss://user:secret@redis.example:6380/2",
+            "redis://[::1]",
+        ] {
             assert!(SharedLog::new(url).is_ok(), "{url}");
         }
-        for url in ["", "127.0.0.1:6379", "http://:secret@x", "unix:///run/secret", "rediss://:secret@x/#insecure", "redis://:secret@x/y"] {
+        for url in [
+            "",
+            "127.0.0.1:6379",
+            "http://:secret@x",
+            "unix:///run/secret",
+            "rediss://:secret@x/#insecure",
+            "redis://:secret@x/y",
+        ] {
             let message = SharedLog::new(url).err().unwrap();
-            assert!(message.starts_with("--redis-url") && !message.contains("secret"), "{url}: {message}");
+            assert!(
+                message.starts_with("--redis-url") && !message.contains("secret"),
+                "{url}: {message}"
+            );
         }
     }
 }

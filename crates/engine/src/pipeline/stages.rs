@@ -1,10 +1,11 @@
-//! What a request passes between knowing who asks and running it.
+//! The stages of a request between identifying the caller and running the operation.
 //!
-//! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::hear`] (permission by the body → shape of the
-//! `Idempotency-Key` → arguments) → [`Heard::validate`] → run.
+//! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::hear`]
+//! (permission by the body → form of the `Idempotency-Key` → arguments) → [`Heard::validate`] →
+//! run.
 //!
-//! A stage takes what the one before it gives, and nothing else makes that. So the order is the same wherever a stage runs,
-//! between transactions or in one, and none can be left out.
+//! Each stage takes a value that only the stage before it can create. So the order is the same in
+//! every code path, in one transaction or in several, and no stage can be skipped.
 
 use std::sync::Arc;
 
@@ -19,53 +20,78 @@ use crate::access::Access;
 use crate::error::{Kind, Result};
 use crate::operation::{Arguments, Effect, Needs, Operation, Surface};
 
-/// A call of an operation: what does not change on its way.
+/// A call of an operation, with everything that does not change between stages.
 pub(super) struct Call {
     pub(super) service: Arc<Service>,
     pub(super) operation: &'static Operation,
     pub(super) head: Head,
-    /// When it began.
+    /// When the call began.
     pub(super) now: Timestamp,
 }
 
-/// A caller who may ask for the operation. Nothing of what the request says has been looked at.
+/// A caller who may call the operation. The body has not been looked at.
 pub(super) struct Admitted(Caller);
 
-/// What an admitted caller says.
+/// An admitted caller with parsed arguments.
 pub(super) struct Heard {
     caller: Caller,
     key: Option<Key>,
     arguments: Arguments,
 }
 
-/// What an admitted caller says, as the operation's input.
+/// An admitted caller with a validated input.
 pub(super) struct Validated {
     heard: Heard,
     input: Value,
 }
 
 impl Call {
-    /// Rate limit, two-factor, permission. The limit is the one that nodes have agreed on, or else this process's own.
-    pub(super) fn admit(&self, caller: Caller, agreed: Option<Quota>, noted: &mut Noted) -> Result<Admitted> {
-        let Self { service, operation, now, .. } = self;
-        noted.requester = Some(Requester { organization: caller.organization(), credential: caller.access().credential });
+    /// Checks rate limit, two-factor and permission. `agreed` is the quota that nodes share;
+    /// without it the process's own limit applies. Calls for a page of the console count nothing,
+    /// because the console counts its pages.
+    pub(super) fn admit(
+        &self,
+        caller: Caller,
+        agreed: Option<Quota>,
+        noted: &mut Noted,
+    ) -> Result<Admitted> {
+        let Self {
+            service,
+            operation,
+            now,
+            ..
+        } = self;
+        noted.requester = Some(Requester {
+            organization: caller.organization(),
+            credential: caller.access().credential,
+        });
         if let Caller::Tenant(identified) = &caller {
             service.kit.uses.note(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
         noted.quota = match (operation.surface, &caller) {
-            (Surface::Public, Caller::Tenant(identified)) => agreed.or_else(|| service.limits.take(identified.owner(), elapsed, *now)),
-            (Surface::Guest, Caller::Tenant(identified)) => service.guest_limits.take(identified.owner(), elapsed, *now),
+            (Surface::Public, Caller::Tenant(identified))
+                if self.head.caller.is_none() || self.head.is_tool_call =>
+            {
+                agreed.or_else(|| service.limits.take(identified.owner(), elapsed, *now))
+            }
+            (Surface::Guest, Caller::Tenant(identified)) => {
+                service.guest_limits.take(identified.owner(), elapsed, *now)
+            }
             _ => None,
         };
-        if noted.quota.as_ref().is_some_and(|quota| quota.retry_after.is_some()) {
+        if noted
+            .quota
+            .as_ref()
+            .is_some_and(|quota| quota.retry_after.is_some())
+        {
             return Err(Kind::RateLimit.into());
         }
         self.permit(caller.access())?;
         Ok(Admitted(caller))
     }
 
-    /// Two-factor, then permission. Nothing is written for a preview, whichever operation it is.
+    /// Checks two-factor, then permission. A preview may never run a write.
     pub(super) fn permit(&self, access: &Access) -> Result<()> {
         access.require_two_factor()?;
         if self.operation.effect == Effect::Write {
@@ -74,7 +100,7 @@ impl Call {
         self.operation.needs.check(access)
     }
 
-    /// What the body asks of the caller.
+    /// Checks the permissions that depend on the body.
     pub(super) fn permit_body(&self, access: &Access, arguments: &Arguments) -> Result<()> {
         match self.operation.needs {
             Needs::ByBody(check) => check(arguments.body(), access),
@@ -88,7 +114,8 @@ impl Admitted {
         &self.0
     }
 
-    /// What the body asks of the caller, then the key of a write, then whatever was wrong with reading the arguments.
+    /// Checks the permissions that depend on the body, then the idempotency key of a write, then
+    /// whether the arguments could be read.
     pub(super) fn hear(self, call: &Call, arguments: Result<Arguments>) -> Result<Heard> {
         let Self(caller) = self;
         if let Ok(arguments) = &arguments {
@@ -100,33 +127,52 @@ impl Admitted {
             }
             _ => None,
         };
-        Ok(Heard { caller, key, arguments: arguments? })
+        Ok(Heard {
+            caller,
+            key,
+            arguments: arguments?,
+        })
     }
 }
 
 impl Heard {
-    /// The arguments as the operation's input.
+    /// Validates the arguments as the operation's input.
     pub(super) fn validate(self, call: &Call) -> Result<Validated> {
         let shape = call.operation.shape();
-        let input = shape.validate(call.operation, &self.arguments, self.caller.country(), call.now)?;
+        let input = shape.validate(
+            call.operation,
+            &self.arguments,
+            self.caller.country(),
+            call.now,
+        )?;
         Ok(self.with_input(call, input))
     }
 
-    /// The same, with the fields that only the network can judge: for where no transaction is open.
+    /// Validates the arguments, including formats that need a network call. No transaction may be
+    /// open.
     pub(super) async fn validate_with_network(self, call: &Call) -> Result<Validated> {
-        let input = validate::validate(&call.service, call.operation, &self.arguments, self.caller.country(), call.now).await?;
+        let input = validate::validate(
+            &call.service,
+            call.operation,
+            &self.arguments,
+            self.caller.country(),
+            call.now,
+        )
+        .await?;
         Ok(self.with_input(call, input))
     }
 
-    fn with_input(mut self, call: &Call, mut input: Value) -> Validated {
-        self.arguments.keep_numbers(&mut input);
-        self.key = self.key.map(|key| key.for_request(call.operation, &self.arguments));
+    fn with_input(mut self, call: &Call, input: Value) -> Validated {
+        self.key = self
+            .key
+            .map(|key| key.for_request(call.operation, &self.arguments));
         Validated { heard: self, input }
     }
 }
 
 impl Validated {
-    /// The same of whoever the caller is in the state that is read: answers are kept under the revisions of that.
+    /// Authenticates the caller again in this transaction, because answers are cached under the
+    /// revisions of its snapshot.
     pub(super) fn renewed(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
         if let Some(identified) = admit_again(tx, call, &self.heard.arguments)? {
             self.heard.caller = Caller::Tenant(identified);
@@ -143,7 +189,15 @@ impl Validated {
     }
 
     pub(super) fn into_parts(self) -> (Caller, Option<Key>, Arguments, Value) {
-        let Self { heard: Heard { caller, key, arguments }, input } = self;
+        let Self {
+            heard:
+                Heard {
+                    caller,
+                    key,
+                    arguments,
+                },
+            input,
+        } = self;
         (caller, key, arguments, input)
     }
 }

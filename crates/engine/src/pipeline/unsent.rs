@@ -1,10 +1,12 @@
-//! What has been answered and has not been sent yet: bounded for all together and for each organization, so that clients that
-//! do not read what they asked for can neither fill the memory nor take the room of others.
+//! The outbound buffer: answers that clients have not read yet. It is limited for the process and
+//! for each organization, so that slow clients can neither fill the memory nor take the space of
+//! others.
 //!
-//! An organization may have as much waiting as is left free by all. One that does not read ends at half of the whole, two come
-//! to a third each, and so on: whatever they do, there is room for whoever reads. Where there is none for an organization, its
-//! answers that make no headway are given up sooner; its requests wait for the room that this makes, and are refused where it
-//! does not come. Where there is none for anybody, both hold for all.
+//! An organization may hold as many bytes as are free for all. One organization that does not read
+//! therefore ends at half of the limit, two at a third each, and so on, so there is always space
+//! for the others. Without space for an organization, the progress timeout of its answers is
+//! shortened. Its requests wait for the space that this frees, and are refused if it does not come
+//! in time. Without space for all, both apply to every organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,65 +15,75 @@ use std::time::Duration;
 use store::Share;
 use tokio::sync::{Notify, watch};
 
-/// The bodies that wait to be sent.
+/// The response bodies that are not sent yet.
 pub struct Unsent {
     limit: u64,
     patience: Duration,
     state: Mutex<State>,
     freed: Notify,
-    /// Changes whenever somebody begins or ceases to be in a hurry.
+    /// Changes whenever the progress timeout of some answers becomes shorter or longer.
     hurries: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct State {
     held: u64,
-    /// What there is of each share that has something waiting, or waits for room.
+    /// The state of each tenant share that holds bytes or waits for space.
     parts: HashMap<Share, Part>,
-    /// Reasons to hurry that concern all.
+    /// The number of reasons to shorten the progress timeout of all answers.
     reasons: usize,
 }
 
 #[derive(Default)]
 struct Part {
     held: u64,
-    /// Reasons to hurry that concern this share.
+    /// The number of reasons to shorten the progress timeout of this share's answers.
     reasons: usize,
 }
 
-/// The room of a body, as long as something of it waits.
+/// The space of a response body, until the body is sent or dropped.
 pub struct Held {
     unsent: Arc<Unsent>,
     share: Share,
     bytes: u64,
 }
 
-/// Whose answers are to make headway sooner than otherwise.
+/// The answers whose progress timeout is shortened.
 #[derive(Debug, Clone, Copy)]
 enum Whose {
     All,
     Of(Share),
 }
 
-/// A reason to hurry, as long as it lives.
+/// A guard that shortens the progress timeout of answers while it exists.
 pub struct Hurry<'u>(&'u Unsent, Whose);
 
-/// Whether a share may have more waiting, by what it and all have: as much as is free.
+/// Returns whether a share may hold more bytes: it must hold less than the bytes that are free.
 const fn has_room(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
 
 impl Unsent {
-    /// Room for so many bytes, give or take what is being answered; a request waits for `patience` where there is none.
+    /// Creates a buffer of `limit` bytes. The limit can be exceeded by the answers in progress. A
+    /// request waits up to `patience` for space.
     #[must_use]
     pub fn new(limit: u64, patience: Duration) -> Self {
         let (state, freed, hurries) = (Mutex::default(), Notify::new(), watch::Sender::new(()));
-        Self { limit, patience, state, freed, hurries }
+        Self {
+            limit,
+            patience,
+            state,
+            freed,
+            hurries,
+        }
     }
 
-    /// Waits until there is room for another answer of a share; false where there is none in time.
+    /// Waits until there is space for another answer of a share. Returns false after the time
+    /// limit.
     pub async fn has_room(&self, share: Share) -> bool {
-        let Some(whose) = self.in_the_way(share) else { return true };
+        let Some(whose) = self.in_the_way(share) else {
+            return true;
+        };
         let _hurry = self.hurried(whose);
         let room = async {
             loop {
@@ -85,51 +97,60 @@ impl Unsent {
         tokio::time::timeout(self.patience, room).await.is_ok()
     }
 
-    /// Whether there is room for another answer of a share at this moment.
+    /// Returns whether there is space for another answer of a share now.
     #[must_use]
     pub fn has_room_now(&self, share: Share) -> bool {
         self.in_the_way(share).is_none()
     }
 
-    /// Whose answers are in the way of another one of a share; nothing where there is room.
+    /// Returns whose answers take the space that another answer of a share needs; `None` if there
+    /// is space.
     fn in_the_way(&self, share: Share) -> Option<Whose> {
         let state = self.state();
         let own = state.parts.get(&share).map_or(0, |part| part.held);
         if has_room(own, state.held, self.limit) {
             return None;
         }
-        Some(if state.held < self.limit { Whose::Of(share) } else { Whose::All })
+        Some(if state.held < self.limit {
+            Whose::Of(share)
+        } else {
+            Whose::All
+        })
     }
 
-    /// The room of a body of this length.
+    /// Reserves the space of a body of this length.
     #[must_use]
     pub fn hold(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<Held> {
         let mut state = self.state();
         state.held += bytes;
         state.parts.entry(share).or_default().held += bytes;
-        Arc::new(Held { unsent: self.clone(), share, bytes })
+        Arc::new(Held {
+            unsent: self.clone(),
+            share,
+            bytes,
+        })
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes that are not sent yet.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.state().held
     }
 
-    /// Has all answers that make no headway given up sooner than otherwise.
+    /// Shortens the progress timeout of all answers while the guard exists.
     #[must_use]
     pub fn hurry(&self) -> Hurry<'_> {
         self.hurried(Whose::All)
     }
 
-    /// Whether the answers of a share are to be given up sooner than otherwise.
+    /// Returns whether the progress timeout of a share's answers is shortened.
     #[must_use]
     pub fn is_hurried(&self, share: Share) -> bool {
         let state = self.state();
         state.reasons > 0 || state.parts.get(&share).is_some_and(|part| part.reasons > 0)
     }
 
-    /// Tells when that may have become another for somebody.
+    /// Returns a receiver that is notified when [`Unsent::is_hurried`] may have changed.
     #[must_use]
     pub fn hurries(&self) -> watch::Receiver<()> {
         self.hurries.subscribe()
@@ -158,16 +179,20 @@ impl State {
         }
     }
 
-    /// Forgets a share of which there is nothing.
+    /// Removes a share that holds nothing and has no reason to hurry.
     fn tidy(&mut self, share: Share) {
-        if self.parts.get(&share).is_some_and(|part| part.held == 0 && part.reasons == 0) {
+        if self
+            .parts
+            .get(&share)
+            .is_some_and(|part| part.held == 0 && part.reasons == 0)
+        {
             self.parts.remove(&share);
         }
     }
 }
 
 impl Held {
-    /// Whether it is to be given up sooner than otherwise.
+    /// Returns whether the progress timeout of this answer is shortened.
     #[must_use]
     pub fn is_hurried(&self) -> bool {
         self.unsent.is_hurried(self.share)
@@ -183,7 +208,7 @@ impl Drop for Held {
         }
         state.tidy(self.share);
         drop(state);
-        // Costs next to nothing where nobody waits.
+        // Costs almost nothing without waiters.
         self.unsent.freed.notify_waiters();
     }
 }
@@ -218,12 +243,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_waits_for_room_and_not_for_ever() {
+    async fn a_request_waits_for_buffer_space_until_a_timeout() {
         let unsent = Arc::new(Unsent::new(10, PATIENCE));
         assert!(unsent.has_room(share(1)).await);
         let held = unsent.hold(share(1), 10);
         for other in 1..=2 {
-            assert!(!unsent.has_room(share(other)).await, "nothing was sent meanwhile");
+            assert!(
+                !unsent.has_room(share(other)).await,
+                "nothing was sent meanwhile"
+            );
         }
         let mut hurries = unsent.hurries();
         let sends = async {
@@ -232,11 +260,18 @@ mod tests {
             drop(held);
         };
         assert!(tokio::join!(unsent.has_room(share(2)), sends).0);
-        assert_eq!((unsent.held(), unsent.is_hurried(share(1)), unsent.state().parts.len()), (0, false, 0));
+        assert_eq!(
+            (
+                unsent.held(),
+                unsent.is_hurried(share(1)),
+                unsent.state().parts.len()
+            ),
+            (0, false, 0)
+        );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_does_not_read_takes_no_room_of_others() {
+    async fn a_slow_reader_hurries_only_its_own_organization() {
         let unsent = Arc::new(Unsent::new(100, PATIENCE));
         let unread = unsent.hold(share(1), 50);
         assert!(unsent.has_room(share(2)).await && unsent.has_room(None).await);
@@ -245,16 +280,19 @@ mod tests {
         let looks = async {
             hurries.changed().await.unwrap();
             assert!(unread.is_hurried(), "it is in its own way");
-            assert!(!read.is_hurried() && !unsent.is_hurried(None), "and in nobody else's");
+            assert!(
+                !read.is_hurried() && !unsent.is_hurried(None),
+                "and in nobody else's"
+            );
         };
         assert!(!tokio::join!(unsent.has_room(share(1)), looks).0);
     }
 
     proptest! {
-        /// However many take all that they are given and never read, there is room for one more; and where they take it side
-        /// by side, each has about as much as is left free.
+        /// Any number of shares take all that they may and never read. There is still space for one
+        /// more share, and shares that take turns each hold about as much as is free.
         #[test]
-        fn there_is_room_for_one_more(greedy in 1..12_usize, bytes in 1..2_000_u64, are_side_by_side: bool) {
+        fn shares_always_leave_buffer_space_for_another_share(greedy in 1..12_usize, bytes in 1..2_000_u64, are_side_by_side: bool) {
             let limit = 50_000_000;
             let mut held = vec![0; greedy];
             loop {

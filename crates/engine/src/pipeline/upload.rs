@@ -1,9 +1,10 @@
-//! A body that brings a file: `multipart/form-data`, whose file goes where files are kept while it arrives, and whose other parts
-//! are texts.
+//! A body with a file: `multipart/form-data`. The file streams into file storage while it arrives;
+//! the other parts are texts.
 //!
-//! No more of a file is in memory than a few pieces of it. It is read to its end also where it is refused, up to a bound, so that
-//! its sender hears why. What was kept for a request that is refused is removed at once; where nobody can say whether the request
-//! was done, and where the process ends in between, it is left to whoever looks for files that nothing names.
+//! Only a few chunks of a file are in memory at a time. A refused body is still read to its end, up
+//! to a limit, so that its sender receives the error. The stored file of a refused request is
+//! deleted at once. If the outcome of the request is unknown, or if the process ends in between,
+//! the sweep of unreferenced files deletes the file.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{Bytes, BytesMut};
 use files::Files;
 use futures_util::Stream;
@@ -19,6 +22,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body::Body as _;
 use multer::{Field, Multipart};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, Sleep};
 
 use super::stages::Call;
@@ -28,29 +32,29 @@ use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
 use crate::uploads::{HEAD, Received, TakesFile, Uploads, file_name, fresh_key};
 
-/// How long a body may take whatever it is.
+/// Time that every body may take, whatever its size.
 const GRACE: Duration = Duration::from_secs(30);
-/// Bytes that have to arrive in each second besides.
+/// Bytes that must arrive in each further second.
 const PACE: u64 = 8 << 10;
-/// How long a body may take at the most.
+/// The longest time that a body may take.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Parts of a body at the most.
+/// The most parts of a body.
 const PARTS: usize = 16;
-/// Bytes of a text beside the file at the most.
+/// The most bytes of a text part.
 const TEXT: usize = 16 << 10;
-/// Bytes that may arrive before they come to a part, or to a piece of one.
+/// The most bytes that may arrive without completing part headers or a chunk of a part.
 const HEADERS: usize = 1 << 20;
-/// Bytes that are read of a body beyond what its file may have.
+/// Bytes of a body that are read beyond the limit of its file.
 const BEYOND: u64 = 32 << 20;
 
-/// A file that has been kept for a request.
+/// A file that has been stored for a request.
 pub(super) struct Brought {
     files: Files,
     key: String,
 }
 
 impl Brought {
-    /// Removes the file of a request that was refused, beside whatever comes next.
+    /// Deletes the file if the request was refused. The deletion runs in the background.
     pub(super) fn settle(self, answered: &Result<Success>) {
         if answered.as_ref().is_err_and(|error| !error.may_be_done()) {
             self.remove();
@@ -61,18 +65,23 @@ impl Brought {
         let Self { files, key } = self;
         tokio::spawn(async move {
             if let Err(error) = files.delete(&key).await {
-                tracing::warn!(%error, "a file that was refused stays for now");
+                tracing::warn!(%error, "could not delete the file of a refused request; the next sweep deletes it");
             }
         });
     }
 }
 
-/// Reads a body that brings a file, and keeps that.
-pub(super) async fn read(call: &Call, takes: &TakesFile, caller: &Caller, payload: Payload) -> (Result<Arguments>, Option<Brought>) {
+/// Reads a body with a file, and stores the file.
+pub(super) async fn read(
+    call: &Call,
+    takes: &TakesFile,
+    caller: &Caller,
+    payload: Payload,
+) -> (Result<Arguments>, Option<Brought>) {
     let mut brought = None;
     let arguments = match prepared(call, caller, payload) {
-        Ok((owner, uploads, body, boundary)) => match uploads.enter(owner) {
-            Some(_entered) => {
+        Ok((owner, uploads, body, boundary)) => match uploads.enter(owner, takes.most) {
+            Ok(_entered) => {
                 let key = fresh_key(&call.service.kit.ids, owner.organization, call.now);
                 let reader = Reader {
                     files: &uploads.files,
@@ -83,11 +92,12 @@ pub(super) async fn read(call: &Call, takes: &TakesFile, caller: &Caller, payloa
                     found: Vec::new(),
                     ahead: Arc::default(),
                 };
-                reader.read(body, &boundary).await.map(|(fields, found)| call.head.arguments(Value::Object(fields), Vec::new(), found))
+                reader
+                    .read(body, &boundary)
+                    .await
+                    .map(|(fields, found)| call.head.arguments(Value::Object(fields), found))
             }
-            None => {
-                Err(Error::unavailable("as many files arrive as may at once").with_message("Too many files are on their way; try again."))
-            }
+            Err(error) => Err(error),
         },
         Err(error) => Err(error),
     };
@@ -99,25 +109,53 @@ pub(super) async fn read(call: &Call, takes: &TakesFile, caller: &Caller, payloa
     (arguments, brought)
 }
 
-/// Who sends a body, where its file is to go, and what is between its parts.
-fn prepared<'c>(call: &'c Call, caller: &Caller, payload: Payload) -> Result<(Owner, &'c Uploads, Body, String)> {
-    let Payload::Body(body) = payload else { return Err(Error::invalid(&[], "a file is sent as multipart/form-data")) };
-    let organization = caller.organization().ok_or_else(|| Error::not_found("Organization"))?;
-    let owner = Owner { organization, credential: caller.access().credential };
+/// Returns the owner of the upload, the file storage, the body and its multipart boundary.
+fn prepared<'c>(
+    call: &'c Call,
+    caller: &Caller,
+    payload: Payload,
+) -> Result<(Owner, &'c Uploads, Body, String)> {
+    let Payload::Body(body, _) = payload else {
+        return Err(Error::invalid(
+            &[],
+            "the body must be multipart/form-data that contains the file",
+        ));
+    };
+    let organization = caller
+        .organization()
+        .ok_or_else(|| Error::not_found("Organization"))?;
+    let owner = Owner {
+        organization,
+        credential: caller.access().credential,
+    };
     let uploads = call.service.kit.part::<Uploads>();
-    let uploads = uploads.ok_or_else(|| Error::unavailable("there is no --uploads-url").with_message("Files are not taken here."))?;
+    let uploads = uploads.ok_or_else(|| {
+        Error::unavailable("--uploads-url is not set")
+            .with_message("File uploads are not configured on this server.")
+    })?;
     if call.head.headers.contains_key(CONTENT_ENCODING) {
-        return Err(Error::invalid(&[], "a Content-Encoding is not accepted"));
+        return Err(Error::invalid(
+            &[],
+            "a Content-Encoding is not accepted; send the body uncompressed",
+        ));
     }
     let boundary = match call.head.header_values(CONTENT_TYPE.as_str())[..] {
-        [kind] => kind.to_str().ok().and_then(|kind| multer::parse_boundary(kind).ok()),
+        [kind] => kind
+            .to_str()
+            .ok()
+            .and_then(|kind| multer::parse_boundary(kind).ok()),
         _ => None,
     };
-    let boundary = boundary.ok_or_else(|| Error::invalid(&[], "the Content-Type must be multipart/form-data with a boundary"))?;
+    let boundary = boundary.ok_or_else(|| {
+        Error::invalid(
+            &[],
+            "the Content-Type must be multipart/form-data with a boundary",
+        )
+    })?;
     Ok((owner, uploads, body, boundary))
 }
 
-/// What has been read of a body.
+/// The state of reading a body.
 struct Reader<'r> {
     files: &'r Files,
     takes: &'r TakesFile,
@@ -125,12 +163,16 @@ struct Reader<'r> {
     brought: &'r mut Option<Brought>,
     fields: Map<String, Value>,
     found: Vec<Issue>,
-    /// Bytes that have arrived since they last came to something.
+    /// Bytes that have arrived since the last part header or chunk was completed.
     ahead: Arc<AtomicUsize>,
 }
 
 impl Reader<'_> {
-    async fn read(mut self, body: Body, boundary: &str) -> Result<(Map<String, Value>, Vec<Issue>)> {
+    async fn read(
+        mut self,
+        body: Body,
+        boundary: &str,
+    ) -> Result<(Map<String, Value>, Vec<Issue>)> {
         let mut arriving = Arriving::new(body, self.takes.most + BEYOND, self.ahead.clone());
         let mut parts = Multipart::new(&mut arriving, boundary);
         let mut count = 0;
@@ -145,11 +187,20 @@ impl Reader<'_> {
             if count > PARTS {
                 return Err(self.refused(format!("the body has more than {PARTS} parts")));
             }
-            let Some(name) = part.name().map(str::to_owned) else { return Err(self.refused("a part of the body has no name".into())) };
+            let Some(name) = part.name().map(str::to_owned) else {
+                return Err(self.refused("a part of the body has no name".into()));
+            };
             let is_file = name == self.takes.field;
-            if self.fields.contains_key(&name) || self.found.iter().any(|issue| issue.path == [name.as_str().into()]) {
-                self.found.retain(|issue| issue.path != [name.as_str().into()]);
-                self.found.push(Issue::new(&[&name], "is given more than once"));
+            if self.fields.contains_key(&name)
+                || self
+                    .found
+                    .iter()
+                    .any(|issue| issue.path == [name.as_str().into()])
+            {
+                self.found
+                    .retain(|issue| issue.path != [name.as_str().into()]);
+                self.found
+                    .push(Issue::new(&[&name], "is given more than once"));
                 self.pass_over(part).await?;
             } else if is_file {
                 self.take_file(part).await?;
@@ -164,7 +215,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The next piece of a part.
+    /// Returns the next chunk of a part.
     async fn piece(&self, part: &mut Field<'_>) -> Result<Option<Bytes>> {
         let piece = part.chunk().await.map_err(|error| self.broken(&error))?;
         self.ahead.store(0, Ordering::Relaxed);
@@ -180,11 +231,12 @@ impl Reader<'_> {
             }
         }
         if length > TEXT {
-            self.found.push(Issue::new(&[&name], format!("is longer than {TEXT} bytes")));
+            self.found
+                .push(Issue::new(&[&name], format!("is longer than {TEXT} bytes")));
         } else if let Ok(text) = String::from_utf8(text) {
             self.fields.insert(name, Value::String(text));
         } else {
-            self.found.push(Issue::new(&[&name], "is not UTF-8"));
+            self.found.push(Issue::new(&[&name], "must be UTF-8"));
         }
         Ok(())
     }
@@ -201,12 +253,14 @@ impl Reader<'_> {
         self.found.push(Issue::new(&[self.takes.field], message));
     }
 
-    /// Keeps a file while it arrives; nothing of one that is refused, which is read to its end all the same.
+    /// Stores a file while it arrives. A refused file is read to its end and not stored.
     async fn keep(&mut self, mut part: Field<'_>) -> Result<Option<Received>> {
         let name = file_name(part.file_name());
-        let TakesFile { most, kind, kinds, .. } = *self.takes;
+        let TakesFile {
+            most, kind, kinds, ..
+        } = *self.takes;
         let mut head = BytesMut::new();
-        // Until there are as many first bytes as it takes to tell what it is.
+        // Collect enough first bytes to detect the media type.
         let head_is_whole = loop {
             match self.piece(&mut part).await? {
                 Some(piece) => head.extend_from_slice(&piece),
@@ -230,8 +284,16 @@ impl Reader<'_> {
                 return Ok(None);
             }
         };
-        let mut writing = self.files.create(&self.key).await.map_err(Error::unavailable)?;
-        writing.append(head.freeze()).await.map_err(Error::unavailable)?;
+        let mut writing = self
+            .files
+            .create(&self.key)
+            .await
+            .map_err(Error::unavailable)?;
+        let mut digest = Sha256::new_with_prefix(&head);
+        writing
+            .append(head.freeze())
+            .await
+            .map_err(Error::unavailable)?;
         while head_is_whole && let Some(piece) = self.piece(&mut part).await? {
             size += length(&piece);
             if size > most {
@@ -240,14 +302,24 @@ impl Reader<'_> {
                 self.pass_over(part).await?;
                 return Ok(None);
             }
+            digest.update(&piece);
             writing.append(piece).await.map_err(Error::unavailable)?;
         }
         writing.finish().await.map_err(Error::unavailable)?;
-        *self.brought = Some(Brought { files: self.files.clone(), key: self.key.clone() });
-        Ok(Some(Received { key: self.key.clone(), name, content_type: content_type.to_owned(), size }))
+        *self.brought = Some(Brought {
+            files: self.files.clone(),
+            key: self.key.clone(),
+        });
+        Ok(Some(Received {
+            key: self.key.clone(),
+            name,
+            content_type: content_type.to_owned(),
+            size,
+            digest: URL_SAFE_NO_PAD.encode(digest.finalize()),
+        }))
     }
 
-    /// The refusal of a body that cannot be read on, with what was found before.
+    /// Returns the error for a body that cannot be read further, with the issues found before.
     fn broken(&self, error: &multer::Error) -> Error {
         let message = match error {
             multer::Error::StreamReadFailed(cause) => cause.to_string(),
@@ -266,25 +338,25 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// How long a body may have taken of which so many bytes are there.
+/// Returns the deadline of a body of which `bytes` have arrived, counted from its start.
 fn deadline(bytes: u64) -> Duration {
     LONGEST.min(GRACE + Duration::from_secs(bytes / PACE))
 }
 
-/// A body on its way in, as long as it makes headway. It is handed on piece by piece: who reads it has done with one before it
-/// is given the next.
+/// An incoming body with a progress deadline. It yields one chunk at a time: the consumer finishes
+/// a chunk before it receives the next.
 struct Arriving {
     body: Body,
     bytes: u64,
     most: u64,
-    /// Bytes that were handed on and have not come to anything yet.
+    /// Bytes that were yielded and have not yet completed a part header or a chunk.
     ahead: Arc<AtomicUsize>,
     began: Instant,
     late: Pin<Box<Sleep>>,
     has_handed: bool,
 }
 
-/// Why a body is not read on.
+/// The reason why reading a body stopped.
 #[derive(Debug)]
 enum Stopped {
     Late,
@@ -298,7 +370,10 @@ impl std::fmt::Display for Stopped {
         match self {
             Self::Late => f.write_str("the body did not arrive in time"),
             Self::Long(most) => write!(f, "the body is larger than {most} bytes"),
-            Self::Shapeless => write!(f, "a part of the body has more than {HEADERS} bytes of headers"),
+            Self::Shapeless => write!(
+                f,
+                "a part of the body has more than {HEADERS} bytes of headers"
+            ),
             Self::Lost(error) => write!(f, "the body could not be read: {error}"),
         }
     }
@@ -310,7 +385,15 @@ impl Arriving {
     fn new(body: Body, most: u64, ahead: Arc<AtomicUsize>) -> Self {
         let began = Instant::now();
         let late = Box::pin(tokio::time::sleep_until(began + deadline(0)));
-        Self { body, bytes: 0, most, ahead, began, late, has_handed: false }
+        Self {
+            body,
+            bytes: 0,
+            most,
+            ahead,
+            began,
+            late,
+            has_handed: false,
+        }
     }
 }
 
@@ -325,7 +408,9 @@ impl Stream for Arriving {
         loop {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    let Ok(piece) = frame.into_data() else { continue };
+                    let Ok(piece) = frame.into_data() else {
+                        continue;
+                    };
                     self.bytes += length(&piece);
                     if self.bytes > self.most {
                         return Poll::Ready(Some(Err(Stopped::Long(self.most))));
@@ -338,7 +423,9 @@ impl Stream for Arriving {
                     self.has_handed = true;
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Stopped::Lost(error.to_string())))),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(Stopped::Lost(error.to_string()))));
+                }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {}
             }
@@ -360,13 +447,18 @@ mod tests {
     use super::*;
     use crate::access::Credential;
 
-    const TAKES: TakesFile = TakesFile { field: "file", most: 1 << 20, kind, kinds: "a note" };
+    const TAKES: TakesFile = TakesFile {
+        field: "file",
+        most: 1 << 20,
+        kind,
+        kinds: "a note",
+    };
 
     fn kind(head: &[u8]) -> Option<&'static str> {
         head.starts_with(b"note").then_some("text/note")
     }
 
-    /// What becomes of a body: what was read, or what was wrong with it; and the keys that there are afterwards.
+    /// Reads a body. Returns the result, and the number of stored files afterwards.
     async fn read(body: Body) -> (Result<(Map<String, Value>, Vec<Issue>)>, usize) {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(directory.path()).unwrap();
@@ -387,7 +479,9 @@ mod tests {
     }
 
     fn part(name: &str, content: &str) -> String {
-        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"../n.txt\"\r\n\r\n{content}\r\n")
+        format!(
+            "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"../n.txt\"\r\n\r\n{content}\r\n"
+        )
     }
 
     fn issues(read: Result<(Map<String, Value>, Vec<Issue>)>) -> Vec<String> {
@@ -395,26 +489,48 @@ mod tests {
             Ok((_, found)) => serde_json::to_value(found).unwrap(),
             Err(error) => error.body()["details"]["issues"].clone(),
         };
-        let told = |issue: &Value| format!("{} {}", issue["path"][0].as_str().unwrap_or_default(), issue["message"].as_str().unwrap());
+        let told = |issue: &Value| {
+            format!(
+                "{} {}",
+                issue["path"][0].as_str().unwrap_or_default(),
+                issue["message"].as_str().unwrap()
+            )
+        };
         issues.as_array().unwrap().iter().map(told).collect()
     }
 
     #[tokio::test]
-    async fn a_file_is_kept_and_the_texts_beside_it_are_read() {
-        let body = [part("sort", "passport"), part("file", "note of mine"), "--b--\r\n".into()].concat();
+    async fn a_file_is_stored_and_its_text_parts_are_read() {
+        let body = [
+            part("sort", "passport"),
+            part("file", "note of mine"),
+            "--b--\r\n".into(),
+        ]
+        .concat();
         let (read, kept) = read(Body::from(body)).await;
         let (fields, found) = read.unwrap();
-        let file = serde_json::json!({ "key": "a/1", "name": "n.txt", "contentType": "text/note", "size": 12 });
-        assert_eq!((Value::Object(fields), found.len(), kept), (serde_json::json!({ "sort": "passport", "file": file }), 0, 1));
+        let digest = URL_SAFE_NO_PAD.encode(Sha256::digest("note of mine"));
+        let file = serde_json::json!({ "key": "a/1", "name": "n.txt", "contentType": "text/note", "size": 12, "digest": digest });
+        assert_eq!(
+            (Value::Object(fields), found.len(), kept),
+            (
+                serde_json::json!({ "sort": "passport", "file": file }),
+                0,
+                1
+            )
+        );
     }
 
     #[tokio::test]
-    async fn all_that_is_wrong_is_told_and_nothing_is_kept() {
+    async fn every_fault_of_an_upload_is_reported_and_nothing_is_stored() {
         let large = format!("note{}", "x".repeat(1 << 20));
         for (parts, wanted) in [
             (
                 vec![part("file", &large), part("sort", &"x".repeat(TEXT + 1))],
-                vec!["file is larger than 1 MiB", "sort is longer than 16384 bytes"],
+                vec![
+                    "file is larger than 1 MiB",
+                    "sort is longer than 16384 bytes",
+                ],
             ),
             (
                 vec![part("file", "<html>"), part("sort", "1"), part("sort", "2")],
@@ -423,26 +539,45 @@ mod tests {
             (vec![part("file", "")], vec!["file is empty"]),
         ] {
             let (read, kept) = read(Body::from(parts.concat() + "--b--\r\n")).await;
-            assert_eq!((issues(read), kept), (wanted.into_iter().map(str::to_owned).collect(), 0));
+            assert_eq!(
+                (issues(read), kept),
+                (wanted.into_iter().map(str::to_owned).collect(), 0)
+            );
         }
         let unnamed = "--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n".to_owned();
         for (body, wanted) in [
-            (String::new(), " the body is not well-formed multipart/form-data"),
-            (part("file", "note"), " the body is not well-formed multipart/form-data"),
+            (
+                String::new(),
+                " the body is not well-formed multipart/form-data",
+            ),
+            (
+                part("file", "note"),
+                " the body is not well-formed multipart/form-data",
+            ),
             (unnamed, " a part of the body has no name"),
-            (part("x", "").repeat(PARTS + 1), " the body has more than 16 parts"),
-            ("--b\r\nX: ".to_owned() + &"x".repeat(3 << 20), " a part of the body has more than 1048576 bytes of headers"),
+            (
+                part("x", "").repeat(PARTS + 1),
+                " the body has more than 16 parts",
+            ),
+            (
+                "--b\r\nX: ".to_owned() + &"x".repeat(3 << 20),
+                " a part of the body has more than 1048576 bytes of headers",
+            ),
         ] {
-            let pieces: Vec<_> =
-                body.as_bytes().chunks(64 << 10).map(|piece| Ok::<_, std::io::Error>(Bytes::copy_from_slice(piece))).collect();
+            let pieces: Vec<_> = body
+                .as_bytes()
+                .chunks(64 << 10)
+                .map(|piece| Ok::<_, std::io::Error>(Bytes::copy_from_slice(piece)))
+                .collect();
             let (read, _) = read(Body::from_stream(stream::iter(pieces))).await;
             assert_eq!(issues(read).last().map(String::as_str), Some(wanted));
         }
     }
 
     #[tokio::test]
-    async fn a_file_that_is_far_too_large_is_named_too() {
-        let pieces = stream::iter([part("file", "note").trim_end().to_owned()]).chain(stream::repeat("x".repeat(256 << 10)));
+    async fn a_far_too_large_file_is_refused_before_it_is_read_whole() {
+        let pieces = stream::iter([part("file", "note").trim_end().to_owned()])
+            .chain(stream::repeat("x".repeat(256 << 10)));
         let sent = Arc::new(AtomicU64::new(0));
         let counting = sent.clone();
         let counted = pieces.map(move |piece| {
@@ -450,44 +585,79 @@ mod tests {
             Ok::<_, std::io::Error>(Bytes::from(piece))
         });
         let (read, kept) = read(Body::from_stream(counted)).await;
-        assert_eq!(issues(read), ["file is larger than 1 MiB", " the body is larger than 34603008 bytes"]);
+        assert_eq!(
+            issues(read),
+            [
+                "file is larger than 1 MiB",
+                " the body is larger than 34603008 bytes"
+            ]
+        );
         assert!(kept == 0 && sent.load(Ordering::Relaxed) < 36 << 20);
     }
 
-    /// A body of so many bytes each so many seconds, and how long it is read.
+    /// Reads a body that sends `bytes` every `seconds`. Returns the last issue and the seconds
+    /// until reading stopped.
     async fn paced(bytes: usize, seconds: u64) -> (String, u64) {
         let head = stream::iter([part("file", "note").trim_end().to_owned()]);
-        let pieces = head.chain(stream::repeat("x".repeat(bytes)).then(move |piece| async move {
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
-            piece
-        }));
+        let pieces = head.chain(
+            stream::repeat("x".repeat(bytes)).then(move |piece| async move {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                piece
+            }),
+        );
         let began = Instant::now();
-        let (read, kept) = read(Body::from_stream(pieces.map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece))))).await;
+        let (read, kept) = read(Body::from_stream(
+            pieces.map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece))),
+        ))
+        .await;
         assert_eq!(kept, 0);
-        (issues(read).pop().unwrap_or_default(), began.elapsed().as_secs())
+        (
+            issues(read).pop().unwrap_or_default(),
+            began.elapsed().as_secs(),
+        )
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_is_read_as_long_as_it_makes_headway() {
+    async fn a_body_that_arrives_too_slowly_is_refused() {
         let late = " the body did not arrive in time".to_owned();
         assert_eq!(paced(1, 3_600).await, (late.clone(), 30), "nothing comes");
-        assert_eq!(paced(1, 9).await, (late.clone(), 30), "next to nothing comes");
-        assert_eq!(paced(40 << 10, 10).await, (late.clone(), 55), "too little comes");
-        assert_eq!(paced(100 << 10, 10).await, (late, 300), "it takes too long in all");
+        assert_eq!(
+            paced(1, 9).await,
+            (late.clone(), 30),
+            "next to nothing comes"
+        );
+        assert_eq!(
+            paced(40 << 10, 10).await,
+            (late.clone(), 55),
+            "too little comes"
+        );
+        assert_eq!(
+            paced(100 << 10, 10).await,
+            (late, 300),
+            "it takes too long in all"
+        );
     }
 
     #[test]
-    fn the_deadline_moves_with_what_arrives() {
+    fn the_deadline_moves_with_the_received_bytes() {
         let of = |bytes| deadline(bytes).as_secs();
-        assert_eq!((of(0), of(PACE), of(80 << 10), of(1 << 20), of(10 << 20)), (30, 31, 40, 158, 300));
+        assert_eq!(
+            (of(0), of(PACE), of(80 << 10), of(1 << 20), of(10 << 20)),
+            (30, 31, 40, 158, 300)
+        );
     }
 
     #[test]
-    fn a_caller_finds_no_room_for_a_third() {
+    fn a_third_upload_of_a_caller_at_once_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap());
-        let owner = Owner { organization: uuid::Uuid::from_u128(1), credential: Credential::Guest { opens: uuid::Uuid::from_u128(2) } };
-        let entered = [uploads.enter(owner), uploads.enter(owner)];
-        assert!(entered.iter().all(Option::is_some) && uploads.enter(owner).is_none());
+        let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap(), Some(0));
+        let owner = Owner {
+            organization: uuid::Uuid::from_u128(1),
+            credential: Credential::Guest {
+                opens: uuid::Uuid::from_u128(2),
+            },
+        };
+        let entered = [uploads.enter(owner, 1), uploads.enter(owner, 1)];
+        assert!(entered.iter().all(Result::is_ok) && uploads.enter(owner, 1).is_err());
     }
 }

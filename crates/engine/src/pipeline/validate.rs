@@ -1,4 +1,4 @@
-//! An input as its schema, the organization and the network judge it.
+//! Validation of an input by its schema, the organization's country and the network.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,7 +8,8 @@ use crate::app::NetworkFormat;
 use crate::error::{Reason, Result};
 use crate::operation::{Arguments, Operation};
 
-/// The input of an operation from what was sent; 400 with every failing field, also of those that only the network can judge.
+/// Returns the input of an operation from the sent values. Returns 400 with every failing field,
+/// including fields that need a network call.
 pub(super) async fn validate(
     service: &Service,
     operation: &Operation,
@@ -16,7 +17,9 @@ pub(super) async fn validate(
     country: &str,
     now: Timestamp,
 ) -> Result<Value> {
-    let mut examined = operation.shape().examine(operation, arguments, country, now)?;
+    let mut examined = operation
+        .shape()
+        .examine(operation, arguments, country, now)?;
     for format in service.app.lists.all::<NetworkFormat>() {
         for (path, text) in examined.open_texts(format.name) {
             if let Err(reason) = (format.check)(service.kit.clone(), text).await {

@@ -1,4 +1,4 @@
-//! An answer on its way to a client: how long it makes no headway, and what of it has been taken.
+//! The sending of answers: progress timeouts, and the data that clients have not taken yet.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,35 +12,39 @@ use bytes::{Buf, Bytes};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
-use http::{Request, Response};
+use http::header::STRICT_TRANSPORT_SECURITY;
+use http::{HeaderValue, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::rt::Executor;
 use hyper::service::Service;
 use tokio::time::Instant;
 
-use super::connections::{Activity, Turn};
+use super::clients::{Clients, Place};
+use super::connections::{Activity, Turn, network};
+use crate::pipeline::Receiving;
 use crate::pipeline::{Held, Unsent};
-use crate::surface::{Interface, Peer};
+use crate::surface::{Crowded, Interface, Peer, Unread};
 
 tokio::task_local! {
-    /// The headway of the HTTP/2 stream that this task is.
+    /// The progress of the HTTP/2 stream that this task serves.
     static STREAM: Arc<Headway>;
 }
 
-/// When something happened last.
+/// The time of the last event.
 pub(super) struct Since {
     start: Instant,
     nanoseconds: AtomicU64,
 }
 
 impl Since {
-    /// It happens now.
+    /// Records that the event happens now.
     pub(super) fn note(&self) {
-        self.nanoseconds.store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
+        self.nanoseconds
+            .store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);
     }
 
-    /// When it was.
+    /// Returns the time of the last event.
     pub(super) fn when(&self) -> Instant {
         self.start + Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
@@ -48,7 +52,10 @@ impl Since {
 
 impl Default for Since {
     fn default() -> Self {
-        Self { start: Instant::now(), nanoseconds: AtomicU64::new(0) }
+        Self {
+            start: Instant::now(),
+            nanoseconds: AtomicU64::new(0),
+        }
     }
 }
 
@@ -56,45 +63,63 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How the sending of answers gets on, those of a connection or that of a stream.
+/// The progress of sending answers, of a connection or of a stream.
 #[derive(Default)]
 pub(super) struct Headway {
-    /// Answers of which something is to be sent.
+    /// The number of answers that are not completely sent.
     answers: AtomicUsize,
     moved: Since,
-    /// The room that the last of them takes: whose it is decides whether there is a reason to hurry.
+    /// The outbound buffer space of the last answer. Its organization decides whether the timeout
+    /// is shortened.
     held: Mutex<Weak<Held>>,
-    /// Whether there are streams, each of which is given up by itself: the whole has twice the time.
+    /// Whether the connection has streams. Each stream has its own timeout, so the connection has
+    /// twice the time.
     has_streams: AtomicBool,
 }
 
-/// How long an answer may make no headway.
+/// The progress timeout of an answer.
 #[derive(Clone)]
 pub(super) struct Patience {
-    /// Ordinarily.
+    /// The usual timeout.
     pub usual: Duration,
-    /// Where there is a reason to hurry.
+    /// The shortened timeout.
     pub hurried: Duration,
-    /// Knows whether there is.
+    /// Decides whether the timeout is shortened.
     pub unsent: Arc<Unsent>,
 }
 
 impl Headway {
-    /// Returns when there is an answer that has made none for too long.
+    /// Returns when an answer has made no progress for the timeout.
     pub(super) async fn is_lost(&self, patience: &Patience) {
         let mut hurries = patience.unsent.hurries();
         loop {
             hurries.mark_unchanged();
-            let is_hurried = self.held().upgrade().map_or_else(|| patience.unsent.is_hurried(None), |held| held.is_hurried());
-            let times = if self.has_streams.load(Ordering::Relaxed) { 2 } else { 1 };
-            let limit = times * if is_hurried { patience.hurried } else { patience.usual };
-            let until = if self.answers.load(Ordering::Relaxed) > 0 { self.moved.when() + limit } else { Instant::now() + limit };
+            let is_hurried = self.held().upgrade().map_or_else(
+                || patience.unsent.is_hurried(None),
+                |held| held.is_hurried(),
+            );
+            let times = if self.has_streams.load(Ordering::Relaxed) {
+                2
+            } else {
+                1
+            };
+            let limit = times
+                * if is_hurried {
+                    patience.hurried
+                } else {
+                    patience.usual
+                };
+            let until = if self.answers.load(Ordering::Relaxed) > 0 {
+                self.moved.when() + limit
+            } else {
+                Instant::now() + limit
+            };
             if until <= Instant::now() {
                 return;
             }
             tokio::select! {
                 () = tokio::time::sleep_until(until) => {}
-                // Its sender is held by what patience is about.
+                // `patience` owns the sender, so the channel stays open.
                 _ = hurries.changed() => {}
             }
         }
@@ -105,8 +130,8 @@ impl Headway {
     }
 }
 
-/// Runs the streams of HTTP/2 connections, each for as long as its client takes what it asked for. What is given up is reset,
-/// and the other streams of the connection go on.
+/// Runs the streams of HTTP/2 connections, each until its client stops taking the answer. An
+/// aborted stream is reset, and the other streams of the connection continue.
 #[derive(Clone)]
 pub(super) struct Streams(pub Patience);
 
@@ -122,10 +147,35 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
     }
 }
 
-/// The interface, as one connection sees it.
+/// The lifetime of the browser's note that this host is reached by TLS alone: a year.
+const TLS_ALONE: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// The interface, as one connection uses it.
 pub(super) struct Answering {
     pub interface: Interface,
+    /// Whether the connection is encrypted.
+    pub is_secure: bool,
     pub activity: Arc<Activity>,
+    pub clients: Arc<Clients>,
+}
+
+impl Answering {
+    /// Notes on a request whose it is. Takes a place among the requests of a client behind a trusted proxy, and notes where there
+    /// is none.
+    fn place(&self, request: &mut Request<Incoming>) -> Option<Place> {
+        let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
+        let address = network(proxies.client(peer, request.headers()));
+        let extensions = request.extensions_mut();
+        extensions.insert(Peer(address));
+        if !proxies.has(peer) {
+            return None;
+        }
+        let place = self.clients.enter(address);
+        if place.is_none() {
+            extensions.insert(Crowded);
+        }
+        place
+    }
 }
 
 impl Service<Request<Incoming>> for Answering {
@@ -135,36 +185,61 @@ impl Service<Request<Incoming>> for Answering {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         let turn = self.activity.begin();
-        request.extensions_mut().insert(Peer(self.activity.address()));
+        let extensions = request.extensions_mut();
+        extensions.insert(Receiving::new(self.activity.receive()));
+        let place = self.place(&mut request);
+        let activity = self.activity.clone();
+        let is_secure = self.is_secure;
         let answered = self.interface.clone().answer(request.map(Body::new));
         async move {
             let mut response = answered.await;
+            if response.extensions_mut().remove::<Unread>().is_some() {
+                activity.close_in_stages();
+            }
+            if is_secure {
+                response
+                    .headers_mut()
+                    .insert(STRICT_TRANSPORT_SECURITY, TLS_ALONE);
+            }
             let held = response.extensions_mut().remove();
-            let sending = Arc::new(Sending::begin(turn, held));
-            Ok(response.map(|body| Outgoing { body, sending, has_begun: false, is_over: false }))
+            let sending = Arc::new(Sending::begin(turn, held, place));
+            Ok(response.map(|body| Outgoing {
+                body,
+                sending,
+                has_begun: false,
+                is_over: false,
+            }))
         }
         .boxed()
     }
 }
 
-/// What lasts until the last byte of an answer has been taken from us, or is given up.
+/// State that exists until the last byte of an answer is taken or the answer is aborted.
 struct Sending {
     turn: Turn,
     stream: Option<Arc<Headway>>,
     held: Option<Arc<Held>>,
-    /// Pieces that have not been taken yet.
+    _place: Option<Place>,
+    /// The number of chunks that the connection has not taken yet.
     pieces: AtomicUsize,
-    /// Waits until there is none.
+    /// Wakes the body when the last chunk is taken.
     waits: AtomicWaker,
 }
 
 impl Sending {
-    fn begin(turn: Turn, held: Option<Arc<Held>>) -> Self {
+    fn begin(turn: Turn, held: Option<Arc<Held>>, place: Option<Place>) -> Self {
         let stream = STREAM.try_with(Arc::clone).ok();
         if stream.is_some() {
             turn.headway().has_streams.store(true, Ordering::Relaxed);
         }
-        let sending = Self { turn, stream, held, pieces: AtomicUsize::new(0), waits: AtomicWaker::new() };
+        let sending = Self {
+            turn,
+            stream,
+            held,
+            _place: place,
+            pieces: AtomicUsize::new(0),
+            waits: AtomicWaker::new(),
+        };
         for headway in sending.headways() {
             headway.moved.note();
             *headway.held() = sending.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
@@ -174,7 +249,9 @@ impl Sending {
     }
 
     fn headways(&self) -> impl Iterator<Item = &Headway> {
-        [self.turn.headway()].into_iter().chain(self.stream.as_deref())
+        [self.turn.headway()]
+            .into_iter()
+            .chain(self.stream.as_deref())
     }
 }
 
@@ -186,8 +263,8 @@ impl Drop for Sending {
     }
 }
 
-/// The body of an answer. That of a stream ends only once all of it has been taken: until then the stream can be given up, and
-/// what waits is dropped.
+/// The body of an answer. On a stream it ends only after all of it was taken. Until then the stream
+/// can be aborted, which drops the unsent chunks.
 pub(super) struct Outgoing {
     body: Body,
     sending: Arc<Sending>,
@@ -199,11 +276,16 @@ impl HttpBody for Outgoing {
     type Data = Piece;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
         if !self.is_over {
             self.has_begun = true;
             if let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                return Poll::Ready(Some(frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.sending)))));
+                return Poll::Ready(Some(
+                    frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.sending))),
+                ));
             }
             self.is_over = true;
         }
@@ -225,7 +307,7 @@ impl HttpBody for Outgoing {
     }
 }
 
-/// A piece of a body, until it has been taken.
+/// A chunk of a body, until the connection has taken it.
 pub(super) struct Piece {
     bytes: Bytes,
     sending: Arc<Sending>,
@@ -234,7 +316,10 @@ pub(super) struct Piece {
 impl Piece {
     fn new(bytes: Bytes, sending: &Arc<Sending>) -> Self {
         sending.pieces.fetch_add(1, Ordering::Relaxed);
-        Self { bytes, sending: sending.clone() }
+        Self {
+            bytes,
+            sending: sending.clone(),
+        }
     }
 }
 
@@ -256,7 +341,9 @@ impl Buf for Piece {
     }
 
     fn advance(&mut self, count: usize) {
-        self.sending.headways().for_each(|headway| headway.moved.note());
+        self.sending
+            .headways()
+            .for_each(|headway| headway.moved.note());
         self.bytes.advance(count);
     }
 }

@@ -1,32 +1,58 @@
-//! HTTP over connections that are bounded in number and in patience.
+//! The HTTP server: limits on the number of connections and on their idle time.
 
 mod answer;
+mod client_address;
+mod clients;
 mod connections;
+mod open_files;
 mod tls;
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+pub use client_address::TrustedProxies;
 pub use connections::accept;
-pub use tls::Tls;
+pub use open_files::raise as raise_open_files;
+pub use tls::{CertificateFacts, Tls};
 
-/// What clients may take up.
+/// The resources that clients may use.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections at once.
+    /// The most open connections.
     pub connections: usize,
-    /// Of these, from one address.
+    /// The most open connections of one address; null means no limit.
     pub connections_per_address: Option<NonZeroUsize>,
-    /// How long a connection may be without a request, and how long the headers of a request and a TLS handshake may take.
+    /// Proxies that say for whom they ask. Of a client behind one, requests under way are counted in place of connections.
+    pub trusted_proxies: TrustedProxies,
+    /// How long a connection may be without a request. It also limits reading the headers of a
+    /// request and a TLS handshake.
     pub idle: Duration,
-    /// How long an answer may wait for a client that takes nothing of it.
+    /// The progress timeout: how long an answer may wait for a client that reads none of it.
     pub headway: Duration,
-    /// The same while others wait for what it takes up, and once the end has begun.
+    /// The progress timeout while others wait for the space, and during shutdown.
     pub hurried_headway: Duration,
-    /// Bytes of answers that wait to be sent.
+    /// The most bytes of answers that wait to be sent.
     pub unsent: u64,
-    /// How long a request waits for fewer of them.
+    /// The most bytes of request bodies in memory.
+    pub incoming: u64,
+    /// How long a request waits for space among answers or bodies.
     pub room: Duration,
+}
+
+/// Open files that are reserved for the database, guests' files and outgoing connections.
+const OTHER_FILES: u64 = 256;
+
+impl Limits {
+    /// Reduces the number of connections to the open files that the process may have.
+    #[must_use]
+    pub fn fitted(self, open_files: u64) -> Self {
+        let left = open_files.saturating_sub(OTHER_FILES).max(open_files / 2);
+        let connections = usize::try_from(left).unwrap_or(usize::MAX);
+        Self {
+            connections: self.connections.min(connections.max(1)),
+            ..self
+        }
+    }
 }
 
 impl Default for Limits {
@@ -34,10 +60,12 @@ impl Default for Limits {
         Self {
             connections: 8_192,
             connections_per_address: None,
+            trusted_proxies: TrustedProxies::default(),
             idle: Duration::from_secs(10),
             headway: Duration::from_secs(30),
             hurried_headway: Duration::from_secs(2),
             unsent: 256 << 20,
+            incoming: 128 << 20,
             room: Duration::from_secs(4),
         }
     }

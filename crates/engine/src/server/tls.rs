@@ -1,9 +1,10 @@
-//! TLS on the connections that are served: which certificate is shown, and how a client agrees on it.
+//! TLS for incoming connections: the certificate and the handshake.
 //!
-//! Both protocols are offered, and are under the same limits as without TLS. The files are read at the start and whenever it is
-//! asked for; a connection keeps what it began with.
+//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The files are read at the
+//! start and at each reload. A reload does not change open connections.
 
 use std::io::{self, Read as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -17,18 +18,21 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
+use x509_cert::ext::pkix::SubjectAltName;
+use x509_cert::ext::pkix::name::GeneralName;
 
 use super::connections::Socket;
 
-/// The most that a file may hold: a chain has a few KiB.
+/// The most bytes of a certificate or key file. A chain has a few KiB.
 const LARGEST: u64 = 1 << 20;
-/// Bytes of a client that speaks something else that are taken before its connection is closed.
+/// The most bytes that are read from a client that does not speak TLS before its connection is
+/// closed.
 const STRAY_BYTES: usize = 64 << 10;
-/// What is said to a client that speaks HTTP without TLS.
+/// The answer to a client that speaks HTTP without TLS.
 const NOT_WITHOUT: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n\
 This port speaks https.\n";
 
-/// What is shown to clients.
+/// The certificate for clients, and the files that it is read from.
 pub struct Tls {
     certificate: PathBuf,
     key: PathBuf,
@@ -36,39 +40,68 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads a certificate with those between it and its authority, and its private key, both in PEM. Blocks.
+    /// Reads a certificate chain and its private key, both in PEM. Blocks.
     pub fn open(certificate: &Path, key: &Path, now: Timestamp) -> Result<Self, String> {
         let read = Pair::read(certificate, key)?;
         if !read.is_valid(now) {
-            tracing::warn!(not_before = %read.not_before, not_after = %read.not_after, "the certificate is not valid at the moment");
+            tracing::warn!(not_before = %read.not_before, not_after = %read.not_after, "the TLS certificate is not valid now; clients may refuse to connect");
         }
         read.measure();
-        Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown: RwLock::new(read.config) })
+        Ok(Self {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            shown: RwLock::new(read.config),
+        })
     }
 
-    /// Reads both files anew, and shows what is in them from now on. What cannot be used changes nothing. Blocks.
+    /// Reads a certificate and its key, and returns the facts about the certificate. Blocks.
+    pub fn examine(certificate: &Path, key: &Path) -> Result<CertificateFacts, String> {
+        let read = Pair::read(certificate, key)?;
+        Ok(CertificateFacts {
+            names: read.names,
+            not_before: read.not_before,
+            not_after: read.not_after,
+        })
+    }
+
+    /// Reads both files again and uses them for new connections. If they cannot be used, nothing
+    /// changes. Blocks.
     pub fn reload(&self, now: Timestamp) -> Result<(), String> {
         let read = Pair::read(&self.certificate, &self.key)?;
         if !read.is_valid(now) {
             let path = self.certificate.display();
-            return Err(format!("{path}: is valid from {} until {}, and not at the moment", read.not_before, read.not_after));
+            return Err(format!(
+                "{path}: is valid from {} until {}, and not now",
+                read.not_before, read.not_after
+            ));
         }
         read.measure();
         *self.shown.write().unwrap_or_else(PoisonError::into_inner) = read.config;
         Ok(())
     }
 
-    /// Agrees with a client; `None` where it does not come to that.
-    pub(super) async fn agree(&self, mut socket: Socket, patience: Duration) -> Option<TlsStream<Socket>> {
+    /// Does the handshake with a client; `None` if it fails.
+    pub(super) async fn agree(
+        &self,
+        mut socket: Socket,
+        patience: Duration,
+    ) -> Option<TlsStream<Socket>> {
         let said = match socket.first_byte().await {
-            // Every request of HTTP begins with a letter, and nothing of TLS does.
+            // An HTTP request begins with a letter, and a TLS record never does.
             Ok(Some(b'A'..=b'Z')) => {
                 drop(socket.write_all(NOT_WITHOUT).await);
                 Err((io::ErrorKind::InvalidData.into(), socket))
             }
             Ok(Some(_)) => {
-                let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner).clone();
-                TlsAcceptor::from(shown).accept(socket).into_fallible().await
+                let shown = self
+                    .shown
+                    .read()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
+                TlsAcceptor::from(shown)
+                    .accept(socket)
+                    .into_fallible()
+                    .await
             }
             Ok(None) => return None,
             Err(error) => Err((error, socket)),
@@ -76,7 +109,7 @@ impl Tls {
         match said {
             Ok(stream) => Some(stream),
             Err((error, socket)) => {
-                tracing::debug!(%error, "a client did not agree on TLS");
+                tracing::debug!(%error, "a TLS handshake failed");
                 drop(tokio::time::timeout(patience, leave(socket)).await);
                 None
             }
@@ -84,7 +117,8 @@ impl Tls {
     }
 }
 
-/// Ends a connection so that its client hears what was said: a socket that is closed with something unread in it is reset.
+/// Closes a connection so that its client receives the last answer. Closing a socket with unread
+/// bytes would reset it, so those are read first.
 async fn leave(mut socket: Socket) -> io::Result<()> {
     socket.shutdown().await?;
     let (mut left, mut stray) = (STRAY_BYTES, [0; 1024]);
@@ -97,9 +131,21 @@ async fn leave(mut socket: Socket) -> io::Result<()> {
     Ok(())
 }
 
-/// A certificate and its key, read.
+/// The facts about a certificate.
+#[derive(Debug, Clone)]
+pub struct CertificateFacts {
+    /// The host names and addresses that it is for.
+    pub names: Vec<String>,
+    /// The beginning of its validity.
+    pub not_before: Timestamp,
+    /// The end of its validity.
+    pub not_after: Timestamp,
+}
+
+/// A certificate and its key, as read from the files.
 struct Pair {
     config: Arc<ServerConfig>,
+    names: Vec<String>,
     not_before: Timestamp,
     not_after: Timestamp,
 }
@@ -110,30 +156,52 @@ impl Pair {
         let of_key = |told: String| format!("{}: {told}", key.display());
         let chain = chain(&bytes(certificate).map_err(of_certificate)?).map_err(of_certificate)?;
         let (not_before, not_after) = validity(&chain[0]).map_err(of_certificate)?;
-        let private = PrivateKeyDer::from_pem_slice(&bytes(key).map_err(of_key)?)
-            .map_err(|_| of_key("holds no private key in PEM, or one that asks for a password".into()))?;
-        let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?;
-        let mut config = builder.with_no_client_auth().with_single_cert(chain, private).map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => {
-                format!("{}: is not the key of the first certificate in {}", key.display(), certificate.display())
-            }
-            error => of_key(format!("cannot be used: {error}")),
-        })?;
+        let names = names(&chain[0]);
+        let private =
+            PrivateKeyDer::from_pem_slice(&bytes(key).map_err(of_key)?).map_err(|_| {
+                of_key(
+                    "contains no private key in PEM, or one that is encrypted with a password"
+                        .into(),
+                )
+            })?;
+        let builder =
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .map_err(|error| error.to_string())?;
+        let mut config = builder
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    format!(
+                        "{}: is not the key of the first certificate in {}",
+                        key.display(),
+                        certificate.display()
+                    )
+                }
+                error => of_key(format!("cannot be used: {error}")),
+            })?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), not_before, not_after })
+        Ok(Self {
+            config: Arc::new(config),
+            names,
+            not_before,
+            not_after,
+        })
     }
 
     fn is_valid(&self, now: Timestamp) -> bool {
         (self.not_before..=self.not_after).contains(&now)
     }
 
-    /// Tells `/metrics` when it ends.
+    /// Publishes the expiry of the certificate on `/metrics`.
     fn measure(&self) {
         const NAME: &str = "vestibule_tls_certificate_expires_timestamp_seconds";
-        metrics::describe_gauge!(NAME, "When the certificate ends that is shown, in seconds since 1970.");
-        // Whole seconds of this and the next centuries.
+        metrics::describe_gauge!(
+            NAME,
+            "When the TLS certificate in use expires, in Unix seconds."
+        );
+        // The number of seconds is exact for many centuries.
         #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
         metrics::gauge!(NAME).set(self.not_after.as_second() as f64);
     }
@@ -141,24 +209,65 @@ impl Pair {
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
+    // Opening a pipe would block until another process writes to it.
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("is not a regular file".into());
+    }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let length = file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if u64::try_from(length).is_ok_and(|length| length > LARGEST) { Err(format!("holds more than {LARGEST} bytes")) } else { Ok(bytes) }
+    let length = file
+        .take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
+    if u64::try_from(length).is_ok_and(|length| length > LARGEST) {
+        Err(format!("is larger than {LARGEST} bytes"))
+    } else {
+        Ok(bytes)
+    }
 }
 
 fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let chain = read.map_err(|_| "holds a certificate that is no PEM")?;
-    if chain.is_empty() { Err("holds no certificate in PEM".into()) } else { Ok(chain) }
+    let chain = read.map_err(|_| "contains a certificate that is not valid PEM")?;
+    if chain.is_empty() {
+        Err("contains no certificate in PEM".into())
+    } else {
+        Ok(chain)
+    }
+}
+
+/// Returns the host names and addresses that a certificate is for.
+fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
+    let read = Certificate::from_der(certificate).ok();
+    let names = read.and_then(|read| read.tbs_certificate.get::<SubjectAltName>().ok().flatten());
+    let names = names.map_or_else(Vec::new, |(_, SubjectAltName(names))| names);
+    names
+        .iter()
+        .filter_map(|name| match name {
+            GeneralName::DnsName(name) => Some(name.to_string()),
+            GeneralName::IpAddress(bytes) => address(bytes.as_bytes()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn address(bytes: &[u8]) -> Option<String> {
+    let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    let sixteen = <[u8; 16]>::try_from(bytes).map(IpAddr::from);
+    four.or(sixteen).ok().map(|address| address.to_string())
 }
 
 fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), String> {
-    let read = Certificate::from_der(certificate).map_err(|error| format!("holds a certificate that cannot be read: {error}"))?;
+    let read = Certificate::from_der(certificate)
+        .map_err(|error| format!("contains a certificate that cannot be read: {error}"))?;
     let validity = read.tbs_certificate.validity;
     let moment = |since_epoch: Duration| {
         let seconds = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
-        // The last moment there is, where it is later.
+        // A later date becomes the last representable one.
         Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
     };
-    Ok((moment(validity.not_before.to_unix_duration()), moment(validity.not_after.to_unix_duration())))
+    Ok((
+        moment(validity.not_before.to_unix_duration()),
+        moment(validity.not_after.to_unix_duration()),
+    ))
 }

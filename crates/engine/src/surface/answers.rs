@@ -1,4 +1,4 @@
-//! Answers that name the state they show: 304 to those who have it already, compressed ones without compressing anew.
+//! Answers with an `ETag`: 304 if the client has the same state, and cached compressed forms.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,31 +13,35 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::packed::{self, Packed};
-use crate::pipeline::Body as Answered;
+use crate::pipeline::{Body as Answered, CODINGS, coded};
 
-/// Answers smaller than this are not compressed.
+/// The least bytes of an answer that is compressed.
 const COMPRESS_FROM: usize = 1_024;
-/// Codings that answers come in.
-const CODINGS: [&str; 2] = ["gzip", "br"];
 
-/// What a client says of how it would have the answer.
+/// The preferences of a client, from its headers.
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
-    /// The tags of the states it has.
+    /// The tags of the states that the client has.
     has: Vec<String>,
     takes_gzip: bool,
 }
 
 impl Wishes {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let has = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+        let has = headers
+            .get_all(IF_NONE_MATCH)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         Self {
-            has: has.flat_map(|text| text.split(',')).map(|tag| tag.trim().to_owned()).collect(),
+            has: has
+                .flat_map(|text| text.split(','))
+                .map(|tag| tag.trim().to_owned())
+                .collect(),
             takes_gzip: packed::accepts(headers, "gzip"),
         }
     }
 
-    /// Compared weakly (RFC 9110, 13.1.2), and whatever the coding it was sent in.
+    /// Compares tags weakly (RFC 9110, 13.1.2), and ignores the coding of the earlier answer.
     fn has(&self, etag: &str) -> bool {
         self.has.iter().any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
@@ -46,21 +50,23 @@ impl Wishes {
     }
 }
 
-/// The tag of an answer in a coding.
-fn coded(etag: &str, coding: &str) -> String {
-    format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
-}
-
-/// Gives an answer that is coded, by whomever, a tag of its own: it is another sequence of bytes.
+/// Changes the tag of a compressed answer, because its bytes differ from those of the plain answer.
 pub(super) fn name_coding(headers: &mut HeaderMap) {
-    let Some(coding) = headers.get(CONTENT_ENCODING).and_then(|coding| coding.to_str().ok()) else { return };
-    let Some(etag) = headers.get(ETAG).and_then(|etag| etag.to_str().ok()) else { return };
+    let Some(coding) = headers
+        .get(CONTENT_ENCODING)
+        .and_then(|coding| coding.to_str().ok())
+    else {
+        return;
+    };
+    let Some(etag) = headers.get(ETAG).and_then(|etag| etag.to_str().ok()) else {
+        return;
+    };
     if let Ok(value) = HeaderValue::from_str(&coded(etag, coding)) {
         headers.insert(ETAG, value);
     }
 }
 
-/// The answer of a read whose state has this tag.
+/// Returns the answer of a read with this tag.
 pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Response {
     if wishes.has(etag.to_str().unwrap_or_default()) {
         return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
@@ -69,22 +75,30 @@ pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Re
         Answered::Text(text) => tagged(super::router::json(200, text), etag),
         Answered::Kept(kept, id) if wishes.takes_gzip && kept.length() >= COMPRESS_FROM => {
             let mut response = in_pieces(kept.gzip(id));
-            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            response
+                .headers_mut()
+                .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             tagged(response, etag)
         }
         Answered::Kept(kept, id) => tagged(in_pieces(kept.pieces(id)), etag),
     }
 }
 
-/// The answer that is the same for everybody.
+/// Returns an answer that is the same for every client.
 pub(super) async fn of_packed(packed: &Packed, etag: HeaderValue, headers: &HeaderMap) -> Response {
     if Wishes::of(headers).has(etag.to_str().unwrap_or_default()) {
         return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
     let (bytes, coding) = packed.for_client(headers).await;
-    let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response();
+    let mut response = (
+        [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        bytes,
+    )
+        .into_response();
     if let Some(coding) = coding {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+        response
+            .headers_mut()
+            .insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
     }
     tagged(response, etag)
 }
@@ -97,11 +111,18 @@ fn tagged(mut response: Response, etag: HeaderValue) -> Response {
 }
 
 fn in_pieces<const N: usize>(pieces: [Bytes; N]) -> Response {
-    let body = Pieces { left: pieces.iter().map(|piece| piece.len() as u64).sum(), pieces: pieces.into() };
-    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], Body::new(body)).into_response()
+    let body = Pieces {
+        left: pieces.iter().map(|piece| piece.len() as u64).sum(),
+        pieces: pieces.into(),
+    };
+    (
+        [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        Body::new(body),
+    )
+        .into_response()
 }
 
-/// A body in pieces that are not copied together; its length is known.
+/// A body in several chunks, which are not copied together. Its length is known.
 struct Pieces {
     pieces: VecDeque<Bytes>,
     left: u64,
@@ -111,7 +132,10 @@ impl HttpBody for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let piece = self.pieces.pop_front();
         self.left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
         Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
@@ -133,11 +157,14 @@ mod tests {
     use super::*;
 
     fn wishes(name: http::HeaderName, text: &str) -> Wishes {
-        Wishes::of(&HeaderMap::from_iter([(name, HeaderValue::from_str(text).unwrap())]))
+        Wishes::of(&HeaderMap::from_iter([(
+            name,
+            HeaderValue::from_str(text).unwrap(),
+        )]))
     }
 
     #[test]
-    fn a_tag_is_known_in_whichever_coding_it_came() {
+    fn an_etag_matches_in_every_content_coding() {
         for (sent, is_known) in [
             ("\"abc\"", true),
             ("W/\"abc\"", true),
@@ -152,14 +179,24 @@ mod tests {
             ("\"abcd\"", false),
             ("", false),
         ] {
-            assert_eq!(wishes(IF_NONE_MATCH, sent).has("\"abc\""), is_known, "{sent}");
+            assert_eq!(
+                wishes(IF_NONE_MATCH, sent).has("\"abc\""),
+                is_known,
+                "{sent}"
+            );
         }
     }
 
     #[test]
-    fn gzip_is_taken_by_those_who_say_so() {
-        for (sent, takes) in [("gzip", true), ("br, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false), ("", false), ("x-gzip", false)]
-        {
+    fn gzip_is_accepted_only_if_the_header_names_it() {
+        for (sent, takes) in [
+            ("gzip", true),
+            ("br, GZIP;q=0.5", true),
+            ("gzip;q=0", false),
+            ("br", false),
+            ("", false),
+            ("x-gzip", false),
+        ] {
             assert_eq!(wishes(ACCEPT_ENCODING, sent).takes_gzip, takes, "{sent}");
         }
     }

@@ -1,4 +1,5 @@
-//! The API reference page at `/docs`. Everything it loads is served from here, and it may reach no other host.
+//! The API reference page at `/docs`. The service serves every file that the page loads, and the
+//! page may connect to no other host.
 
 use std::sync::LazyLock;
 
@@ -6,12 +7,16 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use axum::routing::get;
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::packed::Packed;
 
-/// The page. The version in the addresses makes a browser fetch the scripts anew after an upgrade.
+/// The page. Its addresses are relative, so that it works below the path prefix of a proxy. The
+/// version in the addresses makes browsers fetch new scripts after an upgrade.
 const PAGE: &str = concat!(
     r#"<!doctype html>
 <html lang="en">
@@ -22,11 +27,11 @@ const PAGE: &str = concat!(
 </head>
 <body>
 <div id="app"></div>
-<noscript>This page needs JavaScript. It shows the documents of three interfaces: <a href="/api/v1/openapi.json">public</a>, <a href="/platform/v1/openapi.json">platform</a>, <a href="/guest/v1/openapi.json">guest</a>.</noscript>
-<script src="/docs/scalar.js?v="#,
+<noscript>This page needs JavaScript. It shows the documents of three interfaces: <a href="api/v1/openapi.json">public</a>, <a href="platform/v1/openapi.json">platform</a>, <a href="guest/v1/openapi.json">guest</a>.</noscript>
+<script src="docs/scalar.js?v="#,
     env!("CARGO_PKG_VERSION"),
     r#""></script>
-<script src="/docs/start.js?v="#,
+<script src="docs/start.js?v="#,
     env!("CARGO_PKG_VERSION"),
     r#""></script>
 </body>
@@ -34,13 +39,14 @@ const PAGE: &str = concat!(
 "#
 );
 
-/// Starts the reference. A file of its own, so that no inline script need be allowed. What is switched off would talk to
-/// hosts of the reference's makers.
-const START: &str = r##"Scalar.createApiReference("#app", {
+/// Starts the reference. It is a separate file, so that inline scripts can stay forbidden. The
+/// disabled options would contact hosts of the reference's vendor.
+const START: &str = r##"const at = (path) => new URL(path, document.baseURI).href;
+Scalar.createApiReference("#app", {
   sources: [
-    { title: "Public interface", slug: "public", url: "/api/v1/openapi.json", default: true },
-    { title: "Platform interface", slug: "platform", url: "/platform/v1/openapi.json" },
-    { title: "Guest interface", slug: "guest", url: "/guest/v1/openapi.json" },
+    { title: "Public interface", slug: "public", url: at("api/v1/openapi.json"), default: true },
+    { title: "Platform interface", slug: "platform", url: at("platform/v1/openapi.json") },
+    { title: "Guest interface", slug: "guest", url: at("guest/v1/openapi.json") },
   ],
   withDefaultFonts: false,
   telemetry: false,
@@ -52,28 +58,37 @@ const START: &str = r##"Scalar.createApiReference("#app", {
 });
 "##;
 
-/// Nothing from elsewhere, whatever a script would like. Styles are written by the reference's script as it runs.
+/// The content security policy: nothing from other hosts. Inline styles are allowed, because the
+/// reference's script creates them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
     font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page is asked for again each time, and is small; the scripts may be kept for a day.
+/// The small page is revalidated each time; the scripts are cached for a day.
 const ASK_AGAIN: &str = "no-cache";
 const KEEP: &str = "public, max-age=86400";
 
-/// The reference's script, as it was packed when this was built.
-static SCRIPT: LazyLock<Packed> = LazyLock::new(|| Packed::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz"))));
+/// The reference's script, compressed at build time.
+static SCRIPT: LazyLock<Packed> =
+    LazyLock::new(|| Packed::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz"))));
 
-/// The routes of the reference.
+/// Returns the routes of the reference.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/docs", get(async || page()))
-        .route("/docs/start.js", get(async || text("text/javascript; charset=utf-8", KEEP, START)))
+        .route(
+            "/docs/start.js",
+            get(async || text("text/javascript; charset=utf-8", KEEP, START)),
+        )
         .route("/docs/scalar.js", get(script))
 }
 
 fn page() -> Response {
     let mut response = text("text/html; charset=utf-8", ASK_AGAIN, PAGE);
-    let mut set = |name: HeaderName, value| response.headers_mut().insert(name, HeaderValue::from_static(value));
+    let mut set = |name: HeaderName, value| {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value))
+    };
     set(CONTENT_SECURITY_POLICY, POLICY);
     set(REFERRER_POLICY, "no-referrer");
     response
@@ -96,7 +111,11 @@ fn text(kind: &'static str, caching: &'static str, text: &'static str) -> Respon
 
 fn asset(kind: &'static str, caching: &'static str, bytes: Bytes) -> Response {
     let mut response = Response::new(Body::from(bytes));
-    let mut set = |name: HeaderName, value| response.headers_mut().insert(name, HeaderValue::from_static(value));
+    let mut set = |name: HeaderName, value| {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value))
+    };
     set(CONTENT_TYPE, kind);
     set(CACHE_CONTROL, caching);
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -118,14 +137,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_script_is_served_whole_either_way() {
+    async fn the_script_is_served_plain_and_compressed() {
         let plain = script(HeaderMap::new()).await;
         assert_eq!(plain.status(), StatusCode::OK);
         assert!(!plain.headers().contains_key(CONTENT_ENCODING));
-        let length = async |response: Response| axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap().len();
+        let length = async |response: Response| {
+            axum::body::to_bytes(response.into_body(), usize::MAX)
+                .await
+                .unwrap()
+                .len()
+        };
         let whole = length(plain).await;
         for coding in ["gzip", "br"] {
-            let packed = script(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(coding))])).await;
+            let packed = script(HeaderMap::from_iter([(
+                ACCEPT_ENCODING,
+                HeaderValue::from_static(coding),
+            )]))
+            .await;
             assert_eq!(packed.headers()[CONTENT_ENCODING], coding);
             assert!(length(packed).await < whole / 2);
         }

@@ -1,4 +1,4 @@
-//! What an operator watches: a log line and a measurement for every request.
+//! Observability: a log line and metrics for every request.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -19,42 +19,59 @@ use crate::logging;
 use crate::pipeline::{self, Requester, Service};
 use crate::traces;
 
-/// How long a reading waits for the database; without an answer it is one of what the process knows by itself.
+/// How long `/metrics` waits for the measurements of a module that queries the database. After that
+/// they are left out.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often measurements are folded together: at a hundred thousand requests a second, some megabytes.
+/// How often measurements are aggregated. At 100,000 requests a second, that many take some
+/// megabytes.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
-/// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of records.
-const BUCKETS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
+/// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of
+/// records.
+const BUCKETS: [f64; 12] = [
+    0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
+];
 
-/// The target of the line that each request leaves in the log.
+/// The target of the log line of each request.
 const TARGET: &str = "vestibule::surface::observe";
 
-/// What is said of a request that was for no operation.
+/// The operation name of a request that matches no operation.
 pub(super) const NONE: &str = "-";
 
-/// The operation that answered, noted on the response for the log and the measurements.
+/// The operation that answered. It is attached to the response, for the log and the metrics.
 #[derive(Clone, Copy)]
 pub struct Served(pub &'static str);
 
-/// What has been measured since the process started.
+/// The metrics of the process.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 
 impl Metrics {
-    /// Begins to measure; once a process, however often it is called.
+    /// Starts the metrics recorder. Later calls return the same recorder.
     pub fn install() -> Result<Self, String> {
         static INSTALLED: OnceLock<Result<PrometheusHandle, String>> = OnceLock::new();
         let install = || {
-            let builder = PrometheusBuilder::new().set_buckets(&BUCKETS).map_err(|error| error.to_string())?;
-            builder.install_recorder().map_err(|error| error.to_string())
+            let builder = PrometheusBuilder::new()
+                .set_buckets(&BUCKETS)
+                .map_err(|error| error.to_string())?;
+            builder
+                .install_recorder()
+                .map_err(|error| error.to_string())
         };
         let installed = INSTALLED.get_or_init(install).clone().map(Self);
+        metrics::describe_counter!(
+            "vestibule_requests_total",
+            "Requests, by operation and status."
+        );
+        metrics::describe_histogram!(
+            "vestibule_request_duration_seconds",
+            "How long requests took, by operation."
+        );
         pipeline::count_replicas();
         installed
     }
 
-    /// Folds what is measured into what is told, until `stop` is cancelled. Without that, every measured request would be kept
-    /// until somebody reads `/metrics`.
+    /// Aggregates measurements until `stop` is cancelled. Without this, the process would keep
+    /// every single measurement until `/metrics` is next read.
     pub async fn keep(self, stop: CancellationToken) {
         let fold = async {
             loop {
@@ -65,65 +82,136 @@ impl Metrics {
         stop.run_until_cancelled(fold).await;
     }
 
-    /// The Prometheus text.
+    /// Returns the metrics as Prometheus text.
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
-        // Before anything is asked, so that the asking is not counted.
+        // Read first, so that the queries below are not counted.
         let load = service.store.load();
         let of_chapters = of_chapters(service).await;
         let mut text = self.0.render();
         let kept = service.memory.tally();
         let mut gauges = vec![
-            ("vestibule_database_queue", "Operations waiting for a connection or for the writer.", load.queued.to_string()),
-            ("vestibule_database_connections_busy", "Connections running something now.", load.busy.to_string()),
-            ("vestibule_database_connections", "Connections there can be.", load.size.to_string()),
-            ("vestibule_kept_answers_bytes", "What is kept of answers to reads.", kept.bytes.to_string()),
-            ("vestibule_unsent_bytes", "Answers that wait to be sent.", service.unsent.held().to_string()),
+            (
+                "vestibule_database_queue",
+                "Operations that wait for a database connection or for the writer.",
+                load.queued.to_string(),
+            ),
+            (
+                "vestibule_database_connections_busy",
+                "Database connections in use.",
+                load.busy.to_string(),
+            ),
+            (
+                "vestibule_database_connections",
+                "Maximum number of database connections.",
+                load.size.to_string(),
+            ),
+            (
+                "vestibule_kept_answers_bytes",
+                "Memory used by cached answers to reads.",
+                kept.bytes.to_string(),
+            ),
+            (
+                "vestibule_unsent_bytes",
+                "Size of the answers that wait to be sent.",
+                service.unsent.held().to_string(),
+            ),
+            (
+                "vestibule_incomplete_requests_bytes",
+                "Memory held by the bodies of requests in progress.",
+                service.incoming.held().to_string(),
+            ),
             (
                 "vestibule_background_down",
-                "Background work that has ended and is begun again.",
+                "Background jobs that ended unexpectedly and wait for their restart.",
                 service.background.down().len().to_string(),
             ),
         ];
-        gauges.extend(of_chapters.into_iter().map(|Gauge { name, help, value }| (name, help, value)));
+        gauges.extend(
+            of_chapters
+                .into_iter()
+                .map(|Gauge { name, help, value }| (name, help, value)),
+        );
         for (name, help, value) in gauges {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}"
+            );
         }
+        let name = "vestibule_requests_out_of_memory_total";
+        let refused = service.incoming.refused();
+        let _ = writeln!(
+            text,
+            "# HELP {name} Requests refused because the memory for request bodies was full.\n# TYPE {name} counter\n{name} {refused}"
+        );
         let Waited { count, time } = service.store.waited();
         let name = "vestibule_database_wait_seconds";
-        let (help, time) = ("How long work waited for a connection.", time.as_secs_f64());
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} summary\n{name}_sum {time}\n{name}_count {count}");
+        let (help, time) = (
+            "Time that operations waited for a database connection.",
+            time.as_secs_f64(),
+        );
+        let _ = writeln!(
+            text,
+            "# HELP {name} {help}\n# TYPE {name} summary\n{name}_sum {time}\n{name}_count {count}"
+        );
         let counters = [
-            ("vestibule_kept_answers_hits_total", "Reads that were answered from memory.", kept.hits),
-            ("vestibule_kept_answers_misses_total", "Reads that could have been and were not.", kept.misses),
-            ("vestibule_kept_answers_refusals_total", "Answers there was no room to keep.", kept.refusals),
+            (
+                "vestibule_kept_answers_hits_total",
+                "Reads answered from the cache.",
+                kept.hits,
+            ),
+            (
+                "vestibule_kept_answers_misses_total",
+                "Reads that may be cached and were not in the cache.",
+                kept.misses,
+            ),
+            (
+                "vestibule_kept_answers_refusals_total",
+                "Answers not cached because they were too large or requested less often than others.",
+                kept.refusals,
+            ),
             (
                 "vestibule_database_connections_given_up_total",
-                "Connections given up as silent, lost or leading to a server that takes no writes.",
+                "Database connections closed because they were silent, lost, or led to a read-only server.",
                 service.store.connections_given_up(),
             ),
-            ("vestibule_log_lines_lost_total", "Lines of the log that could not be written.", logging::lost()),
-            ("vestibule_spans_lost_total", "Spans of traces that no collector has taken.", traces::lost()),
+            (
+                "vestibule_log_lines_lost_total",
+                "Log lines that could not be written.",
+                logging::lost(),
+            ),
+            (
+                "vestibule_spans_lost_total",
+                "Trace spans that could not be delivered to the collector.",
+                traces::lost(),
+            ),
         ];
         for (name, help, value) in counters {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}");
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
+            );
         }
         text
     }
 }
 
-/// What the chapters measure, as far as it comes in time.
+/// Returns the gauges of the modules that answer in time.
 async fn of_chapters(service: &Arc<Service>) -> Vec<Gauge> {
     let mut gauges = Vec::new();
     for Gauges(measure) in service.app.lists.all() {
         let measured = measure(service.store.clone(), service.clock.now());
-        gauges.extend(tokio::time::timeout(PATIENCE, measured).await.unwrap_or_default());
+        gauges.extend(
+            tokio::time::timeout(PATIENCE, measured)
+                .await
+                .unwrap_or_default(),
+        );
     }
     gauges
 }
 
-/// Where the requests of an operation that were answered with one status are measured. Kept, because finding it by its
-/// name costs as much as the measuring does.
+/// The metrics of an operation and a status. They are cached, because a look-up by name costs as
+/// much as the measurement.
 #[derive(Clone)]
 struct Measured {
     answered: Counter,
@@ -132,8 +220,13 @@ struct Measured {
 
 impl Measured {
     fn of(operation: &'static str, status: u16) -> Self {
-        static KEPT: LazyLock<RwLock<HashMap<(&'static str, u16), Measured>>> = LazyLock::new(RwLock::default);
-        let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner).get(&(operation, status)).cloned();
+        static KEPT: LazyLock<RwLock<HashMap<(&'static str, u16), Measured>>> =
+            LazyLock::new(RwLock::default);
+        let kept = KEPT
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&(operation, status))
+            .cloned();
         kept.unwrap_or_else(|| {
             let measured = Self {
                 answered: metrics::counter!("vestibule_requests_total", "operation" => operation, "status" => status.to_string()),
@@ -145,15 +238,23 @@ impl Measured {
     }
 }
 
-/// Says in the span of a request what came of it.
-pub(super) fn span(span: &Span, operation: &'static str, requester: Option<Requester>, method: &Method, status: StatusCode) {
+/// Adds the result of a request to its span.
+pub(super) fn span(
+    span: &Span,
+    operation: &'static str,
+    requester: Option<Requester>,
+    method: &Method,
+    status: StatusCode,
+) {
     if span.is_disabled() {
         return;
     }
     if operation != NONE {
-        span.record("trace.name", operation).record("vestibule.operation", operation);
+        span.record("trace.name", operation)
+            .record("vestibule.operation", operation);
     }
-    span.record("http.request.method", method.as_str()).record("http.response.status_code", status.as_u16());
+    span.record("http.request.method", method.as_str())
+        .record("http.response.status_code", status.as_u16());
     if let Some(organization) = requester.and_then(|requester| requester.organization) {
         span.record("vestibule.organization.id", display(organization));
     }
@@ -162,7 +263,8 @@ pub(super) fn span(span: &Span, operation: &'static str, requester: Option<Reque
     }
 }
 
-/// Writes a request down, with whose it was where that is known. The path is left out: a guest's holds their token.
+/// Logs and measures a request, with its organization and credential. The path is left out, because
+/// a guest's path contains their token.
 pub(super) fn request(
     operation: &'static str,
     requester: Option<Requester>,
@@ -172,12 +274,17 @@ pub(super) fn request(
     id: Uuid,
 ) {
     let status = status.as_u16();
-    let Measured { answered, took: durations } = Measured::of(operation, status);
+    let Measured {
+        answered,
+        took: durations,
+    } = Measured::of(operation, status);
     answered.increment(1);
     durations.record(took.as_secs_f64());
     let milliseconds = took.as_secs_f64() * 1_000.0;
-    let organization = requester.and_then(|requester| requester.organization).map(display);
+    let organization = requester
+        .and_then(|requester| requester.organization)
+        .map(display);
     let credential = requester.map(|requester| display(requester.credential));
-    // A filter of the log may name this target, wherever the code is.
+    // The target is constant, so that log filters still work if the code moves.
     tracing::info!(target: TARGET, request_id = %id, operation, organization, credential, %method, status, milliseconds, "request");
 }

@@ -1,6 +1,7 @@
-//! The OpenAPI 3.1 documents: the operation list, written down, a document for each interface.
+//! The OpenAPI 3.1 documents, generated from the operation list: one document for each interface.
 //!
-//! The schemas are those that requests are validated by, so the document cannot say one thing and the service do another.
+//! The schemas are the ones that validate requests, so the document cannot differ from the
+//! behaviour.
 
 mod components;
 mod example;
@@ -16,36 +17,51 @@ use strum::VariantArray;
 use super::packed::Packed;
 use crate::app::{App, Named};
 use crate::error::Kind as Refusal;
-use crate::operation::{self, Effect, Needs, Operation, Surface, Work};
+use crate::format;
+use crate::operation::{self, Effect, Needs, Operation, Surface};
 use crate::pipeline;
 pub use components::reference;
 pub use example::{Detail, of as example};
 
-/// Where the document keeps its named schemas.
+/// The path of the named schemas within the document.
 const SCHEMAS: &str = "/components/schemas";
-/// Where a document is found, below the base of its interface.
+/// The path of a document, below the base of its interface.
 pub(super) const PATH: &str = "/openapi.json";
 
-/// The document as it is served.
+/// A document as it is served.
 pub(super) struct Document {
     pub(super) packed: Packed,
     pub(super) etag: HeaderValue,
 }
 
 impl Document {
-    pub(super) fn of(app: &'static App, surface: Surface, public_url: &str) -> Self {
-        let text = json(app, surface, public_url);
-        Self { etag: pipeline::tag(&[&text]), packed: Packed::new(text) }
+    /// Builds the document of an interface. The webhooks section is optional.
+    pub(super) fn of(
+        app: &'static App,
+        surface: Surface,
+        public_url: &str,
+        has_webhooks: bool,
+    ) -> Self {
+        let mut document = document(app, surface, public_url);
+        if !has_webhooks && let Some(sections) = document.as_object_mut() {
+            sections.remove("webhooks");
+            without_unused(&mut document);
+        }
+        let text = format!("{document:#}\n");
+        Self {
+            etag: pipeline::tag(&[&text]),
+            packed: Packed::new(text),
+        }
     }
 }
 
-/// The document of an interface as it is printed and served.
+/// Returns the document of an interface as it is printed and served.
 #[must_use]
 pub fn json(app: &'static App, surface: Surface, public_url: &str) -> String {
     format!("{:#}\n", document(app, surface, public_url))
 }
 
-/// The OpenAPI document of an interface at a public address.
+/// Returns the OpenAPI document of an interface at a public address.
 #[must_use]
 pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value {
     let annex = app.about.annex;
@@ -54,14 +70,21 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     let mut paths = Map::new();
     let mut subjects: Vec<&str> = Vec::new();
     for described in &described {
-        let path = paths.entry(described.operation.path).or_insert_with(|| json!({}));
+        let path = paths
+            .entry(described.operation.path)
+            .or_insert_with(|| json!({}));
         path[described.operation.method.as_str().to_lowercase()] = described.entry(&schemas);
         let subject = subject(described.operation);
         if !subjects.contains(&subject) {
             subjects.push(subject);
         }
     }
-    let words = |subject: &str| app.subjects.iter().find(|(named, _)| *named == subject).map(|(_, words)| *words);
+    let words = |subject: &str| {
+        app.subjects
+            .iter()
+            .find(|(named, _)| *named == subject)
+            .map(|(_, words)| *words)
+    };
     let tags: Vec<Value> =
         subjects.iter().map(|subject| json!({ "name": tag(subject), "description": words(subject).unwrap_or_default() })).collect();
     let mut document = json!({
@@ -89,15 +112,46 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     }
     if surface == Surface::Public {
         document["webhooks"] = (annex.webhooks)(&schemas).into();
-        if let (Some(parameters), Value::Object(others)) = (document["components"]["parameters"].as_object_mut(), (annex.parameters)()) {
+        if let (Some(parameters), Value::Object(others)) = (
+            document["components"]["parameters"].as_object_mut(),
+            (annex.parameters)(),
+        ) {
             parameters.extend(others);
         }
     }
+    publish(&mut document);
     without_unused(&mut document);
     document
 }
 
-/// Takes out the components that nothing refers to.
+/// Replaces each schema that is only made for validation by its published form (`x-document`), and
+/// adds patterns to formats that no client knows.
+pub fn publish(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if let Some(mut published) = map.remove("x-document") {
+                publish(&mut published);
+                *value = published;
+                return;
+            }
+            // Conditions name fields of the schema around them, which linters take for errors.
+            for condition in ["if", "then", "else"] {
+                map.remove(condition);
+            }
+            if let Some(Value::String(name)) = map.get("format")
+                && let Some(pattern) = format::pattern(name)
+                && !map.contains_key("pattern")
+            {
+                map.insert("pattern".into(), pattern.into());
+            }
+            map.values_mut().for_each(publish);
+        }
+        Value::Array(items) => items.iter_mut().for_each(publish),
+        _ => {}
+    }
+}
+
+/// Removes the components that nothing refers to.
 fn without_unused(document: &mut Value) {
     loop {
         let mut named = BTreeSet::new();
@@ -109,11 +163,12 @@ fn without_unused(document: &mut Value) {
             }
             if let Some(components) = components.as_object_mut() {
                 let before = components.len();
-                components.retain(|name, _| named.contains(&format!("#/components/{section}/{name}")));
+                components
+                    .retain(|name, _| named.contains(&format!("#/components/{section}/{name}")));
                 is_done &= components.len() == before;
             }
         }
-        // What was taken out may have been all that referred to something else.
+        // A removed component may have held the only reference to another one, so repeat.
         if is_done {
             return;
         }
@@ -123,7 +178,12 @@ fn without_unused(document: &mut Value) {
 fn references(value: &Value, named: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
-            named.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            named.extend(
+                fields
+                    .get("$ref")
+                    .and_then(Value::as_str)
+                    .map(str::to_owned),
+            );
             fields.values().for_each(|inner| references(inner, named));
         }
         Value::Array(items) => items.iter().for_each(|inner| references(inner, named)),
@@ -138,7 +198,7 @@ struct Described {
     output: Value,
 }
 
-/// The operations of an interface, and the schemas they name.
+/// Returns the operations of an interface, and the named schemas that they use.
 fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String, Value>) {
     let mut generator = SchemaSettings::draft2020_12()
         .with(|settings| {
@@ -146,7 +206,10 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
             settings.meta_schema = None;
         })
         .into_generator();
-    let operations = app.operations.iter().filter(|operation| operation.surface == surface);
+    let operations = app
+        .operations
+        .iter()
+        .filter(|operation| operation.surface == surface);
     let mut described: Vec<_> = operations
         .map(|operation| Described {
             operation,
@@ -162,8 +225,15 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
         name_schemas(&mut described.input, &named, &mut used);
         name_schemas(&mut described.output, &named, &mut used);
     }
-    schemas.values_mut().for_each(|schema| name_schemas(schema, &named, &mut used));
-    for Named { name, schema, is_always } in named {
+    schemas
+        .values_mut()
+        .for_each(|schema| name_schemas(schema, &named, &mut used));
+    for Named {
+        name,
+        schema,
+        is_always,
+    } in named
+    {
         if is_always || used.contains(&name) {
             schemas.insert(name, schema);
         }
@@ -172,13 +242,15 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<Described>, Map<String,
     (described, schemas)
 }
 
-/// Puts references in the places of schemas with names, wherever they stand: each is described once. Such a schema may have a
-/// description of its own where it stands.
+/// Replaces each inline copy of a named schema by a reference, at any depth. The copy may have its
+/// own description.
 fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>) {
     let is_it = |named: &&Named| match (&named.schema, &*schema) {
         (Value::Object(own), Value::Object(here)) => {
-            here.iter().all(|(key, value)| own.get(key).map_or(key == "description", |own| own == value))
-                && own.keys().all(|key| here.contains_key(key))
+            here.iter().all(|(key, value)| {
+                own.get(key)
+                    .map_or(key == "description", |own| own == value)
+            }) && own.keys().all(|key| here.contains_key(key))
         }
         _ => false,
     };
@@ -188,30 +260,45 @@ fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>
         return;
     }
     match schema {
-        Value::Object(fields) => fields.values_mut().for_each(|inner| name_schemas(inner, named, used)),
-        Value::Array(items) => items.iter_mut().for_each(|inner| name_schemas(inner, named, used)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|inner| name_schemas(inner, named, used)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|inner| name_schemas(inner, named, used)),
         _ => {}
     }
 }
 
-/// What an operation is about: the first word of its path, below the organization where one is named.
+/// Returns the subject of an operation: the first segment of its path, after the organization if
+/// the path begins with one.
 fn subject(operation: &'static Operation) -> &'static str {
-    let mut words = operation.path.split('/').filter(|part| !part.is_empty() && !part.starts_with('{'));
+    let mut words = operation
+        .path
+        .split('/')
+        .filter(|part| !part.is_empty() && !part.starts_with('{'));
     let first = words.next().unwrap_or_default();
-    if first == "organizations" { words.next().unwrap_or(first) } else { first }
+    if first == "organizations" {
+        words.next().unwrap_or(first)
+    } else {
+        first
+    }
 }
 
-/// A subject, as words.
+/// Returns a subject as words.
 fn tag(subject: &str) -> String {
     capital(&subject.replace('-', " "))
 }
 
 fn capital(words: &str) -> String {
     let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
-/// `TaskTemplate` for `task_template`.
+/// Returns `TaskTemplate` for `task_template`.
 #[must_use]
 pub fn pascal(name: &str) -> String {
     name.split('_').map(capital).collect()
@@ -222,14 +309,23 @@ impl Described {
         let Self { operation, .. } = self;
         let needed = match operation.needs {
             Needs::Credential => "Needs a valid credential only.".to_owned(),
-            Needs::Permission(permission) => format!("Needs the permission `{}`.", permission.as_ref()),
+            Needs::Permission(permission) => {
+                format!("Needs the permission `{}`.", permission.as_ref())
+            }
             Needs::Permissions(permissions) => {
-                let names: Vec<_> = permissions.iter().map(|permission| format!("`{}`", permission.as_ref())).collect();
+                let names: Vec<_> = permissions
+                    .iter()
+                    .map(|permission| format!("`{}`", permission.as_ref()))
+                    .collect();
                 format!("Needs the permissions {}.", names.join(" and "))
             }
             Needs::ByBody(_) => "What is sent decides which permission it needs.".to_owned(),
         };
-        let description = if operation.about.is_empty() { needed } else { format!("{}\n\n{needed}", operation.about) };
+        let description = if operation.about.is_empty() {
+            needed
+        } else {
+            format!("{}\n\n{needed}", operation.about)
+        };
         let mut entry = json!({
             "operationId": operation.id,
             "summary": operation.summary,
@@ -250,7 +346,7 @@ impl Described {
         entry
     }
 
-    /// The fields of the input, and whether each must be sent.
+    /// Returns the fields of the input, and whether each is required.
     fn fields(&self) -> impl Iterator<Item = (&String, &Value, bool)> {
         let fields = self.input["properties"].as_object().into_iter().flatten();
         fields.map(|(name, schema)| (name, schema, is_required(&self.input, name)))
@@ -261,15 +357,28 @@ impl Described {
         let mut parameters: Vec<_> = self
             .fields()
             .filter(|(name, ..)| operation.is_path_field(name) || !operation.has_body())
-            .map(|(name, schema, is_required)| parameter(name, schema.clone(), operation.is_path_field(name), is_required))
+            .map(|(name, schema, is_required)| {
+                parameter(
+                    name,
+                    schema.clone(),
+                    operation.is_path_field(name),
+                    is_required,
+                )
+            })
             .collect();
-        // Those of the path first, as they stand in it; the others keep their order.
+        // Sort the path parameters first, in path order. The other parameters keep their order.
         parameters.sort_by_key(|parameter| {
-            let name = parameter["name"].as_str().filter(|_| parameter["in"] == "path");
-            name.and_then(|name| operation.path.find(&format!("{{{name}}}"))).unwrap_or(usize::MAX)
+            let name = parameter["name"]
+                .as_str()
+                .filter(|_| parameter["in"] == "path");
+            name.and_then(|name| operation.path.find(&format!("{{{name}}}")))
+                .unwrap_or(usize::MAX)
         });
         if operation.method == Method::POST && operation.surface == Surface::Public {
             parameters.push(reference("parameters", "IdempotencyKey"));
+        }
+        if operation.method == Method::PATCH && operation.surface == Surface::Public {
+            parameters.push(reference("parameters", "IfMatch"));
         }
         if operation.method == Method::GET {
             parameters.push(reference("parameters", "IfNoneMatch"));
@@ -277,38 +386,56 @@ impl Described {
         parameters
     }
 
-    /// The body of an operation that has fields to send in one.
+    /// Returns the request body; `None` if the operation has no body fields.
     fn request_body(&self, schemas: &Map<String, Value>) -> Option<Value> {
         let operation = self.operation;
-        if !operation.has_body() || self.fields().all(|(name, ..)| operation.is_path_field(name)) {
+        if !operation.has_body()
+            || self
+                .fields()
+                .all(|(name, ..)| operation.is_path_field(name))
+        {
             return None;
         }
         let mut schema = self.input.clone();
-        let given = schema.as_object_mut().and_then(|schema| schema.remove("examples"));
+        let given = schema
+            .as_object_mut()
+            .and_then(|schema| schema.remove("examples"));
         if let Some(Value::Object(fields)) = schema.get_mut("properties") {
             fields.retain(|name, _| !operation.is_path_field(name));
         }
         let names = schema["required"].as_array().into_iter().flatten();
-        let required: Vec<_> = names.filter(|name| !name.as_str().is_some_and(|name| operation.is_path_field(name))).cloned().collect();
+        let required: Vec<_> = names
+            .filter(|name| {
+                !name
+                    .as_str()
+                    .is_some_and(|name| operation.is_path_field(name))
+            })
+            .cloned()
+            .collect();
         let is_required = !required.is_empty();
         schema["required"] = required.into();
         if !is_required && let Some(schema) = schema.as_object_mut() {
             schema.remove("required");
         }
-        let mut example =
-            given.and_then(|examples| examples.get(0).cloned()).unwrap_or_else(|| example::of(&schema, schemas, Detail::Required));
+        let mut example = given
+            .and_then(|examples| examples.get(0).cloned())
+            .unwrap_or_else(|| example::of(&schema, schemas, Detail::Required));
         if let Some(fields) = example.as_object_mut() {
             fields.retain(|name, _| !operation.is_path_field(name));
         }
         if let Some(file) = operation.file {
-            // It comes as a part of a form: its bytes, whatever their type.
+            // The file is a part of a multipart form: raw bytes of any type.
             schema["properties"][file.field] = json!({
                 "type": "string", "contentMediaType": "application/octet-stream",
                 "description": format!("The file: {}, at most {} MiB.", file.kinds, file.most >> 20),
             });
-            return Some(json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } }));
+            return Some(
+                json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } }),
+            );
         }
-        Some(json!({ "required": is_required, "content": { "application/json": { "schema": schema, "example": example } } }))
+        Some(
+            json!({ "required": is_required, "content": { "application/json": { "schema": schema, "example": example } } }),
+        )
     }
 
     fn responses(&self, schemas: &Map<String, Value>) -> Value {
@@ -320,15 +447,24 @@ impl Described {
         for kind in Refusal::VARIANTS.iter().copied() {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
-                Refusal::BusinessRule => operation.method == Method::POST && operation.surface == Surface::Public,
-                Refusal::Authentication => operation.surface != Surface::Guest,
+                Refusal::BusinessRule => {
+                    operation.method == Method::POST && operation.surface == Surface::Public
+                }
+                // A guest's link is no credential. Another moment needs a preview's token.
+                Refusal::Authentication => {
+                    operation.surface != Surface::Guest
+                        || self.input["properties"].get("at").is_some()
+                }
                 Refusal::RateLimit => operation.surface != Surface::Platform,
-                Refusal::Gone => operation.surface == Surface::Platform && operation.effect == Effect::Read,
-                Refusal::Provider => matches!(operation.work, Work::Provider(_)),
+                Refusal::Gone => {
+                    operation.surface == Surface::Platform && operation.effect == Effect::Read
+                }
+                Refusal::Provider => operation.work.asks_another(),
                 _ => kind.is_public(),
             };
             if may_happen {
-                responses[kind.status().to_string()] = reference("responses", &components::refusal_name(kind));
+                responses[kind.status().to_string()] =
+                    reference("responses", &components::refusal_name(kind));
             }
         }
         responses
@@ -364,12 +500,16 @@ impl Described {
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {
-    schema["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+    schema["required"]
+        .as_array()
+        .is_some_and(|names| names.iter().any(|required| required == name))
 }
 
 fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool) -> Value {
     without_null(&mut schema);
-    let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+    let description = schema
+        .as_object_mut()
+        .and_then(|schema| schema.remove("description"));
     let mut parameter = json!({
         "name": name,
         "in": if is_in_path { "path" } else { "query" },
@@ -378,8 +518,13 @@ fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool)
     if let Some(description) = description {
         parameter["description"] = description;
     }
-    if !is_in_path && schema["type"] == "string" && ["format", "enum", "pattern"].iter().all(|keyword| schema.get(keyword).is_none()) {
-        // A parameter that is sent says something (contract: Requests).
+    if !is_in_path
+        && schema["type"] == "string"
+        && ["format", "enum", "pattern"]
+            .iter()
+            .all(|keyword| schema.get(keyword).is_none())
+    {
+        // A parameter that is sent must not be blank (rules: errors#requests).
         schema["pattern"] = "\\S".into();
     }
     if schema["type"] == "array" {
@@ -390,7 +535,7 @@ fn parameter(name: &str, mut schema: Value, is_in_path: bool, is_required: bool)
     parameter
 }
 
-/// A parameter cannot be null: it is left out.
+/// Removes null from a schema, because a parameter cannot be null.
 fn without_null(schema: &mut Value) {
     if let Some(kinds) = schema.get_mut("type").and_then(Value::as_array_mut) {
         kinds.retain(|kind| kind != "null");

@@ -1,4 +1,5 @@
-//! Texts that are the same for everybody: all answers share them, and they are packed once for each coding.
+//! Texts that are the same for every client. All answers share one copy, which is compressed once
+//! for each coding.
 
 use async_compression::Level;
 use async_compression::tokio::write::{BrotliEncoder, GzipDecoder, GzipEncoder};
@@ -8,35 +9,46 @@ use http::header::ACCEPT_ENCODING;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::OnceCell;
 
-/// How hard Brotli tries: at its hardest it takes seconds a megabyte.
+/// The Brotli level. The highest level would take seconds per megabyte.
 const BROTLI: Level = Level::Precise(5);
 
-/// A text, and what it is packed to once somebody has asked for that: packing it for every visitor would be the dearest request
-/// of all.
+/// A text, and its compressed forms, each made on the first request for it. Compressing it for each
+/// request would be very expensive.
 pub struct Packed {
     plain: OnceCell<Bytes>,
     brotli: OnceCell<Bytes>,
     gzip: OnceCell<Bytes>,
-    /// Whether it came packed: then whoever takes that is sent it as it came.
+    /// Whether the text was given in gzip. Clients that accept gzip then receive that form.
     is_gzipped: bool,
 }
 
 impl Packed {
-    /// A text that nobody has asked for yet.
+    /// Creates a text from its plain form.
     #[must_use]
     pub fn new(plain: impl Into<Bytes>) -> Self {
-        Self { plain: OnceCell::new_with(Some(plain.into())), brotli: OnceCell::new(), gzip: OnceCell::new(), is_gzipped: false }
+        Self {
+            plain: OnceCell::new_with(Some(plain.into())),
+            brotli: OnceCell::new(),
+            gzip: OnceCell::new(),
+            is_gzipped: false,
+        }
     }
 
-    /// A text that is packed already. It is unpacked once somebody does not take it so.
+    /// Creates a text from its gzip form. It is decompressed when a client first needs another
+    /// form.
     pub(super) fn gzipped(gzip: &'static [u8]) -> Self {
         let gzip = OnceCell::new_with(Some(Bytes::from_static(gzip)));
-        Self { plain: OnceCell::new(), brotli: OnceCell::new(), gzip, is_gzipped: true }
+        Self {
+            plain: OnceCell::new(),
+            brotli: OnceCell::new(),
+            gzip,
+            is_gzipped: true,
+        }
     }
 
-    /// The text as these headers would have it, and its coding.
+    /// Returns the text in the best coding that these headers accept, with the name of the coding.
     pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
-        // Packing in memory does not fail; if it did, the text itself would do.
+        // Compressing in memory does not fail. If it did, the plain text would be sent.
         let takes_gzip = accepts(headers, "gzip");
         let packed = if accepts(headers, "br") && !(self.is_gzipped && takes_gzip) {
             self.brotli().await.ok().zip(Some("br"))
@@ -53,13 +65,23 @@ impl Packed {
 
     async fn plain(&self) -> std::io::Result<&Bytes> {
         let packed = self.gzip.get().map(Bytes::as_ref).unwrap_or_default();
-        self.plain.get_or_try_init(|| through(packed, GzipDecoder::new(Vec::new()), GzipDecoder::into_inner)).await
+        self.plain
+            .get_or_try_init(|| {
+                through(
+                    packed,
+                    GzipDecoder::new(Vec::new()),
+                    GzipDecoder::into_inner,
+                )
+            })
+            .await
     }
 
     async fn brotli(&self) -> std::io::Result<&Bytes> {
         let plain = self.plain().await?;
         let encoder = || BrotliEncoder::with_quality(Vec::new(), BROTLI);
-        self.brotli.get_or_try_init(|| through(plain, encoder(), BrotliEncoder::into_inner)).await
+        self.brotli
+            .get_or_try_init(|| through(plain, encoder(), BrotliEncoder::into_inner))
+            .await
     }
 
     async fn gzip(&self) -> std::io::Result<&Bytes> {
@@ -67,12 +89,20 @@ impl Packed {
             return Ok(gzip);
         }
         let plain = self.plain().await?;
-        self.gzip.get_or_try_init(|| through(plain, GzipEncoder::new(Vec::new()), GzipEncoder::into_inner)).await
+        self.gzip
+            .get_or_try_init(|| {
+                through(plain, GzipEncoder::new(Vec::new()), GzipEncoder::into_inner)
+            })
+            .await
     }
 }
 
-async fn through<C: AsyncWrite + Unpin>(bytes: &[u8], mut coder: C, taken_out: impl Fn(C) -> Vec<u8>) -> std::io::Result<Bytes> {
-    /// Bytes coded between two looks at what else waits for this thread.
+async fn through<C: AsyncWrite + Unpin>(
+    bytes: &[u8],
+    mut coder: C,
+    taken_out: impl Fn(C) -> Vec<u8>,
+) -> std::io::Result<Bytes> {
+    /// The number of bytes that are coded before the task yields to others on its thread.
     const STRETCH: usize = 1 << 16;
     for stretch in bytes.chunks(STRETCH) {
         coder.write_all(stretch).await?;
@@ -82,14 +112,25 @@ async fn through<C: AsyncWrite + Unpin>(bytes: &[u8], mut coder: C, taken_out: i
     Ok(taken_out(coder).into())
 }
 
-/// Whether a coding is named and not ruled out by `q=0`. `*` names none: whoever means one says which.
+/// Returns whether a coding is accepted by name and not excluded by `q=0`. `*` is ignored.
 pub(super) fn accepts(headers: &HeaderMap, coding: &str) -> bool {
-    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let values = headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|item| {
         let mut parts = item.split(';').map(str::trim);
-        let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(coding));
-        let quality = parts.find_map(|parameter| parameter.strip_prefix("q=").or(parameter.strip_prefix("Q=")));
-        is_named && quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
+        let is_named = parts
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(coding));
+        let quality = parts.find_map(|parameter| {
+            parameter
+                .strip_prefix("q=")
+                .or(parameter.strip_prefix("Q="))
+        });
+        is_named
+            && quality
+                .is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
     })
 }
 
@@ -104,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coding_is_sent_to_those_who_take_it() {
+    fn a_content_coding_is_sent_only_if_accepted() {
         for (value, gzip, br) in [
             ("gzip", true, false),
             ("br, GZIP;q=0.5", true, true),
@@ -122,7 +163,14 @@ mod tests {
             ("x-gzip", false, false),
             ("", false, false),
         ] {
-            assert_eq!((accepts(&accepting(value), "gzip"), accepts(&accepting(value), "br")), (gzip, br), "{value}");
+            assert_eq!(
+                (
+                    accepts(&accepting(value), "gzip"),
+                    accepts(&accepting(value), "br")
+                ),
+                (gzip, br),
+                "{value}"
+            );
         }
         assert!(!accepts(&HeaderMap::new(), "gzip"));
         let mut in_two_lines = accepting("deflate");
@@ -131,24 +179,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_is_packed_once_for_each_coding() {
+    async fn a_text_is_compressed_once_per_coding() {
         let packed = Packed::new("vestibule ".repeat(10_000));
         for (value, coding) in [("", None), ("gzip", Some("gzip")), ("gzip, br", Some("br"))] {
             let (first, named) = packed.for_client(&accepting(value)).await;
             let (second, _) = packed.for_client(&accepting(value)).await;
             assert_eq!(named, coding);
-            assert_eq!(first.as_ptr(), second.as_ptr(), "{value}: shared, not made anew");
+            assert_eq!(
+                first.as_ptr(),
+                second.as_ptr(),
+                "{value}: shared, not made anew"
+            );
             assert_eq!(first.len() < 50_000, coding.is_some(), "{value}");
         }
     }
 
     #[tokio::test]
-    async fn what_came_packed_is_sent_as_it_came() {
+    async fn a_gzipped_text_is_sent_unchanged_to_gzip_clients() {
         let plain = "vestibule ".repeat(10_000);
-        let (gzip, _) = Packed::new(plain.clone()).for_client(&accepting("gzip")).await;
+        let (gzip, _) = Packed::new(plain.clone())
+            .for_client(&accepting("gzip"))
+            .await;
         let packed = Packed::gzipped(Box::leak(gzip.to_vec().into_boxed_slice()));
-        assert_eq!(packed.for_client(&accepting("br, gzip")).await, (gzip, Some("gzip")));
-        assert_eq!(packed.for_client(&accepting("identity")).await, (plain.into(), None));
+        assert_eq!(
+            packed.for_client(&accepting("br, gzip")).await,
+            (gzip, Some("gzip"))
+        );
+        assert_eq!(
+            packed.for_client(&accepting("identity")).await,
+            (plain.into(), None)
+        );
         assert_eq!(packed.for_client(&accepting("br")).await.1, Some("br"));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the body of a request was read to its end.
+//! The progress of reading a request's body, and the counting of its bytes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,41 +10,81 @@ use axum::extract::Request;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-/// How far the reading of a body has come.
+use super::router::Peer;
+use crate::pipeline::{Incoming, Receiving, Refusal, Sender};
+
+/// Marks an answer that was given before the body of its request was read to its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unread;
+
+/// The progress of reading a body.
 #[derive(Clone)]
-pub(super) struct Reading(Arc<AtomicBool>);
+pub(super) struct Reading {
+    is_over: Arc<AtomicBool>,
+    refusal: Refusal,
+}
 
 impl Reading {
-    /// The request with its body watched.
-    pub(super) fn watch(request: Request) -> (Request, Self) {
+    /// Returns the request with its body watched and counted for the address that it comes from.
+    pub(super) fn watch(request: Request, incoming: &Arc<Incoming>) -> (Request, Self) {
+        let receiving = request.extensions().get::<Receiving>().cloned();
         let is_over = request.body().is_end_stream();
-        let reading = Self(Arc::new(AtomicBool::new(is_over)));
+        let reading = Self {
+            is_over: Arc::new(AtomicBool::new(is_over)),
+            refusal: Refusal::default(),
+        };
         if is_over {
+            if let Some(receiving) = receiving {
+                receiving.release();
+            }
             return (request, reading);
         }
-        let watched = reading.clone();
-        (request.map(|body| Body::new(Watched { body, reading: watched })), reading)
+        let peer = request.extensions().get::<Peer>().copied();
+        let (parts, body) = request.into_parts();
+        let (body, refusal) = match peer {
+            Some(Peer(address)) => incoming.counted(Sender::Address(address), body),
+            None => (body, reading.refusal),
+        };
+        let is_over = reading.is_over;
+        let body = Body::new(Watched {
+            body,
+            is_over: is_over.clone(),
+            receiving,
+        });
+        (Request::from_parts(parts, body), Self { is_over, refusal })
     }
 
-    /// Whether there was nothing left of it.
+    /// Returns whether the body was read to its end.
     pub(super) fn is_over(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether there was no memory for the body.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refusal.is_refused()
     }
 }
 
 struct Watched {
     body: Body,
-    reading: Reading,
+    is_over: Arc<AtomicBool>,
+    receiving: Option<Receiving>,
 }
 
 impl HttpBody for Watched {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         if frame.is_none() || self.body.is_end_stream() {
-            self.reading.0.store(true, Ordering::Relaxed);
+            self.is_over.store(true, Ordering::Relaxed);
+            if let Some(receiving) = self.receiving.take() {
+                receiving.release();
+            }
         }
         Poll::Ready(frame)
     }

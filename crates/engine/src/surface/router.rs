@@ -1,5 +1,6 @@
-//! HTTP: every operation as a route, and what stands around all of them.
+//! HTTP: a route for every operation, and the routes and headers around them.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -7,11 +8,14 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{RawPathParams, Request as HttpRequest, State};
+use axum::extract::{RawPathParams, RawQuery, Request as HttpRequest, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use strum::VariantArray as _;
@@ -19,73 +23,135 @@ use tower_http::cors::CorsLayer;
 use uuid::Uuid;
 
 use super::answers::{self, Wishes};
+use super::gate::{Gate, Gated};
 use super::interface::{Beside, Interface};
 use super::observe::{Metrics, Served};
 use super::openapi::{self, Document};
 use super::{docs, tools};
 use crate::access::Resource;
+use crate::app::App;
 use crate::error::{Error, Kind};
+use crate::nearest::nearest;
 use crate::operation::{Operation, Surface};
-use crate::pipeline::{self, Outcome, Payload, Quota, Request, Requester, Service, error_body};
+use crate::pipeline::{
+    self, Outcome, Payload, Quota, Receiving, Request, Requester, Service, error_body,
+};
 
-/// Headers of the interface (spec: Response envelope).
+/// Headers of the interface (rules: errors#answers).
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const X_RATELIMIT_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The request's id, given as it comes in.
+const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Headers that a page of a known origin may send.
+const SENT_BY_PAGES: [HeaderName; 9] = [
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    ACCEPT,
+    HeaderName::from_static("idempotency-key"),
+    IF_NONE_MATCH,
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("mcp-protocol-version"),
+    MCP_SESSION_ID,
+    HeaderName::from_static("traceparent"),
+];
+
+/// Headers that a page of a known origin may read.
+pub const READ_BY_PAGES: [HeaderName; 9] = [
+    ETAG,
+    WWW_AUTHENTICATE,
+    X_REQUEST_ID,
+    RETRY_AFTER,
+    IDEMPOTENCY_REPLAYED,
+    X_RATELIMIT_LIMIT,
+    X_RATELIMIT_REMAINING,
+    X_RATELIMIT_RESET,
+    MCP_SESSION_ID,
+];
+
+/// The id of a request, assigned on arrival.
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
-/// Who is at the other end of the connection: the address alone, of IPv6 the network of 64 bits. Headers that name another are not
-/// looked at.
+/// The address of the client, of IPv6 the network of 64 bits. Behind a trusted proxy that is the address that the proxy names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
-/// Routes besides those of operations.
+/// Routes other than those of operations.
 #[derive(Default)]
 pub struct Others {
-    /// Those that belong to the interface as the operations do.
+    /// Routes that follow the rules of the interface.
     pub within: Vec<Router>,
-    /// Those that browsers of every origin may ask, and that say so themselves.
+    /// Routes for browsers of every origin. They set their own CORS headers.
     pub open: Vec<Router>,
+    /// Decides on requests under other hosts than the public URL's. Without it the host does not matter.
+    pub gate: Option<Gate>,
 }
 
-/// Everything that answers on the port: the operations and what there is beside them, and other routes besides.
-pub fn router(service: &Arc<Service>, metrics: Metrics, origins: &[String], others: Others) -> Result<Interface, String> {
+/// Builds the router of the port: the operations, their documents and health checks, and other
+/// routes.
+pub fn router(
+    service: &Arc<Service>,
+    metrics: Metrics,
+    origins: &[String],
+    others: Others,
+) -> Result<Interface, String> {
     let app = service.app;
     let mut routes = Router::new();
     for operation in &app.operations {
         let path = format!("{}{}", operation.surface.base(), operation.path);
         let mut add = |path: &str| {
-            let answer = on(filter(&operation.method), move |state, params, request| serve(operation, state, params, request));
+            let answer = on(filter(&operation.method), move |state, params, request| {
+                serve(operation, state, params, request)
+            });
             routes = std::mem::take(&mut routes).route(path, answer);
         };
         add(&path);
         if operation.surface == Surface::Guest {
-            // A stay's link is a base that clients join the rest to, and what they join may be nothing.
+            // Clients append relative paths to a stay's link, and the relative path may be empty.
             add(&format!("{path}/"));
         }
     }
-    let routes = routes.with_state(service.clone()).merge(tools::router(service.clone(), origins));
+    let routes = routes
+        .with_state(service.clone())
+        .merge(tools::router(service.clone(), origins));
     let routes = others.within.into_iter().fold(routes, Router::merge);
     let shared = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(move |State(service): State<Arc<Service>>| async move { metrics.render(&service).await }))
+        .route(
+            "/metrics",
+            get(move |State(service): State<Arc<Service>>| async move {
+                metrics.render(&service).await
+            }),
+        )
         .merge(documents(service))
         .with_state(service.clone())
         .merge(docs::router());
-    let routes = routes.merge(noted(shared, Beside::Shared)).fallback(not_found).method_not_allowed_fallback(not_found);
-    // Without an origin to let in, a preflight is a method that is no route, like any other.
-    let routes = if origins.is_empty() { routes } else { routes.layer(cors(origins)?) };
+    let routes = routes
+        .merge(noted(shared, Beside::Shared))
+        .fallback(move |request| async move { nowhere(app, &request) })
+        .method_not_allowed_fallback(move |request| async move { nowhere(app, &request) });
+    // Without allowed origins, a preflight request is refused like any unknown method.
+    let routes = if origins.is_empty() {
+        routes
+    } else {
+        routes.layer(cors(origins)?)
+    };
     let open = others.open.into_iter().fold(Router::new(), Router::merge);
-    Ok(Interface::new(routes.merge(noted(open, Beside::Open)), service.clone()))
+    Ok(Interface::new(
+        routes.merge(noted(open, Beside::Open)),
+        service.clone(),
+        others
+            .gate
+            .map(|gate| Gated::new(gate, &service.kit.public_url)),
+    ))
 }
 
-/// Routes whose answers say where they stand.
+/// Marks the answers of these routes with their place beside the interface.
 fn noted(routes: Router, beside: Beside) -> Router {
     let note = move |mut response: Response| async move {
         response.extensions_mut().insert(beside);
@@ -95,46 +161,68 @@ fn noted(routes: Router, beside: Beside) -> Router {
 }
 
 fn cors(origins: &[String]) -> Result<CorsLayer, String> {
-    let origins = origins.iter().map(|origin| HeaderValue::from_str(origin).map_err(|error| error.to_string()));
-    let exposed = [X_REQUEST_ID, X_RATELIMIT_LIMIT, X_RATELIMIT_REMAINING, X_RATELIMIT_RESET, IDEMPOTENCY_REPLAYED, RETRY_AFTER, ETAG];
+    let origins = origins
+        .iter()
+        .map(|origin| HeaderValue::from_str(origin).map_err(|error| error.to_string()));
     Ok(CorsLayer::new()
         .allow_origin(origins.collect::<Result<Vec<_>, _>>()?)
-        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers([AUTHORIZATION, CONTENT_TYPE, HeaderName::from_static("idempotency-key")])
-        .expose_headers(exposed))
+        .allow_methods([
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
+        .allow_headers(SENT_BY_PAGES)
+        .expose_headers(READ_BY_PAGES))
 }
 
 fn filter(method: &Method) -> MethodFilter {
     MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET)
 }
 
-/// Parameters of a path, or that they are not UTF-8.
+/// The parameters of a path, or an error if they are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
-/// The parameters, where they could name anything: what is not text, or has U+0000 in it, does not.
+/// Returns the parameters; `None` if one is not UTF-8 or contains U+0000, because then it can match
+/// nothing.
 #[must_use]
 pub fn readable(params: PathParams) -> Option<RawPathParams> {
-    params.ok().filter(|params| params.iter().all(|(_, value)| !value.contains('\0')))
+    params
+        .ok()
+        .filter(|params| params.iter().all(|(_, value)| !value.contains('\0')))
 }
 
-/// A request for an operation, through the pipeline and back.
-async fn serve(operation: &'static Operation, State(service): State<Arc<Service>>, params: PathParams, request: HttpRequest) -> Response {
+/// Serves a request for an operation through the pipeline.
+async fn serve(
+    operation: &'static Operation,
+    State(service): State<Arc<Service>>,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
     let (parts, body) = request.into_parts();
     let id = request_id(&parts);
-    let Some(params) = readable(params) else { return refuse(&Error::not_found("Route"), id) };
+    let Some(params) = readable(params) else {
+        return refuse(&Error::not_found("Route"), id);
+    };
     let wishes = Wishes::of(&parts.headers);
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
-    let requester = outcome.requester;
+    let (requester, error) = (outcome.requester, outcome.error.clone());
     let mut response = respond(outcome, operation.surface, &wishes);
     if operation.surface == Surface::Public {
-        response = challenged(response, Resource::Api, &service.kit.public_url);
+        response = challenged(
+            response,
+            Resource::Api,
+            &service.kit.public_url,
+            error.as_ref(),
+        );
     }
     note(&mut response, operation.id, requester);
     response
 }
 
-/// Notes on a response what the log and the measurements say of it.
+/// Adds the operation and the requester to a response, for the log and the metrics.
 pub fn note(response: &mut Response, operation: &'static str, requester: Option<Requester>) {
     let extensions = response.extensions_mut();
     extensions.insert(Served(operation));
@@ -143,24 +231,39 @@ pub fn note(response: &mut Response, operation: &'static str, requester: Option<
     }
 }
 
-/// The id that a request was given as it came in.
+/// Returns the id that the request was assigned on arrival.
 #[must_use]
 pub fn request_id(parts: &Parts) -> Uuid {
-    parts.extensions.get::<RequestId>().map_or(Uuid::nil(), |id| id.0)
+    parts
+        .extensions
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0)
 }
 
-/// The request for an operation that an HTTP request is.
+/// Converts an HTTP request to a request for an operation.
 #[must_use]
 pub fn request_for(id: Uuid, params: &RawPathParams, parts: Parts, body: Body) -> Request {
-    let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Request { id, path, query: query(&parts), headers: parts.headers, payload: Payload::Body(body), caller: None }
+    let path = params
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Request {
+        id,
+        path,
+        query: query(&parts),
+        headers: parts.headers,
+        payload: Payload::Body(body, parts.extensions.get::<Receiving>().cloned()),
+        caller: None,
+    }
 }
 
-/// The parameters of a query, in order.
+/// Returns the query parameters, in order.
 #[must_use]
 pub fn query(parts: &Parts) -> Vec<(String, String)> {
     let query = parts.uri.query().unwrap_or_default();
-    form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+    form_urlencoded::parse(query.as_bytes())
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect()
 }
 
 fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
@@ -184,7 +287,7 @@ fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
     response
 }
 
-/// Says how a caller stands with its limit.
+/// Adds the headers of a caller's rate limit quota.
 pub(super) fn tell(quota: Quota, headers: &mut HeaderMap) {
     headers.insert(X_RATELIMIT_LIMIT, quota.limit.into());
     headers.insert(X_RATELIMIT_REMAINING, quota.remaining.into());
@@ -196,20 +299,36 @@ pub(super) fn tell(quota: Quota, headers: &mut HeaderMap) {
 
 pub(super) fn json(status: u16, body: String) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], body).into_response()
+    (
+        status,
+        [(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        body,
+    )
+        .into_response()
 }
 
-/// What is answered to a caller without a good token says where to get one.
-pub(super) fn challenged(mut response: Response, resource: Resource, public_url: &str) -> Response {
-    if response.status() == StatusCode::UNAUTHORIZED
-        && let Ok(challenge) = HeaderValue::try_from(resource.challenge(public_url))
-    {
+/// Adds `WWW-Authenticate` to a 401. It says where to get a token, and whether a token was sent
+/// that is invalid (RFC 6750, section 3).
+pub(super) fn challenged(
+    mut response: Response,
+    resource: Resource,
+    public_url: &str,
+    error: Option<&Error>,
+) -> Response {
+    if response.status() != StatusCode::UNAUTHORIZED {
+        return response;
+    }
+    let mut challenge = resource.challenge(public_url);
+    if error.is_some_and(pipeline::was_sent) {
+        challenge.push_str(", error=\"invalid_token\"");
+    }
+    if let Ok(challenge) = HeaderValue::try_from(challenge) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     response
 }
 
-/// An error in the envelope.
+/// Returns an error in the envelope.
 #[must_use]
 pub fn refuse(error: &Error, id: Uuid) -> Response {
     let mut response = json(error.kind().status(), error_body(error, id));
@@ -219,25 +338,94 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
     response
 }
 
-/// The refusal of what is served under a name without being an operation, written down as an operation's is.
+/// Logs and returns an error of a route that is not an operation but has a name like one.
 #[must_use]
 pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
     pipeline::log_failure(error, operation, id);
     refuse(error, id)
 }
 
-/// Every path and every method that is no route.
+/// Returns 404 for a path or method without a route, with a suggestion.
+fn nowhere(app: &App, request: &HttpRequest) -> Response {
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0);
+    let hint = hint(app, request.method(), request.uri().path());
+    let message = format!("Route not found. {hint}");
+    refuse(&Error::not_found("Route").with_message(message), id)
+}
+
+/// Suggests the route that the client may have meant.
+fn hint(app: &App, method: &Method, path: &str) -> String {
+    let methods = methods(app, path);
+    if !methods.is_empty() {
+        return format!(
+            "{path} accepts {}; {method} is not supported.",
+            methods.join(", ")
+        );
+    }
+    let plain = path.trim_end_matches('/');
+    if plain != path && !self::methods(app, plain).is_empty() {
+        return format!("Leave out the slash at the end: {plain}.");
+    }
+    let known: Vec<String> = app
+        .operations
+        .iter()
+        .map(|operation| format!("{}{}", operation.surface.base(), operation.path))
+        .collect();
+    let near = nearest(plain, known.iter().map(String::as_str));
+    let near = near.map_or(String::new(), |near| format!("Did you mean {near}? "));
+    format!("{near}The routes are described at /docs.")
+}
+
+/// Returns the methods that a path accepts.
+fn methods(app: &App, path: &str) -> Vec<String> {
+    let is_at = |operation: &&Operation| {
+        let rest = path.strip_prefix(operation.surface.base());
+        rest.is_some_and(|rest| {
+            let (template, parts) = (operation.path.split('/'), rest.split('/'));
+            template.clone().count() == parts.clone().count()
+                && template
+                    .zip(parts)
+                    .all(|(part, sent)| part == sent || (part.starts_with('{') && !sent.is_empty()))
+        })
+    };
+    let methods: BTreeSet<String> = app
+        .operations
+        .iter()
+        .filter(is_at)
+        .map(|operation| operation.method.to_string())
+        .collect();
+    methods.into_iter().collect()
+}
+
+/// Returns 404 without a suggestion.
 pub async fn not_found(request: HttpRequest) -> Response {
-    let id = request.extensions().get::<RequestId>().map_or(Uuid::nil(), |id| id.0);
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0);
     refuse(&Error::not_found("Route"), id)
 }
 
-/// A document for each interface, made when it is first asked for.
+/// Returns the routes of the OpenAPI documents. Each document is built on its first request.
 fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
     let route = |router: Router<Arc<Service>>, surface: &Surface| {
         let (app, surface, public_url) = (service.app, *surface, service.kit.public_url.clone());
-        let document = Arc::new(LazyLock::new(move || Document::of(app, surface, &public_url)));
-        let answer = move |headers: HeaderMap| async move { openapi_document(&document, headers).await };
+        let with_webhooks = [true, false].map(|has_webhooks| {
+            let public_url = public_url.clone();
+            LazyLock::new(move || Document::of(app, surface, &public_url, has_webhooks))
+        });
+        let documents = Arc::new(with_webhooks);
+        let answer = move |headers: HeaderMap, RawQuery(query): RawQuery| async move {
+            // Some client generators mistake webhooks for operations.
+            let is_without = query.is_some_and(|query| {
+                form_urlencoded::parse(query.as_bytes())
+                    .any(|(name, value)| name == "webhooks" && value == "false")
+            });
+            openapi_document(&documents[usize::from(is_without)], headers).await
+        };
         router.route(&format!("{}{}", surface.base(), openapi::PATH), get(answer))
     };
     Surface::VARIANTS.iter().fold(Router::new(), route)
@@ -247,13 +435,20 @@ async fn openapi_document(document: &Document, headers: HeaderMap) -> Response {
     answers::of_packed(&document.packed, document.etag.clone(), &headers).await
 }
 
-/// Whether the database answers, and all background work goes on.
+/// Returns 200 if the database answers and all background tasks run.
 async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
-    let answered = tokio::time::timeout(Duration::from_secs(5), service.store.read(|_| Ok::<_, store::Error>(()))).await;
+    let answered = tokio::time::timeout(
+        Duration::from_secs(5),
+        service.store.read(|_| Ok::<_, store::Error>(())),
+    )
+    .await;
     let down = service.background.down();
     let error = match answered {
         Ok(Ok(())) if down.is_empty() => return "ready\n".into_response(),
-        Ok(Ok(())) => Error::new(Kind::Unavailable, format!("Background work is down: {}.", down.join(", "))),
+        Ok(Ok(())) => Error::new(
+            Kind::Unavailable,
+            format!("Background work is down: {}.", down.join(", ")),
+        ),
         _ => Error::new(Kind::Unavailable, "The database does not answer."),
     };
     let (parts, _) = request.into_parts();

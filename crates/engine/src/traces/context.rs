@@ -1,46 +1,67 @@
-//! Which trace something is part of, as it is written between services: `traceparent` of W3C Trace Context.
+//! The trace that a request belongs to, as services exchange it: `traceparent` of W3C Trace
+//! Context.
 
 use std::fmt;
 
-/// A span, and the trace that it is part of.
+/// A span and its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context {
     pub(super) trace: u128,
     pub(super) span: u64,
 }
 
-/// A part of a trace, as one service tells another.
+/// A span of another service, from a `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parent {
     pub(super) context: Context,
-    /// Whether who tells of it keeps it. What they do not keep is not worth keeping here, nor wherever it leads to.
+    /// Whether the caller samples the trace. An unsampled trace is neither collected here nor in
+    /// later services.
     pub(super) is_kept: bool,
 }
 
 impl Parent {
-    /// `00-<trace>-<span>-<flags>`; a version to come may say more behind that.
+    /// Parses `00-<trace>-<span>-<flags>`. Later versions may have more fields.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut parts = text.trim().split('-');
-        let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let is_known = version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
-        if !is_known || hex(version)? > 0xff || trace.len() != 32 || span.len() != 16 || flags.len() != 2 {
+        let (version, trace, span, flags) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_known =
+            version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
+        if !is_known
+            || hex(version)? > 0xff
+            || trace.len() != 32
+            || span.len() != 16
+            || flags.len() != 2
+        {
             return None;
         }
         let (trace, span) = (hex(trace)?, u64::try_from(hex(span)?).ok()?);
         let is_kept = hex(flags)? & 1 == 1;
-        (trace != 0 && span != 0).then_some(Self { context: Context { trace, span }, is_kept })
+        (trace != 0 && span != 0).then_some(Self {
+            context: Context { trace, span },
+            is_kept,
+        })
     }
 }
 
-/// A number in lower-case hexadecimal digits.
+/// Parses a number in lower-case hexadecimal digits.
 fn hex(text: &str) -> Option<u128> {
-    let is_hex = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    if is_hex { u128::from_str_radix(text, 16).ok() } else { None }
+    let is_hex = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_hex {
+        u128::from_str_radix(text, 16).ok()
+    } else {
+        None
+    }
 }
 
 impl fmt::Display for Parent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { context: Context { trace, span }, is_kept } = self;
+        let Self {
+            context: Context { trace, span },
+            is_kept,
+        } = self;
         write!(f, "00-{trace:032x}-{span:016x}-{:02x}", u8::from(*is_kept))
     }
 }
@@ -50,19 +71,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_read_as_it_is_written() {
-        let context = Context { trace: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, span: 0x00f0_67aa_0ba9_02b7 };
+    fn a_traceparent_reads_back_as_written() {
+        let context = Context {
+            trace: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736,
+            span: 0x00f0_67aa_0ba9_02b7,
+        };
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         for (text, is_kept) in [(text.to_owned(), true), (text.replace("-01", "-00"), false)] {
             let parent = Parent { context, is_kept };
-            assert_eq!((Parent::read(&text), parent.to_string()), (Some(parent), text));
+            assert_eq!(
+                (Parent::read(&text), parent.to_string()),
+                (Some(parent), text)
+            );
         }
-        assert_eq!(Parent::read(&text.replace("-01", "-03")), Some(Parent { context, is_kept: true }));
-        assert_eq!(Parent::read(&text.replacen("00-", "cc-", 1).replace("-01", "-01-more")), Some(Parent { context, is_kept: true }));
+        assert_eq!(
+            Parent::read(&text.replace("-01", "-03")),
+            Some(Parent {
+                context,
+                is_kept: true
+            })
+        );
+        assert_eq!(
+            Parent::read(&text.replacen("00-", "cc-", 1).replace("-01", "-01-more")),
+            Some(Parent {
+                context,
+                is_kept: true
+            })
+        );
     }
 
     #[test]
-    fn what_is_no_trace_is_none() {
+    fn an_invalid_traceparent_is_ignored() {
         for text in [
             "",
             "00",

@@ -1,7 +1,8 @@
 //! Sends spans to a collector: OTLP over HTTP, as JSON.
 //!
-//! What waits to be sent has a bound, and what does not fit, or is not taken by the collector, is counted and left out. Nobody waits
-//! for any of it. The collector is the operator's own, like the database: it may be anywhere.
+//! The queue of spans is bounded. Spans that do not fit, or that the collector refuses, are counted
+//! and dropped. No request waits for the export. The operator chooses the collector, like the
+//! database, so any address is allowed.
 
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,40 +19,46 @@ use url::Url;
 
 use super::layer::{Said, Spans, Told};
 
-/// Spans that wait to be sent.
+/// The most spans in the queue.
 const WAITING: usize = 8_192;
-/// Of which so many go together.
+/// The most spans of one batch.
 const TOGETHER: usize = 512;
-/// How long fewer wait for more.
+/// How long an incomplete batch waits for more spans.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the collector may take.
+/// Time limit of a request to the collector.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same at the end of the process, for all there is.
+/// Time limit for sending the rest of the queue at the end of the process.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Where traces go at a collector.
+/// The path of traces at a collector.
 const PATH: &str = "v1/traces";
 
-/// Spans that were left out since the process started.
+/// Spans that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
-/// What is sent, and where to; nothing where nobody has asked for it.
+/// The collector's address and the queue; unset if traces are not exported.
 static ENDPOINT: OnceLock<(Url, Gathered)> = OnceLock::new();
 
-/// Spans that were left out since the process started: there was no room for them, or the collector did not take them.
+/// Returns the number of spans dropped since the process started: the queue was full, or the
+/// collector refused them.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Where a collector listens.
+/// The address of a collector.
 #[derive(Debug, Clone)]
 pub struct Endpoint(Url);
 
 impl Endpoint {
-    /// The collector at an address, `http://collector:4318`; what traces are sent to is below it.
+    /// Parses the address of a collector, such as `http://collector:4318`. The path of traces is
+    /// appended.
     pub fn at(address: &str) -> Result<Self, String> {
         let wrong = || format!("{address:?} is not an address such as http://127.0.0.1:4318");
         let mut url = Url::parse(address).map_err(|_| wrong())?;
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() || url.query().is_some() || url.fragment().is_some() {
+        if !matches!(url.scheme(), "http" | "https")
+            || !url.has_host()
+            || url.query().is_some()
+            || url.fragment().is_some()
+        {
             return Err(wrong());
         }
         let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
@@ -59,7 +66,8 @@ impl Endpoint {
         Ok(Self(url))
     }
 
-    /// What gathers spans for it from here on; once a process.
+    /// Starts the export and returns the layer that collects spans. `None` on any later call in the
+    /// process.
     #[must_use]
     pub fn begin(self) -> Option<Spans> {
         let gathered = Gathered::default();
@@ -68,14 +76,14 @@ impl Endpoint {
     }
 }
 
-/// Spans that wait to be sent.
+/// The queue of spans to send.
 #[derive(Clone, Default)]
 pub(super) struct Gathered(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     spans: Mutex<Vec<Told>>,
-    /// Wakes who sends them, when there are enough.
+    /// Wakes the sender when a batch is complete.
     enough: Notify,
 }
 
@@ -98,22 +106,32 @@ impl Gathered {
         }
     }
 
-    /// As many as go together, the first to end first.
+    /// Takes the next batch, in the order in which the spans ended.
     fn take(&self) -> Vec<Told> {
         let mut spans = self.spans();
-        let left = if spans.len() > TOGETHER { spans.split_off(TOGETHER) } else { Vec::new() };
+        let left = if spans.len() > TOGETHER {
+            spans.split_off(TOGETHER)
+        } else {
+            Vec::new()
+        };
         mem::replace(&mut *spans, left)
     }
 }
 
-/// Sends what is gathered until `stop` is cancelled, and then what is left, as far as the collector takes it soon; nothing where nobody has
-/// asked for it.
+/// Sends spans until `stop` is cancelled, then the rest of the queue within `FAREWELL`. Does
+/// nothing if traces are not exported.
 pub async fn keep(stop: CancellationToken) {
-    let Some((url, gathered)) = ENDPOINT.get() else { return stop.cancelled().await };
-    let client = match Client::builder().timeout(PATIENCE).redirect(Policy::none()).build() {
+    let Some((url, gathered)) = ENDPOINT.get() else {
+        return stop.cancelled().await;
+    };
+    let client = match Client::builder()
+        .timeout(PATIENCE)
+        .redirect(Policy::none())
+        .build()
+    {
         Ok(client) => client,
         Err(error) => {
-            tracing::error!(%error, "traces cannot be sent");
+            tracing::error!(%error, "cannot create the client that sends traces; no traces are sent until a restart");
             return stop.cancelled().await;
         }
     };
@@ -127,16 +145,22 @@ pub async fn keep(stop: CancellationToken) {
     };
     if !is_in_time {
         LOST.fetch_add(gathered.spans().len() as u64, Ordering::Relaxed);
-        tracing::warn!(spans_lost = lost(), "the collector has not taken what was left of traces");
+        tracing::warn!(
+            spans_lost = lost(),
+            "could not send the remaining trace spans before the stop"
+        );
     }
 }
 
-/// Sends what is gathered until `stop` is cancelled, and what is left then.
+/// Sends batches until `stop` is cancelled, then the rest of the queue.
 async fn send_all(client: &Client, url: &Url, gathered: &Gathered, stop: &CancellationToken) {
     let mut is_taken = true;
     let mut is_over = false;
     while !is_over {
-        is_over = stop.run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified())).await.is_none();
+        is_over = stop
+            .run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified()))
+            .await
+            .is_none();
         loop {
             let spans = gathered.take();
             if spans.is_empty() {
@@ -151,7 +175,7 @@ async fn send_all(client: &Client, url: &Url, gathered: &Gathered, stop: &Cancel
     }
 }
 
-/// Spans on their way: lost, unless they are taken.
+/// A guard for spans that are being sent. Counts them as dropped unless the collector accepts them.
 struct Sent(u64);
 
 impl Drop for Sent {
@@ -160,31 +184,45 @@ impl Drop for Sent {
     }
 }
 
-/// Sends some spans. That the collector does not take them, and that it does again, is told once.
+/// Sends a batch. The first failure and the first success after failures are logged.
 async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool) {
     let mut on_their_way = Sent(spans.len() as u64);
     let body = written(&spans).to_string();
-    let sent = client.post(url.clone()).header(CONTENT_TYPE, "application/json").body(body).send().await;
-    let outcome = sent.and_then(reqwest::Response::error_for_status).map_err(reqwest::Error::without_url);
+    let sent = client
+        .post(url.clone())
+        .header(CONTENT_TYPE, "application/json")
+        .body(body)
+        .send()
+        .await;
+    let outcome = sent
+        .and_then(reqwest::Response::error_for_status)
+        .map_err(reqwest::Error::without_url);
     if outcome.is_ok() {
         on_their_way.0 = 0;
     }
     match (&outcome, *is_taken) {
-        (Ok(_), false) => tracing::info!(spans_lost = lost(), "the collector takes traces again"),
+        (Ok(_), false) => tracing::info!(
+            spans_lost = lost(),
+            "the trace collector accepts spans again"
+        ),
         (Err(error), true) => {
-            tracing::warn!(cause = %crate::error::innermost(error), "the collector does not take traces; they are left out");
+            tracing::warn!(cause = %crate::error::innermost(error), "the trace collector does not accept spans; spans are dropped until it does");
         }
         _ => {}
     }
     *is_taken = outcome.is_ok();
 }
 
-/// Spans as OTLP has them in JSON: ids in hexadecimal digits, numbers of 64 bits as texts.
+/// Returns spans as OTLP in JSON: ids as hexadecimal digits, 64-bit numbers as text.
 fn written(spans: &[Told]) -> Value {
     static RESOURCE: LazyLock<Value> = LazyLock::new(|| {
-        let text = |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
+        let text =
+            |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
         let host = std::env::var("HOSTNAME").unwrap_or_default();
-        let mut attributes = vec![text("service.name", "vestibule"), text("service.version", env!("CARGO_PKG_VERSION"))];
+        let mut attributes = vec![
+            text("service.name", "vestibule"),
+            text("service.version", env!("CARGO_PKG_VERSION")),
+        ];
         attributes.push(json!({ "key": "process.pid", "value": { "intValue": std::process::id().to_string() } }));
         if !host.is_empty() {
             attributes.push(text("host.name", &host));
@@ -196,7 +234,11 @@ fn written(spans: &[Told]) -> Value {
 }
 
 fn span(told: &Told) -> Value {
-    let attributes: Vec<Value> = told.attributes.iter().map(|(key, said)| json!({ "key": key, "value": value(said) })).collect();
+    let attributes: Vec<Value> = told
+        .attributes
+        .iter()
+        .map(|(key, said)| json!({ "key": key, "value": value(said) }))
+        .collect();
     json!({
         "traceId": format!("{:032x}", told.context.trace),
         "spanId": format!("{:016x}", told.context.span),
@@ -227,9 +269,10 @@ mod tests {
     use super::*;
     use crate::traces::SPANS;
 
-    fn told_of(work: impl FnOnce()) -> Vec<Value> {
+    fn exported_by(work: impl FnOnce()) -> Vec<Value> {
         let gathered = Gathered::default();
-        let layer = Spans::new(gathered.clone()).with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
+        let layer = Spans::new(gathered.clone())
+            .with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
         gathered.take().iter().map(span).collect()
     }
@@ -241,57 +284,112 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_in_a_request_is_part_of_it() {
+    fn stages_of_a_request_are_child_spans_of_the_request() {
         let mut passed_on = None;
-        let told = told_of(|| {
+        let told = exported_by(|| {
             let request = request(None);
             request.in_scope(|| {
                 crate::stage!("validate").in_scope(|| passed_on = super::super::current());
-                // What is no span of this kind is none of it.
+                // A span of another target is ignored.
                 tracing::info_span!("something else").in_scope(|| {});
             });
-            request.record("http.response.status_code", 503).record("trace.failed", true).record("trace.name", "createThing");
+            request
+                .record("http.response.status_code", 503)
+                .record("trace.failed", true)
+                .record("trace.name", "createThing");
         });
-        let [validate, request] = told.as_slice() else { panic!("{told:?}") };
-        assert_eq!((&request["name"], &request["kind"], &request["status"]["code"]), (&json!("createThing"), &json!(2), &json!(2)));
-        assert_eq!((&request["traceId"], &request["parentSpanId"]), (&json!(format!("{:032x}", 0x77)), &json!("")));
-        assert_eq!((&validate["name"], &validate["kind"], &validate["status"]), (&json!("validate"), &json!(1), &json!({})));
-        assert_eq!((&validate["traceId"], &validate["parentSpanId"]), (&request["traceId"], &request["spanId"]));
+        let [validate, request] = told.as_slice() else {
+            panic!("{told:?}")
+        };
+        assert_eq!(
+            (
+                &request["name"],
+                &request["kind"],
+                &request["status"]["code"]
+            ),
+            (&json!("createThing"), &json!(2), &json!(2))
+        );
+        assert_eq!(
+            (&request["traceId"], &request["parentSpanId"]),
+            (&json!(format!("{:032x}", 0x77)), &json!(""))
+        );
+        assert_eq!(
+            (&validate["name"], &validate["kind"], &validate["status"]),
+            (&json!("validate"), &json!(1), &json!({}))
+        );
+        assert_eq!(
+            (&validate["traceId"], &validate["parentSpanId"]),
+            (&request["traceId"], &request["spanId"])
+        );
         let attributes = request["attributes"].as_array().unwrap();
-        assert!(attributes.contains(&json!({ "key": "http.response.status_code", "value": { "intValue": "503" } })), "{attributes:?}");
-        let wanted = format!("00-{:032x}-{}-01", 0x77, validate["spanId"].as_str().unwrap());
+        assert!(
+            attributes.contains(
+                &json!({ "key": "http.response.status_code", "value": { "intValue": "503" } })
+            ),
+            "{attributes:?}"
+        );
+        let wanted = format!(
+            "00-{:032x}-{}-01",
+            0x77,
+            validate["spanId"].as_str().unwrap()
+        );
         assert_eq!(passed_on.as_deref(), Some(wanted.as_str()));
     }
 
     #[test]
-    fn the_callers_trace_is_gone_on_with_where_it_is_kept() {
+    fn a_sampled_trace_of_the_caller_is_continued() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let told = told_of(|| request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {})));
+        let told = exported_by(|| {
+            request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {}));
+        });
         let named = |told: &Value| (told["traceId"].clone(), told["parentSpanId"].clone());
-        assert_eq!(named(&told[1]), (json!("4bf92f3577b34da6a3ce929d0e0e4736"), json!("00f067aa0ba902b7")));
-        let not_kept = told_of(|| request(Some(&text.replace("-01", "-00"))).in_scope(|| crate::stage!("validate").in_scope(|| {})));
+        assert_eq!(
+            named(&told[1]),
+            (
+                json!("4bf92f3577b34da6a3ce929d0e0e4736"),
+                json!("00f067aa0ba902b7")
+            )
+        );
+        let not_kept = exported_by(|| {
+            request(Some(&text.replace("-01", "-00")))
+                .in_scope(|| crate::stage!("validate").in_scope(|| {}));
+        });
         assert_eq!(not_kept, Vec::<Value>::new());
         let mut passed_on = None;
         let unkept = text.replace("-01", "-00");
-        told_of(|| request(Some(&unkept)).in_scope(|| crate::stage!("run").in_scope(|| passed_on = super::super::current())));
-        assert_eq!(passed_on.as_ref(), Some(&unkept), "who is told of it hears that it is not kept");
-        let delivered = told_of(|| {
-            let delivery = super::super::delivery(uuid::Uuid::from_u128(1), uuid::Uuid::from_u128(2), passed_on.as_deref());
+        exported_by(|| {
+            request(Some(&unkept))
+                .in_scope(|| crate::stage!("run").in_scope(|| passed_on = super::super::current()));
+        });
+        assert_eq!(
+            passed_on.as_ref(),
+            Some(&unkept),
+            "who is told of it hears that it is not kept"
+        );
+        let delivered = exported_by(|| {
+            let delivery = super::super::delivery(
+                uuid::Uuid::from_u128(1),
+                uuid::Uuid::from_u128(2),
+                passed_on.as_deref(),
+            );
             assert_eq!(super::super::of(&delivery), passed_on);
         });
         assert_eq!(delivered, Vec::<Value>::new());
-        let none = told_of(|| request(Some("of no use")).in_scope(|| {}));
+        let none = exported_by(|| request(Some("of no use")).in_scope(|| {}));
         assert_eq!(none[0]["parentSpanId"], "");
     }
 
     #[test]
-    fn what_is_part_of_nothing_is_not_told() {
-        assert_eq!(told_of(|| crate::stage!("sweep").in_scope(|| {})), Vec::<Value>::new());
+    fn spans_outside_of_requests_are_not_exported() {
+        assert_eq!(
+            exported_by(|| crate::stage!("sweep").in_scope(|| {})),
+            Vec::<Value>::new()
+        );
         assert_eq!(super::super::current(), None, "nobody has asked");
     }
 
     #[test]
-    fn what_waits_has_a_bound() {
+    fn the_queue_of_spans_is_bounded() {
         let (gathered, before) = (Gathered::default(), lost());
         let layer = Spans::new(gathered.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
@@ -300,16 +398,34 @@ mod tests {
             }
         });
         assert_eq!((gathered.spans().len(), lost() - before), (WAITING, 10));
-        assert_eq!((gathered.take().len(), gathered.spans().len()), (TOGETHER, WAITING - TOGETHER));
+        assert_eq!(
+            (gathered.take().len(), gathered.spans().len()),
+            (TOGETHER, WAITING - TOGETHER)
+        );
     }
 
     #[test]
-    fn a_collector_is_an_address() {
+    fn a_collector_is_given_by_its_http_url() {
         let at = |text: &str| Endpoint::at(text).map(|Endpoint(url)| url.to_string());
-        assert_eq!(at("http://127.0.0.1:4318").as_deref(), Ok("http://127.0.0.1:4318/v1/traces"));
-        assert_eq!(at("https://collector.example/otlp/").as_deref(), Ok("https://collector.example/otlp/v1/traces"));
-        for text in ["", "collector:4318", "ftp://collector", "http://collector/?a=b", "grpc://collector:4317"] {
-            assert!(at(text).is_err_and(|told| told.contains("is not an address such as")), "{text}");
+        assert_eq!(
+            at("http://127.0.0.1:4318").as_deref(),
+            Ok("http://127.0.0.1:4318/v1/traces")
+        );
+        assert_eq!(
+            at("https://collector.example/otlp/").as_deref(),
+            Ok("https://collector.example/otlp/v1/traces")
+        );
+        for text in [
+            "",
+            "collector:4318",
+            "ftp://collector",
+            "http://collector/?a=b",
+            "grpc://collector:4317",
+        ] {
+            assert!(
+                at(text).is_err_and(|told| told.contains("is not an address such as")),
+                "{text}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Gathers spans as they end.
+//! A `tracing` layer that collects finished spans.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,10 @@ use super::export::Gathered;
 use crate::clock;
 use crate::ids::Ids;
 
-/// Fields that say something of the span itself.
+/// The prefix of fields that describe the span itself. Other fields become attributes.
 const OF_ITSELF: &str = "trace.";
 
-/// A span under way.
+/// A span, in progress or finished.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) context: Context,
@@ -28,13 +28,13 @@ pub(super) struct Told {
     pub(super) kind: Kind,
     pub(super) has_failed: bool,
     pub(super) attributes: Vec<(&'static str, Said)>,
-    /// Nanoseconds since 1970.
+    /// The start, in nanoseconds since 1970.
     pub(super) started: u64,
     pub(super) nanoseconds: u64,
     began: Instant,
 }
 
-/// What part something has in an exchange, by the numbers of OTLP.
+/// The kind of a span, with the numbers of OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Internal = 1,
@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Client = 3,
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     Text(String),
@@ -50,23 +50,30 @@ pub(super) enum Said {
     Bool(bool),
 }
 
-/// Gathers spans as they end.
+/// Collects finished spans.
 pub struct Spans {
     gathered: Gathered,
-    /// Where the numbers of spans begin, and how many there were.
+    /// The seed of the sequence of span numbers, and how many were used.
     seed: u64,
     count: AtomicU64,
 }
 
 impl Spans {
     pub(super) fn new(gathered: Gathered) -> Self {
-        Self { gathered, seed: u64::from_ne_bytes(Ids::default().secret()), count: AtomicU64::default() }
+        Self {
+            gathered,
+            seed: u64::from_ne_bytes(Ids::default().secret()),
+            count: AtomicU64::default(),
+        }
     }
 
-    /// A number that no other span has: those of a sequence that comes by each number once.
+    /// Returns a number that no other span of the process has. The sequence visits each 64-bit
+    /// number once.
     fn number(&self) -> u64 {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let mixed = self.seed.wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mixed = self
+            .seed
+            .wrapping_add(count.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)).max(1)
@@ -74,9 +81,13 @@ impl Spans {
 }
 
 impl Parent {
-    /// What a span is to those that are part of it. One that is not kept has noted what it is part of.
+    /// Returns the parent for spans below this span. A span of an unsampled trace stores its own
+    /// parent.
     pub(super) fn of(span: &Extensions<'_>) -> Option<Self> {
-        let told = span.get::<Told>().map(|told| Self { context: told.context, is_kept: true });
+        let told = span.get::<Told>().map(|told| Self {
+            context: told.context,
+            is_kept: true,
+        });
         told.or_else(|| span.get().copied())
     }
 }
@@ -86,21 +97,42 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
         let Some(span) = context.span(id) else { return };
         let mut fields = Fields::default();
         attributes.record(&mut fields);
-        let above = || span.parent().and_then(|parent| Parent::of(&parent.extensions()));
-        let (trace, parent) = match (fields.parent.as_deref().and_then(Parent::read).or_else(above), fields.trace) {
-            (Some(Parent { context, is_kept: true }), _) => (context.trace, Some(context.span)),
+        let above = || {
+            span.parent()
+                .and_then(|parent| Parent::of(&parent.extensions()))
+        };
+        let (trace, parent) = match (
+            fields
+                .parent
+                .as_deref()
+                .and_then(Parent::read)
+                .or_else(above),
+            fields.trace,
+        ) {
+            (
+                Some(Parent {
+                    context,
+                    is_kept: true,
+                }),
+                _,
+            ) => (context.trace, Some(context.span)),
             (Some(unkept), _) => {
                 span.extensions_mut().insert(unkept);
                 return;
             }
             (None, Some(trace)) => (trace, None),
-            // What is part of nothing, as it goes on in the background.
+            // A span without a trace, from a background task.
             (None, None) => return,
         };
         let told = Told {
-            context: Context { trace, span: self.number() },
+            context: Context {
+                trace,
+                span: self.number(),
+            },
             parent,
-            name: fields.name.unwrap_or_else(|| attributes.metadata().name().to_owned()),
+            name: fields
+                .name
+                .unwrap_or_else(|| attributes.metadata().name().to_owned()),
             kind: fields.kind,
             has_failed: fields.has_failed,
             attributes: fields.attributes,
@@ -114,7 +146,9 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
     fn on_record(&self, id: &Id, values: &Record<'_>, context: layer::Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        let Some(told) = extensions.get_mut::<Told>() else { return };
+        let Some(told) = extensions.get_mut::<Told>() else {
+            return;
+        };
         let mut fields = Fields::default();
         values.record(&mut fields);
         told.has_failed |= fields.has_failed;
@@ -125,7 +159,9 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
     }
 
     fn on_close(&self, id: Id, context: layer::Context<'_, S>) {
-        let told = context.span(&id).and_then(|span| span.extensions_mut().remove::<Told>());
+        let told = context
+            .span(&id)
+            .and_then(|span| span.extensions_mut().remove::<Told>());
         if let Some(mut told) = told {
             told.nanoseconds = u64::try_from(told.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.gathered.put(told);
@@ -133,7 +169,7 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
     }
 }
 
-/// What is said of a span.
+/// The fields of a span.
 struct Fields {
     trace: Option<u128>,
     parent: Option<String>,
@@ -145,17 +181,34 @@ struct Fields {
 
 impl Default for Fields {
     fn default() -> Self {
-        Self { trace: None, parent: None, name: None, kind: Kind::Internal, has_failed: false, attributes: Vec::new() }
+        Self {
+            trace: None,
+            parent: None,
+            name: None,
+            kind: Kind::Internal,
+            has_failed: false,
+            attributes: Vec::new(),
+        }
     }
 }
 
 impl Fields {
     fn take(&mut self, field: &Field, said: Said) {
         match (field.name().strip_prefix(OF_ITSELF), said) {
-            (Some("id"), Said::Text(text)) => self.trace = u128::from_str_radix(&text, 16).ok().filter(|trace| *trace != 0),
+            (Some("id"), Said::Text(text)) => {
+                self.trace = u128::from_str_radix(&text, 16)
+                    .ok()
+                    .filter(|trace| *trace != 0);
+            }
             (Some("parent"), Said::Text(text)) => self.parent = Some(text),
             (Some("name"), Said::Text(text)) => self.name = Some(text),
-            (Some("kind"), Said::Text(text)) => self.kind = if text == "server" { Kind::Server } else { Kind::Client },
+            (Some("kind"), Said::Text(text)) => {
+                self.kind = if text == "server" {
+                    Kind::Server
+                } else {
+                    Kind::Client
+                }
+            }
             (Some("failed"), Said::Bool(has_failed)) => self.has_failed = has_failed,
             (_, said) => self.attributes.push((field.name(), said)),
         }
@@ -172,7 +225,10 @@ impl Visit for Fields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.take(field, Said::Number(i64::try_from(value).unwrap_or(i64::MAX)));
+        self.take(
+            field,
+            Said::Number(i64::try_from(value).unwrap_or(i64::MAX)),
+        );
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {

@@ -1,10 +1,24 @@
-//! A connection as a transaction uses it: statements, prepared once, and what is said along with them.
+//! A connection as a transaction uses it: prepared statements, and statements that are deferred.
 //!
-//! What needs no answer before the next statement waits for that, and both are on the way together: the beginning of a
-//! transaction, savepoints, and changes whose number of rows nobody asks for. So is what is known to be asked next.
+//! A *deferred* statement has an answer that is not needed at once: the beginning of a transaction,
+//! a savepoint, or a change whose number of rows is not needed. It is sent together with the next
+//! statement, in one round trip. If it fails, the next statement fails with its error, and at the
+//! latest the commit does.
+//!
+//! ```text
+//!             lend, from rest                    the server answers
+//!   (pool) ──────────────────▶ Unproven ─────────────────────────────────▶ Proven
+//!      ▲                          │  no answer: another connection takes     │  ▲
+//!      │                          │  its place until `replace_until`         │  │ roll back
+//!      │                          ▼                                          ▼  │ to a mark
+//!      │ take_back             closed ◀──── doubt ──── Broken ◀── panic ── Failed
+//!      └──────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! A new connection is `Proven`. `Failed` keeps the first error of the work, because the server
+//! would answer a commit of a failed transaction without an error.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::{Pin, pin};
@@ -12,6 +26,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::{MaybeDone, maybe_done};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -21,112 +36,87 @@ use super::pool::Pool;
 use super::pooler::Pooling;
 use super::statements::{Known, Statements};
 use crate::error::{Error, Result};
-use crate::several::AT_ONCE;
-use crate::statement::{Ask, Statement};
+use crate::statement::{Statement, TRY_LOCK};
 use crate::value::{Columns, Row, Value};
 
-/// How long an answer is waited for on this side, from the one before it: longer than the server lets a statement run, so that a
-/// server that is there is heard.
+/// The limit for one answer, counted from the answer before it. It is longer than the server lets a
+/// statement run, so that a live server can answer within it.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
-/// What ends a transaction for good.
+/// Commits a transaction.
 pub(super) const COMMIT: &str = "commit";
 
-/// A connection, and the statements known on it.
+/// A connection, and the statements that are prepared on it.
 pub(crate) struct Connection {
     pub(super) link: Link,
-    /// Where it comes from, while it is in use.
+    /// The pool that it goes back to, while it is in use.
     pub(super) pool: Option<Arc<Pool>>,
     pub(super) pooling: Pooling,
     statements: Statements,
     pub(super) generation: u64,
     pub(super) made: Instant,
     pub(super) rests_since: Instant,
-    /// What is said before the next statement.
-    waiting: Vec<Step<'static>>,
-    /// Where in that the operation before ends.
-    seam: Option<Seam>,
-    /// Why that operation was undone after all.
-    undone: Option<Error>,
-    /// Whether the transaction has the lock of its share, as its user has noted.
-    pub(crate) is_held: bool,
-    /// What is asked next, in this order.
-    foreseen: VecDeque<Ask>,
-    /// What was answered to it.
-    foretold: VecDeque<Vec<Row>>,
-    /// How often something was said for the work under way.
+    state: State,
+    /// Sent together with the next statement.
+    deferred: Vec<Step<'static>>,
+    /// How often something was sent for the work in progress.
     exchanges: u64,
-    /// Whether the server has answered since it was taken from its rest; until then another may take its place.
-    is_heard: bool,
-    /// Whether nobody knows what has become of it.
-    is_doubtful: bool,
-    /// Until when another may be made for that.
-    pub(super) heard_until: Instant,
-    /// When the caller of the work under way is told that it takes too long.
-    pub(super) until: Instant,
+    /// The deadline of the work in progress. Its caller gets a timeout then, and nothing more is
+    /// sent.
+    pub(super) deadline: Instant,
     pub(super) is_read: bool,
-    /// The first failure of a statement of the work: the server would take a commit, and undo the work all the same.
-    failed: Option<Error>,
 }
 
-/// Something to say to the server.
+/// The states of the diagram above.
+enum State {
+    Unproven { replace_until: Instant },
+    Proven,
+    Failed(Error),
+    Broken,
+}
+
+/// A place in the conversation that work can be rolled back to.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    exchanges: u64,
+    deferred: usize,
+}
+
+/// A message to the server.
 enum Step<'q> {
-    /// Statements without parameters or rows.
+    /// SQL without parameters or rows.
     Say(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
-    Change(&'static Statement, &'q [Value]),
-    /// Changes of which nobody asks how many rows they touch, as one statement.
-    Changes(Vec<(&'static Statement, Vec<Value>)>),
-    /// Tells the rows that it touches, if the statement does, or else how many.
+    Change(&'static Statement, Cow<'q, [Value]>),
+    /// One statement for many rows. It answers with the rows that it touched, if the statement
+    /// returns any, and with their number otherwise.
     Many(&'static Statement, &'q [Vec<Value>]),
 }
 
-/// Where an operation ends, and the next begins.
-struct Seam {
-    /// How much of what waits is the former's.
-    at: usize,
-    /// Undoes it.
-    undo: &'static str,
-}
-
-/// What has come of several steps where one has failed.
-struct Stopped<E> {
-    /// Which it was; none where it was all of them.
-    at: Option<usize>,
-    why: E,
-}
-
-impl Stopped<Failure> {
-    fn told(self, steps: &[Step<'_>]) -> Stopped<Error> {
-        let is_of_commit = self.at.is_some_and(|at| matches!(steps[at], Step::Say(COMMIT)));
-        let why = match self.why.into() {
-            // Citus's coordinator, too, says this of a worker of which it has not heard whether it has committed.
-            Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
-            why => why,
-        };
-        Stopped { at: self.at, why }
-    }
-}
-
-/// What the server answers.
-enum Told {
+/// The server's answer to a step.
+enum Answer {
     Done,
     Rows(Vec<tokio_postgres::Row>),
     Touched(u64),
 }
 
-/// A step, as it is sent.
-enum Ready<'s> {
+/// A step whose statement is prepared.
+enum Prepared<'s> {
     Say(&'static str),
     Rows(Known, Vec<&'s (dyn ToSql + Sync)>),
     Change(Known, Vec<&'s (dyn ToSql + Sync)>),
-    /// With what is the same in every row, and what is not.
+    /// With the value that all rows share, and the columns that differ.
     Many(Known, &'s Value, Vec<Vec<&'s Value>>),
 }
 
-type Asked<'c> = Pin<Box<dyn Future<Output = Result<Told, tokio_postgres::Error>> + 'c>>;
+type Question<'c> = Pin<Box<dyn Future<Output = Result<Answer, tokio_postgres::Error>> + 'c>>;
 
 impl Connection {
-    pub(super) fn new(link: Link, pooling: Pooling, statements: Statements, generation: u64) -> Self {
+    pub(super) fn new(
+        link: Link,
+        pooling: Pooling,
+        statements: Statements,
+        generation: u64,
+    ) -> Self {
         let now = Instant::now();
         Self {
             link,
@@ -136,100 +126,102 @@ impl Connection {
             generation,
             made: now,
             rests_since: now,
-            waiting: Vec::new(),
-            seam: None,
-            undone: None,
-            is_held: false,
-            foreseen: VecDeque::new(),
-            foretold: VecDeque::new(),
+            state: State::Proven,
+            deferred: Vec::new(),
             exchanges: 0,
-            is_heard: true,
-            is_doubtful: false,
-            heard_until: now,
-            until: now,
+            deadline: now,
             is_read: false,
-            failed: None,
         }
     }
 
-    /// Makes it ready for work that is over by a moment, and that begins by saying this. `heard_until` is how long another
-    /// connection may be looked for in its place.
-    pub(super) fn ready(&mut self, first: Option<&'static str>, is_read: bool, heard_until: Instant, until: Instant) {
-        self.waiting = first.map(Step::Say).into_iter().collect();
-        (self.seam, self.undone, self.is_held) = (None, None, false);
-        self.forget_foreseen();
-        (self.is_read, self.heard_until, self.until) = (is_read, heard_until, until);
-        (self.exchanges, self.failed) = (0, None);
+    /// Lends the connection out. After a rest, the server may have gone in the meantime.
+    pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
+        self.pool = Some(pool);
+        self.state = if has_rested {
+            State::Unproven {
+                replace_until: Instant::now(),
+            }
+        } else {
+            State::Proven
+        };
+        self
     }
 
-    /// Lends it out. Where it comes from a rest, nobody knows whether anybody is there.
-    pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
-        (self.pool, self.is_heard) = (Some(pool), !has_rested);
-        self
+    /// Makes the connection ready for work that ends by `deadline` and begins with the statement
+    /// `first`. As long as the server has not answered, another connection may take its place until
+    /// `replace_until`.
+    pub(super) fn ready(
+        &mut self,
+        first: Option<&'static str>,
+        is_read: bool,
+        replace_until: Instant,
+        deadline: Instant,
+    ) {
+        self.deferred = first.map(Step::Say).into_iter().collect();
+        (self.is_read, self.deadline, self.exchanges) = (is_read, deadline, 0);
+        self.replaceable_until(replace_until);
+    }
+
+    /// Sets how long another connection may take its place, while the server has not answered.
+    pub(super) fn replaceable_until(&mut self, until: Instant) {
+        if let State::Unproven { replace_until } = &mut self.state {
+            *replace_until = until;
+        }
     }
 
     pub(crate) fn is_spread(&self) -> bool {
         self.pool.as_ref().is_some_and(|pool| pool.is_spread())
     }
 
-    /// Has it closed when the work is over: that was broken off, and may have been anywhere.
+    /// Notes that work was broken off by a panic. The connection is closed when it comes back,
+    /// because the state of its transaction is unknown.
     pub(crate) fn doubt(&mut self) {
-        self.is_doubtful = true;
+        self.state = State::Broken;
     }
 
     pub(super) fn is_doubtful(&self) -> bool {
-        self.is_doubtful
+        matches!(self.state, State::Broken)
     }
 
-    /// Where the conversation is, to go back to.
-    pub(super) fn place(&self) -> (u64, usize) {
-        (self.exchanges, self.waiting.len())
+    /// Returns a mark at the current place of the conversation.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            exchanges: self.exchanges,
+            deferred: self.deferred.len(),
+        }
     }
 
-    /// Forgets what was to be said since a place, and that it failed; whether more than that was said.
-    pub(super) fn go_back(&mut self, (exchanges, waiting): (u64, usize)) -> bool {
-        let is_said = self.exchanges > exchanges;
-        self.forget_foreseen();
-        self.waiting.truncate(if is_said { 0 } else { waiting });
-        self.failed = None;
-        is_said
+    /// Drops the statements that were deferred since a mark, and the failure of the work. Returns
+    /// whether anything was sent since the mark. If so, the caller has to roll it back.
+    pub(super) fn forget_since(&mut self, mark: Mark) -> bool {
+        let is_sent = self.exchanges > mark.exchanges;
+        self.deferred
+            .truncate(if is_sent { 0 } else { mark.deferred });
+        if matches!(self.state, State::Failed(_)) {
+            self.state = State::Proven;
+        }
+        is_sent
     }
 
-    /// Whether anything has been said for the work under way.
-    pub(super) fn has_spoken(&self) -> bool {
+    /// Returns whether anything was sent for the work in progress.
+    pub(super) fn has_sent(&self) -> bool {
         self.exchanges > 0
     }
 
-    /// Says what waits, and this.
+    /// Sends the deferred statements, and then this one.
     pub(super) fn say(&mut self, sql: &'static str) -> Result<()> {
         self.exchange(vec![Step::Say(sql)]).map(drop)
     }
 
-    /// Ends an operation by this, along with the next statement: whether what waits of it goes well is told by that. `undo` undoes it.
-    pub(super) fn say_at_seam(&mut self, sql: &'static str, undo: &'static str) {
-        self.waiting.push(Step::Say(sql));
-        self.seam = Some(Seam { at: self.waiting.len(), undo });
-    }
-
-    /// Says what waits, where an operation has ended in it.
-    pub(super) fn close_seam(&mut self) -> Result<()> {
-        if self.seam.is_some() { self.exchange(Vec::new()).map(drop) } else { Ok(()) }
-    }
-
-    /// Why the operation before was undone after it had ended, if it was.
-    pub(super) fn take_undone(&mut self) -> Option<Error> {
-        self.undone.take()
-    }
-
-    /// Says this alone, whatever else was to be said and however long the work has taken.
+    /// Drops the deferred statements and sends only this one, even after the deadline of the work.
     pub(super) fn end(&mut self, sql: &'static str) -> Result<(), Failure> {
-        self.waiting.clear();
+        self.deferred.clear();
         self.link.run(Instant::now() + ANSWER_LIMIT, sql)
     }
 
-    /// Says something whose answer tells nobody anything: it is not waited for.
-    pub(super) fn say_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
-        self.waiting.clear();
+    /// Does the same as [`Connection::end`], but does not wait for the answer.
+    pub(super) fn send_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
+        self.deferred.clear();
         let said = async |client: &mut Client| {
             let mut asked = pin!(client.batch_execute(sql));
             let mut is_sent = false;
@@ -237,7 +229,8 @@ impl Connection {
                 if mem::replace(&mut is_sent, true) {
                     return Poll::Ready(Ok(()));
                 }
-                // Once more, so that the wire takes it in between.
+                // The future is polled a second time, so that the socket sends the message in
+                // between.
                 context.waker().wake_by_ref();
                 match asked.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -249,158 +242,182 @@ impl Connection {
         self.link.ask(Instant::now() + ANSWER_LIMIT, said)
     }
 
-    /// Work whose caller has been told that it takes too long is not gone on with.
+    /// Fails after the deadline of the work, when its caller has got a timeout.
     pub(super) fn assert_awaited(&self) -> Result<()> {
-        if Instant::now() < self.until { Ok(()) } else { Err(Error::Unavailable("it took too long, and is undone".into())) }
+        if Instant::now() < self.deadline {
+            Ok(())
+        } else {
+            Err(Error::Unavailable(
+                "the operation took too long and was rolled back".into(),
+            ))
+        }
     }
 
-    /// Whether what the work has done may be committed; a read has done nothing.
+    /// Checks that the changes of the work may be committed. A read has no changes.
     pub(crate) fn assert_sound(&self) -> Result<()> {
-        match &self.failed {
+        match &self.state {
             _ if self.is_read => Ok(()),
-            None => self.assert_awaited(),
-            Some(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
-            Some(error) => Err(Error::Defect(format!("work went on after a statement of it had failed: {error}"))),
+            State::Failed(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
+            State::Failed(error) => Err(Error::Defect(format!(
+                "the operation continued after one of its statements had failed: {error}"
+            ))),
+            _ => self.assert_awaited(),
         }
     }
 
-    /// Says what waits, and then all of this, at once; what was answered to the latter.
-    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<Told>> {
+    /// Sends the deferred statements and these steps in one round trip. Returns the answers to
+    /// these steps.
+    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<Answer>> {
         self.assert_awaited()?;
-        self.forget_foreseen();
-        let before = self.waiting.len();
         self.exchanges += 1;
-        let mut all: Vec<Step<'_>> = mem::take(&mut self.waiting);
+        let mut all: Vec<Step<'_>> = mem::take(&mut self.deferred);
+        let deferred = all.len();
         all.extend(steps);
-        let told = match (self.heard(&all), self.seam.take()) {
-            (Err(stopped), Some(Seam { at, undo })) if stopped.at.is_some_and(|stopped_at| stopped_at < at) => {
-                self.undone = Some(stopped.why);
-                let is_undone = self.link.run(Instant::now() + ANSWER_LIMIT, undo).map_err(|why| Stopped { at: None, why: why.into() });
-                is_undone.and_then(|()| self.heard(&all[at..])).map(|mut told| told.split_off(before - at))
-            }
-            (told, _) => told.map(|mut told| told.split_off(before)),
-        };
-        let told = told.map_err(|stopped| stopped.why);
-        if let Err(error) = &told {
-            self.failed.get_or_insert_with(|| error.clone());
+        let answers = self.answers(&all).map(|mut all| all.split_off(deferred));
+        if let Err(error) = &answers
+            && !matches!(self.state, State::Failed(_))
+        {
+            self.state = State::Failed(error.clone());
         }
-        told
+        answers
     }
 
-    /// What is answered to all of this. Where nobody has been heard on the connection yet, and it turns out to be dead, or to
-    /// lead to a server that takes no writes, it is said again on another.
-    fn heard(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Stopped<Error>> {
+    /// Returns the answers to all steps. If the connection is unproven and turns out to be dead, or
+    /// to lead to a server that refuses writes, the steps are sent again on another connection.
+    fn answers(&mut self, steps: &[Step<'_>]) -> Result<Vec<Answer>> {
         loop {
-            let is_first = !self.is_heard;
-            let answer = self.said(steps).map_err(|Stopped { at, why }| Stopped { at, why: self.pooling.judged(why) });
-            let is_demoted = self.pooling.is_demoted(&self.link) || matches!(answer, Err(Stopped { why: Failure::Demoted, .. }));
-            if !is_first || (self.is_heard && !is_demoted) {
-                return answer.map_err(|stopped| stopped.told(steps));
-            }
+            let was = match self.state {
+                State::Unproven { replace_until } => Some(replace_until),
+                _ => None,
+            };
+            let (answer, at) = match self.send(steps) {
+                Ok(answers) => (Ok(answers), None),
+                Err((failure, at)) => (Err(self.pooling.judged(failure)), at),
+            };
+            let is_answered = matches!(self.state, State::Proven);
+            let is_demoted =
+                self.pooling.is_demoted(&self.link) || matches!(answer, Err(Failure::Demoted));
+            let commits = |step: &Step<'_>| matches!(step, Step::Say(COMMIT));
+            let is_of_commit = at.is_some_and(|at: usize| commits(&steps[at]));
+            let told = |answer: Result<Vec<Answer>, Failure>| {
+                answer.map_err(|failure| match failure.into() {
+                    // Citus's coordinator also reports this when it does not know whether a worker
+                    // has committed.
+                    Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
+                    error => error,
+                })
+            };
+            let Some(replace_until) = was.filter(|_| !is_answered || is_demoted) else {
+                return told(answer);
+            };
             let cause = match answer {
-                // What was committed is not said again, nor what may have been.
-                answer if steps.iter().any(|step| matches!(step, Step::Say(COMMIT))) => {
-                    return answer.map_err(|stopped| stopped.told(steps));
+                // A commit that may have happened is not sent again.
+                answer if steps.iter().any(commits) => return told(answer),
+                Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => {
+                    return told(Err(failure));
                 }
-                Err(stopped) if !self.link.is_lost() && !matches!(stopped.why, Failure::Demoted) => return Err(stopped.told(steps)),
-                Err(stopped) if !is_demoted => stopped.why.to_string(),
+                Err(failure) if !is_demoted => failure.to_string(),
                 _ => Failure::Demoted.to_string(),
             };
-            self.replace(&cause).map_err(|why| Stopped { at: None, why })?;
+            self.replace(&cause, replace_until)?;
         }
     }
 
-    /// Puts another in its place.
-    fn replace(&mut self, cause: &str) -> Result<()> {
-        let Some(pool) = self.pool.clone().filter(|_| Instant::now() < self.heard_until) else {
+    /// Replaces this connection with another one.
+    fn replace(&mut self, cause: &str, until: Instant) -> Result<()> {
+        let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));
         };
-        // First, so that those at rest that are most likely dead, too, are not tried one by one.
+        // Mark all connections first. The other resting connections are most likely dead as well,
+        // and are then not tried one by one.
         pool.doubt_all(self.generation, &cause);
-        let Self { link, statements, generation, made, rests_since, is_heard, .. } = pool.take(self.heard_until)?;
-        (self.statements, self.generation) = (statements, generation);
-        (self.made, self.rests_since, self.is_heard) = (made, rests_since, is_heard);
-        mem::replace(&mut self.link, link).close();
+        let other = pool.take(until)?;
+        (self.statements, self.generation) = (other.statements, other.generation);
+        (self.made, self.rests_since, self.state) = (other.made, other.rests_since, other.state);
+        self.replaceable_until(until);
+        mem::replace(&mut self.link, other.link).close();
         Ok(())
     }
 
-    /// Says all of this at once, each when the one before it is on its way, and hears the answers.
-    fn said(&mut self, steps: &[Step<'_>]) -> Result<Vec<Told>, Stopped<Failure>> {
-        let mut ready = Vec::with_capacity(steps.len());
-        for step in steps {
-            // None of it has been said then, whichever it is.
-            ready.push(self.prepare_step(step).map_err(|why| Stopped { at: Some(0), why })?);
+    /// Sends all steps, and then waits for each answer. A failure names its step, unless the whole
+    /// connection failed.
+    fn send(&mut self, steps: &[Step<'_>]) -> Result<Vec<Answer>, (Failure, Option<usize>)> {
+        let mut prepared = Vec::with_capacity(steps.len());
+        for (at, step) in steps.iter().enumerate() {
+            prepared.push(
+                self.prepare_step(step)
+                    .map_err(|failure| (failure, Some(at)))?,
+            );
         }
-        let mut limit = self.answer_limit();
-        let until = Instant::now() + ANSWER_LIMIT * u32::try_from(ready.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let is_heard = &mut self.is_heard;
-        let mut stopped = None;
-        let said = self.link.ask(until, async |client| {
+        let limit = self.answer_limit();
+        let most = u32::try_from(prepared.len()).unwrap_or(u32::MAX);
+        let until = Instant::now() + ANSWER_LIMIT * most.saturating_add(1);
+        let (mut heard, mut failed_at) = (0, None);
+        let answers = self.link.ask(until, async |client| {
             let client = &*client;
-            let mut asked: Vec<Asked<'_>> = ready.iter().map(|ready| ready.ask(client)).collect();
-            let mut told: Vec<Option<Told>> = asked.iter().map(|_| None).collect();
-            let mut failed = None;
-            // So many answers at the least; how many there are.
-            let mut hear = async |count: usize| {
-                let heard = poll_fn(|context| {
-                    // All of them each time: polling one for the first time sends it. What comes after one that has failed is not sent,
-                    // or has failed for that reason; what came before it tells first.
-                    let first = stopped.unwrap_or(usize::MAX);
-                    for (at, (asked, told)) in asked.iter_mut().zip(&mut told).enumerate().take(first) {
-                        if told.is_none()
-                            && let Poll::Ready(answer) = asked.as_mut().poll(context)
-                        {
-                            match answer {
-                                Ok(answer) => *told = Some(answer),
-                                Err(error) => {
-                                    (stopped, failed) = (Some(at), Some(error));
-                                    break;
-                                }
-                            }
-                        }
+            let questions = prepared.iter().map(|prepared| prepared.ask(client));
+            let mut questions: Vec<_> = questions
+                .map(|question| Box::pin(maybe_done(question)))
+                .collect();
+            send_all(&mut questions).await;
+            let mut answers = Vec::with_capacity(questions.len());
+            for (at, mut question) in questions.into_iter().enumerate() {
+                let limit = if heard == 0 { limit } else { ANSWER_LIMIT };
+                if timeout(limit, question.as_mut()).await.is_err() {
+                    return Err(Failure::Silence);
+                }
+                match question.as_mut().take_output() {
+                    Some(Ok(answer)) => answers.push(answer),
+                    Some(Err(error)) => {
+                        failed_at = Some(at);
+                        return Err(Failure::Told(error));
                     }
-                    let heard = told.iter().take_while(|told| told.is_some()).count();
-                    let wanted = stopped.unwrap_or(count);
-                    if heard >= wanted { Poll::Ready(heard) } else { Poll::Pending }
-                })
-                .await;
-                failed.take().map_or(Ok(heard), |error| Err(Failure::Told(error)))
-            };
-            let mut heard = 0;
-            while heard < ready.len() {
-                heard = match timeout(limit, hear(heard + 1)).await {
-                    Ok(heard) => heard?,
-                    Err(_) => return Err(Failure::Silence),
-                };
-                (*is_heard, limit) = (true, ANSWER_LIMIT);
+                    None => return Err(Failure::Lost),
+                }
+                heard += 1;
             }
-            Ok(told.into_iter().flatten().collect())
+            Ok(answers)
         });
-        said.map_err(|why| Stopped { at: stopped, why })
+        let has_answered = heard > 0 || (failed_at.is_some() && !self.link.is_lost());
+        if has_answered && matches!(self.state, State::Unproven { .. }) {
+            self.state = State::Proven;
+        }
+        answers.map_err(|failure| (failure, failed_at))
     }
 
-    fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Ready<'s>, Failure> {
+    fn prepare_step<'s>(&mut self, step: &'s Step<'_>) -> Result<Prepared<'s>, Failure> {
         Ok(match step {
-            Step::Say(sql) => Ready::Say(sql),
-            Step::Rows(statement, params) => Ready::Rows(self.known(statement)?, borrowed(params)),
-            Step::Change(statement, params) => Ready::Change(self.known(statement)?, borrowed(params)),
-            Step::Changes(changes) => {
-                let params = changes.iter().flat_map(|(_, params)| borrowed(params)).collect();
-                let known = if let [(statement, _)] = changes[..] { self.known(statement)? } else { self.known_for_several(changes)? };
-                Ready::Change(known, params)
+            Step::Say(sql) => Prepared::Say(sql),
+            Step::Rows(statement, params) => {
+                Prepared::Rows(self.known(statement)?, borrowed(params))
+            }
+            Step::Change(statement, params) => {
+                Prepared::Change(self.known(statement)?, borrowed(params))
             }
             Step::Many(statement, rows) => {
                 let known = self.known_for_many(statement)?.ok_or(Failure::Lost)?;
                 let columns = known.params().len();
-                let first = rows.first().and_then(|row| row.first()).ok_or(Failure::Lost)?;
-                Ready::Many(known, first, (1..columns).map(|column| rows.iter().map(|row| &row[column]).collect()).collect())
+                let first = rows
+                    .first()
+                    .and_then(|row| row.first())
+                    .ok_or(Failure::Lost)?;
+                Prepared::Many(
+                    known,
+                    first,
+                    (1..columns)
+                        .map(|column| rows.iter().map(|row| &row[column]).collect())
+                        .collect(),
+                )
             }
         })
     }
 
-    /// How long the next answer is waited for: longer than the server lets a statement run, but on a connection that has rested.
+    /// Returns the limit for the next answer. It is shorter on an unproven connection.
     fn answer_limit(&self) -> Duration {
-        if self.is_heard { ANSWER_LIMIT } else { self.pooling.first_limit() }
+        match self.state {
+            State::Unproven { .. } => self.pooling.first_limit(),
+            _ => ANSWER_LIMIT,
+        }
     }
 
     fn known(&mut self, statement: &'static Statement) -> Result<Known, Failure> {
@@ -410,162 +427,228 @@ impl Connection {
 
     fn known_for_many(&mut self, statement: &'static Statement) -> Result<Option<Known>, Failure> {
         let limit = self.answer_limit();
-        self.statements.get_for_many(&mut self.link, limit, statement)
+        self.statements
+            .get_for_many(&mut self.link, limit, statement)
     }
 
-    fn known_for_several(&mut self, changes: &[(&'static Statement, Vec<Value>)]) -> Result<Known, Failure> {
-        let limit = self.answer_limit();
-        let statements: Vec<_> = changes.iter().map(|(statement, params)| (*statement, params.len())).collect();
-        self.statements.get_for_several(&mut self.link, limit, &statements)
+    pub(crate) fn rows(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Value],
+    ) -> Result<Vec<Row>> {
+        let answers = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
+        Ok(answers.into_iter().flat_map(Answer::into_rows).collect())
     }
 
-    pub(crate) fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
-        if let Some(told) = self.foretold(statement, params)? {
-            return Ok(told);
-        }
-        let told = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
-        Ok(told.into_iter().flat_map(Told::into_rows).collect())
+    pub(crate) fn execute(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Value],
+    ) -> Result<u64> {
+        let answers = self.exchange(vec![Step::Change(statement, Cow::Borrowed(params))])?;
+        Ok(answers.into_iter().map(Answer::touched).sum())
     }
 
-    /// Notes what is asked next, in this order, if nothing is done in between: it is all asked once the first of it is.
-    pub(crate) fn foresee(&mut self, asks: Vec<Ask>) {
-        self.forget_foreseen();
-        self.foreseen = asks.into();
-    }
-
-    /// What is told of something foreseen, if that is what is asked. What was to be asked before it is not any more.
-    fn foretold(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
-        let Some(passed) = self.foreseen.iter().position(|ask| ask.is(statement, params)) else { return Ok(None) };
-        self.foreseen.drain(..passed);
-        if self.foretold.is_empty() {
-            let asks = mem::take(&mut self.foreseen);
-            let told = self.exchange(asks.iter().map(|ask| Step::Rows(ask.statement, Cow::Borrowed(&ask.params))).collect())?;
-            (self.foretold, self.foreseen) = (told.into_iter().map(|told| told.into_rows().collect()).collect(), asks);
-        } else {
-            self.foretold.drain(..passed);
-        }
+    /// Defers a change. The next statement, or the end of the transaction, reports its failure.
+    pub(crate) fn execute_along(
+        &mut self,
+        statement: &'static Statement,
+        params: Vec<Value>,
+    ) -> Result<()> {
         self.assert_awaited()?;
-        self.foreseen.pop_front();
-        Ok(self.foretold.pop_front())
-    }
-
-    fn forget_foreseen(&mut self) {
-        self.foreseen.clear();
-        self.foretold.clear();
-    }
-
-    pub(crate) fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
-        let told = self.exchange(vec![Step::Change(statement, params)])?;
-        Ok(told.into_iter().map(Told::touched).sum())
-    }
-
-    /// [`Connection::execute`] along with the next statement; what is wrong with it is told by that, or at the end.
-    pub(crate) fn execute_along(&mut self, statement: &'static Statement, params: Vec<Value>) -> Result<()> {
-        self.assert_awaited()?;
-        self.forget_foreseen();
-        // There the parts of a statement may have to be on one server, and planned for it.
-        let is_spread = self.is_spread();
-        match self.waiting.last_mut() {
-            Some(Step::Changes(changes)) if !is_spread && goes_with(changes, statement) => changes.push((statement, params)),
-            _ => self.waiting.push(Step::Changes(vec![(statement, params)])),
-        }
+        self.deferred
+            .push(Step::Change(statement, Cow::Owned(params)));
         Ok(())
     }
 
-    pub(crate) fn execute_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<u64> {
-        Ok(self.many(statement, rows)?.into_iter().map(Told::touched).sum())
+    pub(crate) fn execute_many(
+        &mut self,
+        statement: &'static Statement,
+        rows: &[Vec<Value>],
+    ) -> Result<u64> {
+        Ok(self
+            .many(statement, rows)?
+            .into_iter()
+            .map(Answer::touched)
+            .sum())
     }
 
-    pub(crate) fn rows_of_many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Row>> {
-        Ok(self.many(statement, rows)?.into_iter().flat_map(Told::into_rows).collect())
+    pub(crate) fn rows_of_many(
+        &mut self,
+        statement: &'static Statement,
+        rows: &[Vec<Value>],
+    ) -> Result<Vec<Row>> {
+        Ok(self
+            .many(statement, rows)?
+            .into_iter()
+            .flat_map(Answer::into_rows)
+            .collect())
     }
 
-    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Told>> {
+    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Answer>> {
         let Some(known) = self.known_for_many(statement)? else {
-            return Err(Error::Defect(format!("is for no rows: {}", statement.text())));
+            return Err(Error::Defect(format!(
+                "the statement cannot take several rows: {}",
+                statement.text()
+            )));
         };
         let columns = known.params().len();
         if rows.iter().any(|row| row.len() != columns) {
-            return Err(Error::Defect(format!("wants {columns} values a row: {}", statement.text())));
+            return Err(Error::Defect(format!(
+                "the statement needs {columns} values in each row: {}",
+                statement.text()
+            )));
         }
-        let Some(first) = rows.first().and_then(|row| row.first()) else { return Ok(Vec::new()) };
+        let Some(first) = rows.first().and_then(|row| row.first()) else {
+            return Ok(Vec::new());
+        };
         if rows.iter().any(|row| row.first() != Some(first)) {
-            return Err(Error::Defect(format!("wants the same first value in every row: {}", statement.text())));
+            return Err(Error::Defect(format!(
+                "the statement needs the same first value in every row: {}",
+                statement.text()
+            )));
         }
         self.exchange(vec![Step::Many(statement, rows)])
     }
 
+    /// Takes a lock that is released with the transaction. Returns whether it was free.
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
-        let Ask { statement, params } = Ask::lock(key);
-        self.rows(statement, &params)?.first().map_or(Ok(false), |row| row.get(0))
+        let rows = self.rows(&TRY_LOCK, &[key.into()])?;
+        is_locked(&rows)
     }
 
-    /// Takes a lock of the transaction's, and asks something of the state in which it has it.
-    pub(crate) fn rows_under_lock(&mut self, key: i64, statement: &'static Statement, params: &[Value]) -> Result<Option<Vec<Row>>> {
-        let lock = Ask::lock(key);
-        if self.foreseen.front().is_none_or(|ask| !ask.is(lock.statement, &lock.params)) {
-            self.foresee(vec![lock, Ask::rows(statement, params.to_vec())]);
-        }
-        let is_locked = self.try_lock(key)?;
-        self.rows(statement, params).map(|rows| Some(rows).filter(|_| is_locked))
+    /// Takes a lock that is released with the transaction, and runs a query after it, in one round
+    /// trip. Returns `None` if the lock was taken.
+    pub(crate) fn rows_under_lock(
+        &mut self,
+        key: i64,
+        statement: &'static Statement,
+        params: &[Value],
+    ) -> Result<Option<Vec<Row>>> {
+        let key = [key.into()];
+        let answers = self.exchange(vec![
+            Step::Rows(&TRY_LOCK, Cow::Borrowed(&key)),
+            Step::Rows(statement, Cow::Borrowed(params)),
+        ])?;
+        let mut answers = answers
+            .into_iter()
+            .map(|answer| answer.into_rows().collect::<Vec<Row>>());
+        let (lock, rows) = (answers.next(), answers.next());
+        Ok(if is_locked(&lock.unwrap_or_default())? {
+            rows
+        } else {
+            None
+        })
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        // Not every update can be run for many rows, and what is run for many is told by running it.
+        // Some updates cannot be run for many rows. They are reported when they are run.
         let is_insert = statement.text().trim_start().starts_with("insert ");
-        let known = self.known(statement).and_then(|_| if is_insert { self.known_for_many(statement) } else { Ok(None) });
-        known.map(drop).map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
+        let known = self.known(statement).and_then(|_| {
+            if is_insert {
+                self.known_for_many(statement)
+            } else {
+                Ok(None)
+            }
+        });
+        known
+            .map(drop)
+            .map_err(|failure| Error::Defect(format!("{failure}: {}", statement.text())))
     }
 }
 
-impl Ready<'_> {
-    fn ask<'c>(&'c self, client: &'c Client) -> Asked<'c> {
+impl Prepared<'_> {
+    fn ask<'c>(&'c self, client: &'c Client) -> Question<'c> {
         match self {
-            Self::Say(sql) => Box::pin(async move { client.batch_execute(sql).await.map(|()| Told::Done) }),
+            Self::Say(sql) => {
+                Box::pin(async move { client.batch_execute(sql).await.map(|()| Answer::Done) })
+            }
             Self::Rows(known, params) => Box::pin(rows(client, known, params)),
             Self::Change(known, params) => Box::pin(change(client, known, params)),
             Self::Many(known, first, arrays) => Box::pin(async move {
                 let mut params: Vec<&(dyn ToSql + Sync)> = vec![*first];
                 params.extend(arrays.iter().map(|array| array as &(dyn ToSql + Sync)));
-                if known.has_rows() { rows(client, known, &params).await } else { change(client, known, &params).await }
+                if known.has_rows() {
+                    rows(client, known, &params).await
+                } else {
+                    change(client, known, &params).await
+                }
             }),
         }
     }
 }
 
-async fn rows(client: &Client, known: &Known, params: &[&(dyn ToSql + Sync)]) -> Result<Told, tokio_postgres::Error> {
+async fn rows(
+    client: &Client,
+    known: &Known,
+    params: &[&(dyn ToSql + Sync)],
+) -> Result<Answer, tokio_postgres::Error> {
     let rows = match known {
         Known::Prepared(statement) => client.query(statement, params).await,
         Known::Typed(typed) => client.query_typed(&typed.text, &typed.with(params)).await,
     };
-    rows.map(Told::Rows)
+    rows.map(Answer::Rows)
 }
 
-async fn change(client: &Client, known: &Known, params: &[&(dyn ToSql + Sync)]) -> Result<Told, tokio_postgres::Error> {
+async fn change(
+    client: &Client,
+    known: &Known,
+    params: &[&(dyn ToSql + Sync)],
+) -> Result<Answer, tokio_postgres::Error> {
     let touched = match known {
         Known::Prepared(statement) => client.execute(statement, params).await,
         Known::Typed(typed) => client.execute_typed(&typed.text, &typed.with(params)).await,
     };
-    touched.map(Told::Touched)
+    touched.map(Answer::Touched)
 }
 
-impl Told {
+impl Answer {
     fn into_rows(self) -> impl Iterator<Item = Row> {
-        let rows = if let Self::Rows(rows) = self { rows } else { Vec::new() };
+        let rows = if let Self::Rows(rows) = self {
+            rows
+        } else {
+            Vec::new()
+        };
         rows.into_iter().map(|row| Row(Columns::Postgres(row)))
     }
 
     fn touched(self) -> u64 {
-        if let Self::Touched(count) = self { count } else { 0 }
+        if let Self::Touched(count) = self {
+            count
+        } else {
+            0
+        }
     }
 }
 
-/// Whether a change may be one statement with others: each writes a table of its own, and reads none.
-fn goes_with(others: &[(&'static Statement, Vec<Value>)], statement: &'static Statement) -> bool {
-    let is_another = |target| others.iter().all(|(other, _)| other.target().is_some_and(|other| other != target));
-    others.len() < AT_ONCE && statement.target().is_some_and(is_another)
+/// Polls each question once, which sends it, so that all are sent before the first answer is
+/// awaited. If a question fails before it is sent, the later ones are not sent either, because the
+/// server would run them without it.
+async fn send_all(questions: &mut [Pin<Box<MaybeDone<Question<'_>>>>]) {
+    poll_fn(|context| {
+        for question in &mut *questions {
+            let is_ready = question.as_mut().poll(context).is_ready();
+            if is_ready
+                && question
+                    .as_mut()
+                    .output_mut()
+                    .is_some_and(|answer| answer.is_err())
+            {
+                break;
+            }
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+fn is_locked(rows: &[Row]) -> Result<bool> {
+    rows.first().map_or(Ok(false), |row| row.get(0))
 }
 
 fn borrowed(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+    params
+        .iter()
+        .map(|value| value as &(dyn ToSql + Sync))
+        .collect()
 }

@@ -1,9 +1,10 @@
-//! One connection to a PostgreSQL server, and how one is made.
+//! A connection to a PostgreSQL server, and how connections are made.
 //!
-//! Every question to the server has a deadline on this side, because a limit that the server keeps (`statement_timeout`) is
-//! of no use for a statement that never reaches it: something between here and there may swallow every byte of a connection
-//! and still acknowledge it, and then neither keep-alives nor TCP's own time-out ever notice. The socket is driven on the
-//! thread that asks, so a deadline that is over frees that thread, and what is left of the connection is dropped with it.
+//! Every question to the server has a deadline in this process. A limit that the server keeps
+//! (`statement_timeout`) does not help if the statement never reaches the server. A network device
+//! may drop every byte of a connection and still acknowledge it. Then neither keep-alives nor TCP's
+//! own timeout notice. The socket is driven on the thread that asks. So an expired deadline frees
+//! that thread, and the rest of the connection is dropped with it.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -27,40 +28,50 @@ use super::servers::Servers;
 use crate::WAIT_LIMIT;
 use crate::error::{self, Error, Result};
 
-/// What the last words to a server may take; it also notices without them.
+/// Limit for the farewell message. The server notices a closed connection without it too.
 const FAREWELL: Duration = Duration::from_millis(100);
-/// Class 08: the connection, and among other things what a pooler says for a server.
+/// SQLSTATE class 08: connection errors, including those that a pooler reports about its server.
 const CONNECTION_TROUBLE: &str = "08";
 
 /// The socket, with or without TLS, and the protocol on it.
-pub(super) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+pub(super) type Wire =
+    tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// Why a question has no answer.
+/// The reason that a question has no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// None came in time.
+    /// No answer came in time.
     Silence,
-    /// The connection was lost before it was asked.
+    /// The connection was lost before the question was sent.
     Lost,
-    /// This system has no means for a connection.
+    /// The operating system has no resources for a connection.
     System(io::Error),
-    /// The server has become one that takes no writes.
+    /// The server no longer accepts writes.
     Demoted,
-    /// The server or the driver says why.
+    /// The server or the driver reports an error.
     Told(tokio_postgres::Error),
 }
 
 impl Failure {
-    /// Whether the server has said that it ends this connection, that it is going altogether, or that it has become one that
-    /// takes no writes. Another connection, perhaps to another server, is what helps.
+    /// Returns whether the server ended this connection, is shutting down, or no longer accepts
+    /// writes. Another connection, perhaps to another server, may succeed.
     fn is_farewell(&self) -> bool {
         let Self::Told(error) = self else { return true };
-        let Some(said) = error.as_db_error() else { return false };
+        let Some(said) = error.as_db_error() else {
+            return false;
+        };
         let code = said.code();
-        matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
-            || code.code().starts_with(CONNECTION_TROUBLE)
-            || [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW, SqlState::READ_ONLY_SQL_TRANSACTION]
-                .contains(code)
+        matches!(
+            said.parsed_severity(),
+            Some(Severity::Fatal | Severity::Panic)
+        ) || code.code().starts_with(CONNECTION_TROUBLE)
+            || [
+                SqlState::ADMIN_SHUTDOWN,
+                SqlState::CRASH_SHUTDOWN,
+                SqlState::CANNOT_CONNECT_NOW,
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+            ]
+            .contains(code)
     }
 }
 
@@ -69,7 +80,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Silence => f.write_str("the server did not answer in time"),
             Self::Lost => f.write_str("the connection was lost"),
-            Self::Demoted => f.write_str("the server has become one that takes no writes"),
+            Self::Demoted => f.write_str("the server no longer accepts writes"),
             Self::System(error) => error.fmt(f),
             Self::Told(error) => f.write_str(&error::told(error)),
         }
@@ -95,28 +106,41 @@ impl From<Failure> for Error {
 pub(super) struct Link {
     client: Client,
     wire: Wire,
-    /// The wire has come to its end, and may not be asked again.
+    /// The wire has ended and must not be polled again.
     has_ended: bool,
     is_lost: bool,
     runtime: Runtime,
 }
 
 impl Link {
-    /// Asks, and waits for the answer until a moment. A connection that has missed one is lost: nothing that it says later
-    /// would be the answer to what is asked then.
+    /// Asks a question and waits for the answer until a deadline. After a missed answer the
+    /// connection is lost, because a late answer would be taken for the answer to the next
+    /// question.
     pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,
         until: Instant,
         question: impl AsyncFnOnce(&mut Client) -> Result<T, F>,
     ) -> Result<T, Failure> {
-        let answer = self.drive(until, question).and_then(|answer| answer.map_err(Into::into));
+        let answer = self
+            .drive(until, question)
+            .and_then(|answer| answer.map_err(Into::into));
         self.is_lost |= self.has_ended || answer.as_ref().is_err_and(Failure::is_farewell);
         answer
     }
 
-    /// [`Link::ask`] for a question that fails in a way of its own.
-    pub(super) fn drive<T>(&mut self, until: Instant, question: impl AsyncFnOnce(&mut Client) -> T) -> Result<T, Failure> {
-        let Self { client, wire, has_ended, is_lost, runtime } = self;
+    /// Does the same as [`Link::ask`], for a question with an error type of its own.
+    pub(super) fn drive<T>(
+        &mut self,
+        until: Instant,
+        question: impl AsyncFnOnce(&mut Client) -> T,
+    ) -> Result<T, Failure> {
+        let Self {
+            client,
+            wire,
+            has_ended,
+            is_lost,
+            runtime,
+        } = self;
         if *is_lost {
             return Err(Failure::Lost);
         }
@@ -128,11 +152,12 @@ impl Link {
                     *has_ended = true;
                     end = ended.err();
                 }
-                // What came before the end counts.
+                // An answer that came before the end of the wire counts.
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Told(error))),
-                    // Of a wire that ended without an error, the driver's side tells the question.
+                    // If the wire ended without an error, the driver's client reports that to the
+                    // question.
                     (Poll::Pending, None) => Poll::Pending,
                 }
             });
@@ -143,12 +168,12 @@ impl Link {
         answer
     }
 
-    /// Statements without parameters or rows.
+    /// Runs statements without parameters or rows.
     pub(super) fn run(&mut self, until: Instant, sql: &str) -> Result<(), Failure> {
         self.ask(until, async |client| client.batch_execute(sql).await)
     }
 
-    /// The first column of the first row of statements without parameters.
+    /// Runs statements without parameters and returns the first column of the first row.
     pub(super) fn word(&mut self, until: Instant, sql: &str) -> Result<Option<String>, Failure> {
         let messages = self.ask(until, async |client| client.simple_query(sql).await)?;
         Ok(messages.iter().find_map(|message| match message {
@@ -157,22 +182,31 @@ impl Link {
         }))
     }
 
-    /// Whether it is of no more use.
+    /// Returns whether the connection can no longer be used.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
 
-    /// Whether the server has become one that takes no writes, which it tells with whatever it answers (from version 14 on).
+    /// Returns whether the server no longer accepts writes. The server (from version 14 on) reports
+    /// that with every answer.
     pub(super) fn is_read_only(&self) -> bool {
-        ["in_hot_standby", "default_transaction_read_only"].iter().any(|setting| self.wire.parameter(setting) == Some("on"))
+        ["in_hot_standby", "default_transaction_read_only"]
+            .iter()
+            .any(|setting| self.wire.parameter(setting) == Some("on"))
     }
 
-    /// Takes leave of the server.
+    /// Closes the connection and tells the server.
     pub(super) fn close(self) {
-        let Self { client, wire, runtime, is_lost, .. } = self;
+        let Self {
+            client,
+            wire,
+            runtime,
+            is_lost,
+            ..
+        } = self;
         drop(client);
         if !is_lost {
-            // A server that does not listen notices by itself.
+            // A server that does not listen notices the closed connection by itself.
             drop(runtime.block_on(async { timeout(FAREWELL, wire).await }));
         }
     }
@@ -185,56 +219,100 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// To the servers of a URL that are of a sort.
+    /// Makes connections to the servers of a URL that have these session attributes.
     pub(super) fn new(url: &str, sort: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
-        let mut config: Config = url.parse().map_err(|error| Error::Configuration(error::told(&error)))?;
-        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| Error::Configuration(error::told(&error)))?;
+        config.ssl_mode(if tls.is_some() {
+            SslMode::Require
+        } else {
+            SslMode::Disable
+        });
         config.connect_timeout(WAIT_LIMIT);
-        // A server that has vanished behind the network is noticed by the kernel, not by a user's patience.
+        // The kernel notices a server that has vanished from the network, long before a user would
+        // give up.
         config.tcp_user_timeout(WAIT_LIMIT);
         config.keepalives_idle(Duration::from_secs(10));
         config.application_name("vestibule");
         let tls = tls.map_or_else(|| tls_trusting(rustls::RootCertStore::empty()), Ok)?;
         config.target_session_attrs(sort);
-        Ok(Self { servers: Servers::of(&config)?, tls: MakeRustlsConnect::new(tls) })
+        Ok(Self {
+            servers: Servers::of(&config)?,
+            tls: MakeRustlsConnect::new(tls),
+        })
     }
 
-    /// A connection, authenticated, by a moment.
+    /// Opens an authenticated connection before the deadline.
     pub(super) fn connect(&self, until: Instant) -> Result<Link, Failure> {
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
-        let connected = runtime.block_on(async { timeout_at(until, self.servers.connect(&self.tls)).await });
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(Failure::System)?;
+        let connected =
+            runtime.block_on(async { timeout_at(until, self.servers.connect(&self.tls)).await });
         let failure = match connected {
-            Ok(Ok((client, wire))) => return Ok(Link { client, wire, has_ended: false, is_lost: false, runtime }),
+            Ok(Ok((client, wire))) => {
+                return Ok(Link {
+                    client,
+                    wire,
+                    has_ended: false,
+                    is_lost: false,
+                    runtime,
+                });
+            }
             Ok(Err(failure)) => failure,
             Err(_) => Failure::Silence,
         };
-        // A name server that does not answer holds a thread of it, whose end is nobody's to wait for.
+        // A name server that does not answer may hold a thread of this runtime. Nothing waits for
+        // that thread.
         runtime.shutdown_background();
         Err(failure)
     }
 }
 
-/// Splits off the URL's TLS settings: `sslmode` (`require` and the two `verify-` modes ask for TLS with a verified
-/// certificate, whatever the mode's name) and `sslrootcert` (a PEM file trusted besides the system's authorities). And
-/// `target_session_attrs`, of which one is meant in any case: a server that takes writes.
+/// Splits the TLS settings off the URL: `sslmode` and `sslrootcert`. The modes `require`,
+/// `verify-ca` and `verify-full` all ask for TLS with a verified certificate. `sslrootcert` names a
+/// PEM file that is trusted besides the system's authorities. Also removes `target_session_attrs`:
+/// a server that accepts writes is always required.
 fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut wanted, mut root, mut rest) = (false, None, Vec::new());
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("sslmode", "require" | "verify-ca" | "verify-full")) => wanted = true,
-            Some(("sslmode", "disable" | "allow" | "prefer") | ("target_session_attrs", "read-write" | "primary" | "any")) => {}
-            Some(("sslmode", other)) => return Err(Error::Configuration(format!("sslmode {other} is not known"))),
+            Some(
+                ("sslmode", "disable" | "allow" | "prefer")
+                | ("target_session_attrs", "read-write" | "primary" | "any"),
+            ) => {}
+            Some(("sslmode", other)) => {
+                return Err(Error::Configuration(format!(
+                    "sslmode={other} is not supported; use disable, allow, prefer, require, verify-ca or verify-full"
+                )));
+            }
             Some(("target_session_attrs", other)) => {
-                return Err(Error::Configuration(format!("target_session_attrs={other} is no good: it has to be one that takes writes")));
+                return Err(Error::Configuration(format!(
+                    "target_session_attrs={other} is not supported; use read-write, primary or any"
+                )));
             }
             Some(("sslrootcert", path)) => root = Some(path.to_owned()),
             _ => rest.push(pair),
         }
     }
-    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
-    Ok((url, if wanted { Some(verified_tls(root.as_deref())?) } else { None }))
+    let url = if rest.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", rest.join("&"))
+    };
+    Ok((
+        url,
+        if wanted {
+            Some(verified_tls(root.as_deref())?)
+        } else {
+            None
+        },
+    ))
 }
 
 fn unusable(what: impl fmt::Display) -> Error {
@@ -246,7 +324,9 @@ fn verified_tls(root: Option<&str>) -> Result<rustls::ClientConfig> {
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = root {
         for certificate in CertificateDer::pem_file_iter(path).map_err(unusable)? {
-            roots.add(certificate.map_err(unusable)?).map_err(unusable)?;
+            roots
+                .add(certificate.map_err(unusable)?)
+                .map_err(unusable)?;
         }
     }
     tls_trusting(roots)
@@ -254,6 +334,8 @@ fn verified_tls(root: Option<&str>) -> Result<rustls::ClientConfig> {
 
 fn tls_trusting(roots: rustls::RootCertStore) -> Result<rustls::ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(unusable)?;
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(unusable)?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

@@ -1,8 +1,10 @@
-//! Bringing the schema to this program's version, while nodes of the version before go on with it.
+//! Migrates the schema to this program's version, while nodes of the previous version go on using
+//! it.
 //!
-//! A migration takes tables for itself, one after another, and operations under way hold others: each may wait for the other.
-//! So it waits for a table a moment only, less than the server takes to look for such a knot (`deadlock_timeout`, 1 s) and far
-//! less than an operation's patience. Where that is not enough it is undone as a whole, and begun again after a pause.
+//! A migration locks tables one after another, and operations under way hold locks on others, so
+//! they can deadlock. The migration therefore waits only briefly for a table: less than the
+//! server's deadlock check (`deadlock_timeout`, 1 s), and far less than an operation's limit. If
+//! that is too short, the migration is rolled back as a whole and begun again after a pause.
 
 use std::time::Duration;
 
@@ -16,49 +18,70 @@ use super::spread::{self, Spread};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, of_a_newer_version, told};
 
-/// Held while migrating, so that of several nodes starting at once one migrates and the others wait.
+/// Advisory lock held during a migration. If several nodes start at once, one migrates and the
+/// others wait.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
-/// How long that, and migrating, may take.
+/// Limit for waiting for that lock and for migrating.
 pub(super) const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
-/// What a migration may take is not for the server to say, whatever the role's settings are.
-const PATIENT_SESSION: &str = "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
-/// But for the tables that others use.
+/// Removes the server's time limits for a migration, including those of the role's settings.
+const PATIENT_SESSION: &str =
+    "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
+/// Limit for waiting for a table that others use.
 const BRIEFLY: &str = "set lock_timeout = '300ms'";
-/// Between two attempts at first, and then twice as long each time.
+/// Pause after the first attempt. It doubles with each attempt.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// What is said where a pooler stands in the way.
-pub(super) const PAST_THE_POOLER: &str = "there is a pooler before it that works by transaction, and a migration holds a lock of its \
-    session: give the address of the server itself, as --database-url or beside it as --database-direct-url";
-/// Which migrations a database has, as it is noted along with them.
+/// The error for a pooler that prevents a migration.
+pub(super) const PAST_THE_POOLER: &str = "it is behind a pooler that pools by transaction, and a migration needs a lock of its own \
+    session: set --database-url, or --database-direct-url beside it, to the address of the server itself";
+/// Query for the applied migrations, from the table of migrations.
 const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
 
-/// Refuses a database that lacks some of these migrations, or has others. Blocks.
+/// Fails if the database lacks some of these migrations, or has others. Blocks.
 pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let applied = match link.word(Instant::now() + WAIT_LIMIT, APPLIED) {
         Ok(applied) => applied.unwrap_or_default(),
-        Err(Failure::Told(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => String::new(),
+        Err(Failure::Told(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+            String::new()
+        }
         Err(failure) => return Err(Error::Configuration(failure.to_string())),
     };
-    let applied: Vec<&str> = applied.split(',').filter(|migration| !migration.is_empty()).collect();
-    let known: Vec<String> = migrations.get_migrations().iter().map(|one| format!("{} {}", one.version(), one.name())).collect();
-    if let Some(unknown) = applied.iter().find(|migration| !known.iter().any(|known| known == *migration)) {
+    let applied: Vec<&str> = applied
+        .split(',')
+        .filter(|migration| !migration.is_empty())
+        .collect();
+    let known: Vec<String> = migrations
+        .get_migrations()
+        .iter()
+        .map(|one| format!("{} {}", one.version(), one.name()))
+        .collect();
+    if let Some(unknown) = applied
+        .iter()
+        .find(|migration| !known.iter().any(|known| known == *migration))
+    {
         let (version, name) = unknown.split_once(' ').unwrap_or((unknown, ""));
-        return Err(Error::Configuration(of_a_newer_version(format_args!("V{version}__{name}"))));
+        return Err(Error::Configuration(of_a_newer_version(format_args!(
+            "V{version}__{name}"
+        ))));
     }
     if applied.len() < known.len() {
         return Err(Error::Configuration(
-            "it is of an older version of this program, and is not migrated through the pooler before it, which works by transaction: \
-             run vestibule migrate with the address of the server itself first, or give that as --database-direct-url"
+            "its schema is of an older version of this program, and cannot be migrated through a pooler that pools by transaction: \
+             first run vestibule migrate with the address of the server itself, or set that as --database-direct-url"
                 .into(),
         ));
     }
     Ok(())
 }
 
-/// Brings the schema to the newest of these, on every server where it is `spread`. Blocks.
-pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner, spread: Option<&Spread>) -> Result<()> {
+/// Migrates the schema to the newest of these migrations, on every server of a distributed
+/// database. Blocks.
+pub(super) fn migrate(
+    link: &mut Link,
+    migrations: &refinery_core::Runner,
+    spread: Option<&Spread>,
+) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, PATIENT_SESSION)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
@@ -66,55 +89,79 @@ pub(super) fn migrate(link: &mut Link, migrations: &refinery_core::Runner, sprea
     link.run(until, BRIEFLY)?;
     let done = again_and_again(until, || {
         let migrating = link.drive(until, async |client| {
-            if is_spread { migrations.run_async(&mut Piecewise(client)).await } else { migrations.run_async(client).await }
+            if is_spread {
+                migrations.run_async(&mut Piecewise(client)).await
+            } else {
+                migrations.run_async(client).await
+            }
         });
         Ok(migrating??)
     })?;
     if let Some(spread) = spread.filter(|_| is_spread && !done.applied_migrations().is_empty()) {
         again_and_again(until, || spread::lay_out(link, until, spread))?;
     }
-    link.run(until, &format!("select pg_advisory_unlock({MIGRATION_LOCK})"))?;
+    link.run(
+        until,
+        &format!("select pg_advisory_unlock({MIGRATION_LOCK})"),
+    )?;
     Ok(())
 }
 
-/// Tries until it is done, or fails for more than what others do at the moment.
-fn again_and_again<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Trouble>) -> Result<T> {
+/// Repeats an attempt until it succeeds, or until it fails for another reason than locks of others.
+fn again_and_again<T>(
+    until: Instant,
+    mut attempt: impl FnMut() -> Result<T, Trouble>,
+) -> Result<T> {
     let mut pause = PAUSE;
     loop {
         let trouble = match attempt() {
             Ok(done) => return Ok(done),
             Err(trouble) => trouble,
         };
-        let Some(cause) = trouble.others_are_at_it().filter(|_| Instant::now() + pause < until) else {
+        let Some(cause) = trouble
+            .others_are_at_it()
+            .filter(|_| Instant::now() + pause < until)
+        else {
             return Err(trouble.into());
         };
-        tracing::warn!(cause, milliseconds = pause.as_millis(), "a table is in use; the migration is begun again after a pause");
+        tracing::warn!(
+            cause,
+            milliseconds = pause.as_millis(),
+            "a table is in use; the migration starts again after a pause"
+        );
         std::thread::sleep(pause);
         pause = LONGEST_PAUSE.min(2 * pause);
     }
 }
 
-/// Why something of a migration is not done.
+/// The reason that a step of a migration failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Migration(refinery_core::Error),
     Layout(Failure),
-    /// For nothing that would pass.
+    /// A permanent error. A retry does not help.
     Refused(Error),
 }
 
 impl Trouble {
-    /// What the server says where it has failed for nothing but what others do at the moment.
+    /// Returns the server's message if the step failed only because of locks of others.
     fn others_are_at_it(&self) -> Option<String> {
         let said = match self {
             Self::Migration(error) => {
-                let refinery_core::error::Kind::Connection(_, cause) = error.kind() else { return None };
+                let refinery_core::error::Kind::Connection(_, cause) = error.kind() else {
+                    return None;
+                };
                 cause.downcast_ref::<tokio_postgres::Error>()?
             }
             Self::Layout(Failure::Told(error)) => error,
             Self::Layout(_) | Self::Refused(_) => return None,
         };
-        [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED].contains(said.code()?).then(|| told(said))
+        [
+            SqlState::LOCK_NOT_AVAILABLE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ]
+        .contains(said.code()?)
+        .then(|| told(said))
     }
 }
 
@@ -146,13 +193,17 @@ impl From<Trouble> for Error {
     }
 }
 
-/// Runs migrations a statement at a time: of several in one text, Citus would send the whole text on for each.
+/// Runs the statements of migrations one by one. If one text had several statements, Citus would
+/// send the whole text to its workers for each of them.
 struct Piecewise<'c>(&'c mut Client);
 
 impl AsyncTransaction for Piecewise<'_> {
     type Error = tokio_postgres::Error;
 
-    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(&mut self, queries: T) -> Result<usize, Self::Error> {
+    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
+        &mut self,
+        queries: T,
+    ) -> Result<usize, Self::Error> {
         let transaction = self.0.transaction().await?;
         let mut count = 0;
         for query in queries {
@@ -174,7 +225,10 @@ impl AsyncQuery<Vec<refinery_core::Migration>> for Piecewise<'_> {
 
 impl AsyncMigrate for Piecewise<'_> {}
 
-/// The statements of a migration, each of which ends with its line.
+/// Splits a migration into its statements. Each ends with a semicolon at the end of a line.
 fn statements_of(migration: &str) -> impl Iterator<Item = &str> {
-    migration.split(";\n").map(str::trim).filter(|statement| !statement.is_empty())
+    migration
+        .split(";\n")
+        .map(str::trim)
+        .filter(|statement| !statement.is_empty())
 }

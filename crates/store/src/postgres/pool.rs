@@ -1,4 +1,4 @@
-//! The connections that are not in use. How many are is for the permits to say.
+//! The connections that are not in use. The number in use is limited by the permits, not here.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,26 +14,27 @@ use super::pooler::Pooling;
 use super::statements::{Catalogue, Statements};
 use crate::error::{Error, Result};
 
-/// Between two attempts to connect.
+/// Pause between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(400);
-/// A connection that nobody has wanted for so long is closed.
+/// A connection unused for this long is closed.
 const REST_LIMIT: Duration = Duration::from_mins(10);
-/// A connection is made anew after so long, so that nodes find their way to where their URL leads today.
+/// A connection older than this is replaced, so that nodes follow a changed address of their URL.
 const AGE_LIMIT: Duration = Duration::from_mins(30);
 
-/// Connections of one kind.
+/// A pool of connections of one kind.
 ///
-/// One comes back only outside of a transaction: where a commit or a rollback was not confirmed, or work has panicked, it is
-/// closed, and the server undoes what was not committed. One that is lost takes all with it, those in use when they come
-/// back: what took it (a server that goes or was demoted, a way that swallows what is sent) has most likely taken them too,
-/// and finding that out one by one costs a caller's patience each time.
+/// A connection returns to the pool only outside of a transaction. If a commit or a rollback was
+/// not confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
+/// changes. If one connection is lost, all others are closed too, those in use when they return.
+/// They most likely have the same fault (a server that shuts down or was demoted, a network that
+/// drops packets). Finding that out one by one would cost a caller's time each time.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
-    /// What is said first on each, if anything.
+    /// Statements sent first on each new connection, if any.
     session: Option<&'static str>,
     catalogue: Arc<Catalogue>,
-    /// Whether the rows of shares are on several servers.
+    /// Whether the rows of shares are distributed over several servers.
     is_spread: bool,
     resting: Mutex<Resting>,
     given_up: AtomicU64,
@@ -41,9 +42,10 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct Resting {
-    /// The longest at rest first.
+    /// Resting connections, the longest unused first.
     connections: VecDeque<Connection>,
-    /// How often all were given up; a connection of an earlier generation is not taken back.
+    /// Number of times that all connections were dropped. A connection of an earlier generation is
+    /// not taken back.
     generation: u64,
 }
 
@@ -55,14 +57,22 @@ impl Pool {
         catalogue: Arc<Catalogue>,
         is_spread: bool,
     ) -> Self {
-        Self { connector, pooling, session, catalogue, is_spread, resting: Mutex::default(), given_up: AtomicU64::default() }
+        Self {
+            connector,
+            pooling,
+            session,
+            catalogue,
+            is_spread,
+            resting: Mutex::default(),
+            given_up: AtomicU64::default(),
+        }
     }
 
     pub(super) fn is_spread(&self) -> bool {
         self.is_spread
     }
 
-    /// How many were given up.
+    /// Returns the number of dropped connections.
     pub(super) fn given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
     }
@@ -71,15 +81,17 @@ impl Pool {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection, by a moment: one that rests, or a new one. A server that cannot be reached is tried again until then.
+    /// Returns a resting connection or a new one. Retries an unreachable server until the deadline.
     pub(super) fn take(self: &Arc<Self>, until: Instant) -> Result<Connection> {
         match self.rested() {
             Some(connection) => Ok(connection.lend(self.clone(), true)),
-            None => self.connect(until).map(|connection| connection.lend(self.clone(), false)),
+            None => self
+                .connect(until)
+                .map(|connection| connection.lend(self.clone(), false)),
         }
     }
 
-    /// The connection that has come back last.
+    /// Returns the connection that was returned last.
     fn rested(&self) -> Option<Connection> {
         loop {
             let connection = self.resting().connections.pop_back()?;
@@ -95,7 +107,8 @@ impl Pool {
         loop {
             let generation = self.resting().generation;
             let connected = self.connector.connect(until).and_then(|mut link| {
-                self.session.map_or(Ok(()), |session| link.run(until, session))?;
+                self.session
+                    .map_or(Ok(()), |session| link.run(until, session))?;
                 Ok(link)
             });
             match connected {
@@ -104,27 +117,41 @@ impl Pool {
                     return Ok(Connection::new(link, self.pooling, statements, generation));
                 }
                 Err(_) if Instant::now() + PAUSE < until => std::thread::sleep(PAUSE),
-                // Whatever the server says against it: it was good enough when this process started.
+                // Any refusal of the server is temporary, because the same URL worked when this
+                // process started.
                 Err(failure) => return Err(Error::Unavailable(failure.to_string())),
             }
         }
     }
 
-    /// Takes a connection back that is outside of a transaction; any other is closed.
+    /// Takes back a connection that is outside of a transaction. Any other connection is closed.
     pub(super) fn take_back(&self, mut connection: Connection, is_outside: bool) {
         connection.pool = None;
         if connection.link.is_lost() {
-            self.doubt_all(connection.generation, &"it was lost while it was in use");
+            self.doubt_all(
+                connection.generation,
+                &"a connection was lost while it was in use",
+            );
             return connection.link.close();
         }
         let now = Instant::now();
         connection.rests_since = now;
         let mut resting = self.resting();
-        let closed = if is_outside && !connection.is_doubtful() && connection.generation == resting.generation {
+        let closed = if is_outside
+            && !connection.is_doubtful()
+            && connection.generation == resting.generation
+        {
             resting.connections.push_back(connection);
-            // One at a time: each that comes back finds the next.
-            let is_too_long = resting.connections.front().is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
-            if is_too_long { resting.connections.pop_front() } else { None }
+            // One at a time is enough: each returned connection closes the next old one.
+            let is_too_long = resting
+                .connections
+                .front()
+                .is_some_and(|longest| now >= longest.rests_since + REST_LIMIT);
+            if is_too_long {
+                resting.connections.pop_front()
+            } else {
+                None
+            }
         } else {
             Some(connection)
         };
@@ -134,7 +161,7 @@ impl Pool {
         }
     }
 
-    /// Gives up one that is lost, of a generation, and with it those of it that are at rest or come back later.
+    /// Drops a lost connection and all connections of its generation, now or when they return.
     pub(super) fn doubt_all(&self, generation: u64, cause: &dyn fmt::Display) {
         let mut doubted = VecDeque::new();
         let mut resting = self.resting();
@@ -145,14 +172,19 @@ impl Pool {
         drop(resting);
         let count = 1 + doubted.len();
         self.given_up.fetch_add(count as u64, Ordering::Relaxed);
-        tracing::warn!(%cause, connections = count, "connections to the database are given up");
+        tracing::warn!(%cause, connections = count, "closed connections to the database; new ones are opened when needed");
     }
 }
 
 impl Drop for Pool {
-    /// Taking leave of the server blocks, which a thread of an async runtime must not: so another thread does it.
+    /// Closing connections blocks, which a thread of an async runtime must not do. So another
+    /// thread does it.
     fn drop(&mut self) {
         let connections = std::mem::take(&mut self.resting().connections);
-        std::thread::spawn(move || connections.into_iter().for_each(|connection| connection.link.close()));
+        std::thread::spawn(move || {
+            for connection in connections {
+                connection.link.close();
+            }
+        });
     }
 }

@@ -1,10 +1,11 @@
-//! What stands between this program and the server, and how it is spoken to for that.
+//! Detects a pooler between this program and the server, and adapts to it.
 //!
-//! A pooler that works by session, or none, gives a connection to itself. One that works by transaction gives each transaction
-//! whichever connection to the server is free: settings of the session, prepared statements and locks of the session would be on
-//! another one than what relies on them. Through such a pooler every transaction brings its limits along, and statements go with
-//! the types of their parameters and are kept by nobody ([`super::statements`]). Migrating holds a lock of the session, and is
-//! done past the pooler.
+//! With no pooler, or one in session mode, each connection has a server connection of its own. A
+//! pooler in transaction mode gives each transaction any free server connection. Session settings,
+//! prepared statements and session locks would then be on another connection than the statements
+//! that need them. Through such a pooler every transaction sets its own limits. Statements are sent
+//! with the types of their parameters and are not kept on the server ([`super::statements`]). A
+//! migration holds a session lock, so it must bypass the pooler.
 
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ use crate::error::{Error, Result};
 
 const PROCESS: &str = "select pg_backend_pid()";
 const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
-/// One round shows a pooler that has nobody else to serve. Others in between may hide it in one, but hardly in all.
+/// Number of rounds of the detection. One round reveals a pooler without other clients. Other
+/// clients may hide it in one round, but hardly in all.
 const ROUNDS: usize = 3;
 
-/// How long the server's limits are: a statement that waits longer than a caller does is stopped, and a transaction whose client is
-/// no longer heard of, and which may hold the lock of an organization, is ended.
+/// The server's limits. A statement that runs longer than its caller waits is cancelled. A
+/// transaction whose client is silent, and which may hold the lock of an organization, is ended.
 macro_rules! limits {
     ($set:literal, $before:literal, $after:literal) => {
         concat!(
@@ -40,79 +42,110 @@ macro_rules! limits {
 /// How connections are shared on the way to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// Each is one to the server, as long as it lives.
+    /// Each connection has a server connection of its own, for its whole life.
     BySession,
-    /// Each transaction has another.
+    /// Each transaction may get another server connection.
     ByTransaction,
-    /// The server follows another, and is only read from; whatever may be between.
+    /// The server is a replica and only read from. There may be any pooler before it.
     Following,
 }
 
 impl Pooling {
-    /// What is said first on a connection for work.
+    /// Returns the statements sent first on a connection for work.
     pub(super) fn session(self) -> Option<&'static str> {
         self.one(Some(limits!("set", "", "")), None)
     }
 
-    /// The same for look-ups. The server is to plan each once, rather than anew for every number of keys; but where the keys decide
-    /// which of several servers is asked.
+    /// Returns the statements sent first on a connection for look-ups. The server shall plan each
+    /// look-up once instead of again for every number of keys. On a distributed database it plans
+    /// each time, because the keys decide which server is asked.
     pub(super) fn session_for_looks(self, is_spread: bool) -> Option<&'static str> {
         let once = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
         let anew = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
         self.one(Some(if is_spread { anew } else { once }), None)
     }
 
-    /// Begins a write.
+    /// Returns the statements that begin a write.
     pub(super) fn begin(self) -> &'static str {
         self.one("begin", limits!("set local", "begin; ", ""))
     }
 
-    /// Begins a write in place of one that has come to nothing.
+    /// Returns the statements that roll back a failed write and begin the next one.
     pub(super) fn begin_anew(self) -> &'static str {
-        self.one("rollback; begin", limits!("set local", "rollback; begin; ", ""))
+        self.one(
+            "rollback; begin",
+            limits!("set local", "rollback; begin; ", ""),
+        )
     }
 
-    /// Begins a read: one snapshot for all of an operation; the locked organization row orders the writes.
+    /// Returns the statements that begin a read. A read has one snapshot for the whole operation.
+    /// Writes are ordered by the lock on the organization's row.
     ///
-    /// A pooler says nothing of a server that has become a standby, which may be behind. That refuses to begin what could write.
+    /// A pooler does not report that its server has become a standby, which may lag. A standby
+    /// refuses `begin … read write`, so that is used through a pooler.
     pub(super) fn begin_reading(self) -> &'static str {
         match self {
             Self::BySession => "begin isolation level repeatable read read only",
             Self::ByTransaction => {
-                limits!("set local", "begin isolation level repeatable read read write; set transaction read only; ", "")
+                limits!(
+                    "set local",
+                    "begin isolation level repeatable read read write; set transaction read only; ",
+                    ""
+                )
             }
-            Self::Following => limits!("set local", "begin isolation level repeatable read read only; ", ""),
+            Self::Following => limits!(
+                "set local",
+                "begin isolation level repeatable read read only; ",
+                ""
+            ),
         }
     }
 
-    /// Begins look-ups, each of which is to see what was committed before it.
+    /// Returns the statements that begin look-ups. Each look-up must see what was committed before
+    /// it.
     pub(super) fn begin_looking(self) -> Option<&'static str> {
-        self.one(None, Some(limits!("set local", "begin isolation level read committed read write; set transaction read only; ", "")))
+        self.one(
+            None,
+            Some(limits!(
+                "set local",
+                "begin isolation level read committed read write; set transaction read only; ",
+                ""
+            )),
+        )
     }
 
-    /// How long the first answer on a connection that has rested is waited for. It comes at once where somebody answers, and
-    /// otherwise there is time left for a new connection before the caller's patience ends. Behind a pooler one waits for a turn, too.
+    /// Returns the limit for the first answer on a connection that has rested. A live server
+    /// answers at once. Otherwise there is time left for a new connection before the caller's
+    /// deadline. Behind a pooler the limit includes the wait for a turn.
     pub(super) fn first_limit(self) -> Duration {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
-            // Nobody waits for it much longer than that.
+            // Readers wait hardly longer than that for a replica.
             Self::Following => Duration::from_millis(450),
         }
     }
 
-    /// Whether a server that has answered takes no writes, as it tells along with its answers. Not through a pooler that works by
-    /// transaction: what that tells is of whichever server it asked first.
+    /// Returns whether the server that answered refuses writes, as it reports with its answers.
+    /// This does not work through a pooler in transaction mode, which reports the state of the
+    /// server that it asked first.
     pub(super) fn is_demoted(self, link: &Link) -> bool {
         self == Self::BySession && link.is_read_only()
     }
 
-    /// What has failed, of a server behind a pooler that has come to take no writes.
+    /// Turns an error into [`Failure::Demoted`] if a server behind a pooler no longer accepts
+    /// writes.
     pub(super) fn judged(self, failure: Failure) -> Failure {
-        // Of what is said here, the former is said of the beginning of a read only.
-        let demoted = [SqlState::FEATURE_NOT_SUPPORTED, SqlState::READ_ONLY_SQL_TRANSACTION];
+        // The first code is the answer to the beginning of a read.
+        let demoted = [
+            SqlState::FEATURE_NOT_SUPPORTED,
+            SqlState::READ_ONLY_SQL_TRANSACTION,
+        ];
         match failure {
-            Failure::Told(error) if self == Self::ByTransaction && error.code().is_some_and(|code| demoted.contains(code)) => {
+            Failure::Told(error)
+                if self == Self::ByTransaction
+                    && error.code().is_some_and(|code| demoted.contains(code)) =>
+            {
                 Failure::Demoted
             }
             other => other,
@@ -120,36 +153,60 @@ impl Pooling {
     }
 
     fn one<T>(self, by_session: T, otherwise: T) -> T {
-        if self == Self::BySession { by_session } else { otherwise }
+        if self == Self::BySession {
+            by_session
+        } else {
+            otherwise
+        }
     }
 }
 
-/// Finds out how connections are shared. Through a pooler that works by session, or none, a connection always leads to the same
-/// process of the server, and two lead to different ones.
+/// Detects how connections are shared. With no pooler, or one in session mode, a connection always
+/// leads to the same server process, and two connections lead to different processes.
 ///
-/// A pooler that works by transaction and takes the connection it used last gives both the same; one that takes turns gives one of
-/// them another at some point: a round takes four, one of them while it holds another, so that turns over one, two or three
-/// connections show.
+/// A pooler in transaction mode that reuses its last server connection gives both clients the same
+/// one. A pooler that rotates gives one of them another server connection at some point. A round
+/// takes four, one of them while another is held, so that rotation over one, two or three server
+/// connections is detected.
 pub(super) fn between(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
-    let processes = (first.word(until, PROCESS).map_err(unusable)?, second.word(until, PROCESS).map_err(unusable)?);
+    let processes = (
+        first.word(until, PROCESS).map_err(unusable)?,
+        second.word(until, PROCESS).map_err(unusable)?,
+    );
     let mut is_by_session = processes.0 != processes.1;
     for _ in 0..ROUNDS {
-        let held = second.word(until, PROCESS_IN_TRANSACTION).map_err(unusable)?;
-        // Where there is one connection for all, who asks for another meanwhile would wait for this one.
-        let meanwhile = if is_by_session { first.word(until, PROCESS).map_err(unusable)? } else { None };
+        let held = second
+            .word(until, PROCESS_IN_TRANSACTION)
+            .map_err(unusable)?;
+        // If there is one server connection for all clients, a question from the other client would
+        // wait for this transaction.
+        let meanwhile = if is_by_session {
+            first.word(until, PROCESS).map_err(unusable)?
+        } else {
+            None
+        };
         second.run(until, "commit").map_err(unusable)?;
-        let after = (first.word(until, PROCESS).map_err(unusable)?, second.word(until, PROCESS).map_err(unusable)?);
+        let after = (
+            first.word(until, PROCESS).map_err(unusable)?,
+            second.word(until, PROCESS).map_err(unusable)?,
+        );
         is_by_session &= meanwhile == processes.0 && held == processes.1 && after == processes;
         if !is_by_session {
             break;
         }
     }
     second.close();
-    Ok(if is_by_session { Pooling::BySession } else { Pooling::ByTransaction })
+    Ok(if is_by_session {
+        Pooling::BySession
+    } else {
+        Pooling::ByTransaction
+    })
 }
 
 fn unusable(failure: Failure) -> Error {
-    Error::Configuration(format!("two connections at once are needed: {failure}"))
+    Error::Configuration(format!(
+        "cannot open the two connections that the check for a pooler needs: {failure}"
+    ))
 }

@@ -1,7 +1,7 @@
-//! Servers that follow the one that takes writes, for reads whose caller can tell whether what they find is of the state it asks for.
+//! Replicas, for reads whose caller can tell whether the data is of the state that it asks for.
 //!
-//! One that cannot be reached, falls silent or is slow is left alone for a while, and costs nobody anything meanwhile; nobody waits for
-//! a turn at one.
+//! A replica that is unreachable, silent or slow is skipped for a while, so that it delays no read.
+//! No read waits for a free connection to a replica.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,52 +20,80 @@ use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
-/// How long a read may take there in all. What is left of a caller's patience is for the server that takes writes.
+/// Limit for a read on a replica. The rest of the caller's time is left for the primary server.
 const LIMIT: Duration = Duration::from_millis(500);
-/// How long one is left alone.
+/// How long a failed replica is skipped.
 const RESPITE: Duration = Duration::from_secs(5);
 
-/// Servers that follow.
+/// The replicas of a database.
 #[derive(Default)]
 pub(super) struct Replicas {
     each: Vec<Arc<Replica>>,
-    /// Whose turn it is.
+    /// Index of the replica whose turn it is.
     next: AtomicUsize,
 }
 
 struct Replica {
     pool: Arc<Pool>,
     permits: Arc<Semaphore>,
-    /// Until when it is left alone.
+    /// The end of the time in which the replica is skipped.
     alone_until: Mutex<Option<Instant>>,
 }
 
 impl Replicas {
-    /// Those at these URLs, with so many connections to each at the most.
-    pub(super) fn at(urls: &[String], connections: usize, catalogue: &Arc<Catalogue>) -> Result<Self> {
+    /// Makes the replicas at these URLs, with at most `connections` connections to each.
+    pub(super) fn at(
+        urls: &[String],
+        connections: usize,
+        catalogue: &Arc<Catalogue>,
+    ) -> Result<Self> {
         let replica = |url: &String| {
             let connector = Arc::new(Connector::new(url, TargetSessionAttrs::Any)?);
-            let pool = Arc::new(Pool::new(connector, Pooling::Following, None, catalogue.clone(), false));
-            Ok(Arc::new(Replica { pool, permits: Arc::new(Semaphore::new(connections)), alone_until: Mutex::default() }))
+            let pool = Arc::new(Pool::new(
+                connector,
+                Pooling::Following,
+                None,
+                catalogue.clone(),
+                false,
+            ));
+            Ok(Arc::new(Replica {
+                pool,
+                permits: Arc::new(Semaphore::new(connections)),
+                alone_until: Mutex::default(),
+            }))
         };
-        Ok(Self { each: urls.iter().map(replica).collect::<Result<_>>()?, next: AtomicUsize::default() })
+        Ok(Self {
+            each: urls.iter().map(replica).collect::<Result<_>>()?,
+            next: AtomicUsize::default(),
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// Reads from the one whose turn it is; none where it has as much to do as it may have, or does not answer in time.
-    pub(super) async fn read<T: Send + 'static, E: WorkError>(&self, work: impl Work<T, E>) -> Option<Result<T, E>> {
+    /// Reads from the replica whose turn it is. Returns `None` if that replica has no free
+    /// connection or does not answer in time.
+    pub(super) async fn read<T: Send + 'static, E: WorkError>(
+        &self,
+        work: impl Work<T, E>,
+    ) -> Option<Result<T, E>> {
         let until = Instant::now() + LIMIT;
         let first = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut in_turn = (0..self.each.len()).map(|step| &self.each[first.wrapping_add(step) % self.each.len()]);
+        let mut in_turn =
+            (0..self.each.len()).map(|step| &self.each[first.wrapping_add(step) % self.each.len()]);
         let replica = in_turn.find(|replica| replica.is_to_be_asked())?.clone();
         let permit = replica.permits.clone().try_acquire_owned().ok()?;
         let (sender, receiver) = oneshot::channel();
         let asked = replica.clone();
         tokio::task::spawn_blocking(move || {
-            let Ok(mut connection) = replica.pool.take(until).inspect_err(|cause| replica.leave_alone(cause)) else { return };
+            let Ok(mut connection) = replica
+                .pool
+                .take(until)
+                .inspect_err(|cause| replica.leave_alone(cause))
+            else {
+                return;
+            };
             connection.ready(Some(Pooling::Following.begin_reading()), true, until, until);
             let (outcome, lost) = read_on(&replica.pool, connection, work);
             drop(permit);
@@ -74,23 +102,33 @@ impl Replicas {
             }
             drop(sender.send(outcome));
         });
-        let outcome = timeout_at(until, receiver).await.inspect_err(|_| asked.leave_alone(&Failure::Silence)).ok()?.ok()?;
+        let outcome = timeout_at(until, receiver)
+            .await
+            .inspect_err(|_| asked.leave_alone(&Failure::Silence))
+            .ok()?
+            .ok()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 }
 
 impl Replica {
     fn is_to_be_asked(&self) -> bool {
-        self.alone_until.lock().unwrap_or_else(PoisonError::into_inner).is_none_or(|until| Instant::now() >= until)
+        self.alone_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none_or(|until| Instant::now() >= until)
     }
 
     fn leave_alone(&self, cause: &dyn std::fmt::Display) {
-        let mut alone_until = self.alone_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alone_until = self
+            .alone_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let is_news = alone_until.is_none_or(|until| Instant::now() >= until);
         *alone_until = Some(Instant::now() + RESPITE);
         drop(alone_until);
         if is_news {
-            tracing::warn!(%cause, "a replica does not answer, and is left alone for a while");
+            tracing::warn!(%cause, "a replica does not answer; reads use the primary, and the replica is tried again later");
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Which of the servers that a URL names is to be used: one that takes writes, or, for reads that may be behind, any.
+//! Chooses among the servers that a URL names: one that accepts writes or, for reads that may lag,
+//! any.
 //!
-//! All of them are asked, one shortly after another, and the first that will do is used: a server that accepts a
-//! connection and then says nothing, as one does whose processes hang, costs the others a head start and no more. The one
-//! that was used last is asked first. It is the same for the addresses that one name leads to.
+//! The servers are asked one shortly after another, and the first suitable one is used. So a server
+//! that accepts a connection and then hangs delays the others only by a head start. The server that
+//! was used last is asked first. The addresses of one name are tried in the same way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,21 +18,23 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::link::{Failure, Wire};
 use crate::error::{Error, Result};
 
-/// How long a server may take before the next one is asked besides. One that is well takes a few milliseconds.
+/// How long a server may take before the next one is asked too. A healthy server takes a few
+/// milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// How long each of several servers may take in all: where one says nothing and the others take no writes yet, these have to be
-/// asked again, because one of them will.
+/// Limit for each of several servers. If one hangs and the others do not accept writes yet, the
+/// others have to be asked again, because one of them will soon accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
-/// Servers of a URL, and addresses of a name. Each takes a connection of its own while it is asked.
+/// Maximum number of servers in a URL, and of addresses of a name. Each takes a connection while it
+/// is asked.
 const MOST: usize = 16;
-/// PostgreSQL's own.
+/// PostgreSQL's default port.
 const PORT: u16 = 5432;
 
 /// The servers of a URL.
 pub(super) struct Servers {
-    /// Each with a host or an address, and with a port.
+    /// One configuration for each server, with a host or an address, and with a port.
     servers: Vec<Config>,
-    /// Which of them took writes last.
+    /// Index of the server that accepted writes last.
     last: AtomicUsize,
 }
 
@@ -42,13 +45,13 @@ impl Servers {
         let count = hosts.len().max(addresses.len());
         let is_paired = |named: usize| named == 0 || named == count;
         let wrong = if count == 0 {
-            Some("it names no host")
+            Some("the database URL names no host")
         } else if count > MOST {
-            Some("it names more than 16 hosts")
+            Some("the database URL names more than 16 hosts")
         } else if !is_paired(hosts.len()) || !is_paired(addresses.len()) {
-            Some("it has another number of hosts than of addresses")
+            Some("the database URL has different numbers of hosts and addresses (hostaddr)")
         } else if ports.len() > 1 && ports.len() != count {
-            Some("it has another number of ports than of hosts")
+            Some("the database URL has different numbers of ports and hosts")
         } else {
             None
         };
@@ -72,56 +75,95 @@ impl Servers {
             server.port(ports.get(index).or(ports.first()).copied().unwrap_or(PORT));
             server
         };
-        Ok(Self { servers: (0..count).map(server).collect(), last: AtomicUsize::default() })
+        Ok(Self {
+            servers: (0..count).map(server).collect(),
+            last: AtomicUsize::default(),
+        })
     }
 
-    /// A connection to the first that takes writes.
+    /// Connects to the first server that accepts writes.
     pub(super) async fn connect(&self, tls: &MakeRustlsConnect) -> Result<(Client, Wire), Failure> {
         let first = self.last.load(Ordering::Relaxed);
         let count = self.servers.len();
-        let attempts = (0..count).map(|step| (first + step) % count).map(async |index| {
-            let connecting = connect(&self.servers[index], tls);
-            let connected = if count == 1 { Ok(connecting.await) } else { timeout(ATTEMPT_LIMIT, connecting).await };
-            Ok::<_, Failure>((index, connected.map_err(|_| Failure::Silence)?.map_err(Failure::Told)?))
-        });
+        let attempts = (0..count)
+            .map(|step| (first + step) % count)
+            .map(async |index| {
+                let connecting = connect(&self.servers[index], tls);
+                let connected = if count == 1 {
+                    Ok(connecting.await)
+                } else {
+                    timeout(ATTEMPT_LIMIT, connecting).await
+                };
+                Ok::<_, Failure>((
+                    index,
+                    connected
+                        .map_err(|_| Failure::Silence)?
+                        .map_err(Failure::Told)?,
+                ))
+            });
         let (index, connected) = first_of(attempts).await?;
         self.last.store(index, Ordering::Relaxed);
         Ok(connected)
     }
 }
 
-/// The hosts that stand in one of `?host=a,b`, which the driver takes for one.
+/// Splits the hosts in `?host=a,b`, which the driver takes for one host.
 fn each(host: &Host) -> Vec<Host> {
     match host {
-        Host::Tcp(names) => names.split(',').map(|name| Host::Tcp(name.to_owned())).collect(),
+        Host::Tcp(names) => names
+            .split(',')
+            .map(|name| Host::Tcp(name.to_owned()))
+            .collect(),
         path @ Host::Unix(_) => vec![path.clone()],
     }
 }
 
-/// The same as whom and in the same way, to nowhere.
+/// Returns the configuration with its user and settings, but without any host.
 fn without_hosts(config: &Config) -> Config {
     let mut bare = Config::new();
     config.get_user().map(|user| bare.user(user));
-    config.get_password().map(|password| bare.password(password));
+    config
+        .get_password()
+        .map(|password| bare.password(password));
     config.get_dbname().map(|name| bare.dbname(name));
     config.get_options().map(|options| bare.options(options));
-    config.get_application_name().map(|name| bare.application_name(name));
-    config.get_connect_timeout().map(|limit| bare.connect_timeout(*limit));
-    config.get_tcp_user_timeout().map(|limit| bare.tcp_user_timeout(*limit));
-    config.get_keepalives_interval().map(|interval| bare.keepalives_interval(interval));
-    config.get_keepalives_retries().map(|retries| bare.keepalives_retries(retries));
-    bare.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
-    bare.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation()).channel_binding(config.get_channel_binding());
+    config
+        .get_application_name()
+        .map(|name| bare.application_name(name));
+    config
+        .get_connect_timeout()
+        .map(|limit| bare.connect_timeout(*limit));
+    config
+        .get_tcp_user_timeout()
+        .map(|limit| bare.tcp_user_timeout(*limit));
+    config
+        .get_keepalives_interval()
+        .map(|interval| bare.keepalives_interval(interval));
+    config
+        .get_keepalives_retries()
+        .map(|retries| bare.keepalives_retries(retries));
+    bare.keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle());
+    bare.ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .channel_binding(config.get_channel_binding());
     bare.target_session_attrs(config.get_target_session_attrs());
     bare
 }
 
-/// A connection to one server, at whichever of its addresses.
-async fn connect(server: &Config, tls: &MakeRustlsConnect) -> Result<(Client, Wire), tokio_postgres::Error> {
-    let ([Host::Tcp(name)], []) = (server.get_hosts(), server.get_hostaddrs()) else { return server.connect(tls.clone()).await };
+/// Connects to one server, at any of its addresses.
+async fn connect(
+    server: &Config,
+    tls: &MakeRustlsConnect,
+) -> Result<(Client, Wire), tokio_postgres::Error> {
+    let ([Host::Tcp(name)], []) = (server.get_hosts(), server.get_hostaddrs()) else {
+        return server.connect(tls.clone()).await;
+    };
     let port = server.get_ports().first().copied().unwrap_or(PORT);
-    // A name that leads nowhere is told by the driver.
-    let Ok(addresses) = tokio::net::lookup_host((name.as_str(), port)).await else { return server.connect(tls.clone()).await };
+    // The driver reports a name that does not resolve.
+    let Ok(addresses) = tokio::net::lookup_host((name.as_str(), port)).await else {
+        return server.connect(tls.clone()).await;
+    };
     let at_addresses: Vec<Config> = addresses
         .take(MOST)
         .map(|address| {
@@ -133,16 +175,28 @@ async fn connect(server: &Config, tls: &MakeRustlsConnect) -> Result<(Client, Wi
     if at_addresses.is_empty() {
         return server.connect(tls.clone()).await;
     }
-    first_of(at_addresses.iter().map(async |at_address| at_address.connect(tls.clone()).await)).await
+    first_of(
+        at_addresses
+            .iter()
+            .map(async |at_address| at_address.connect(tls.clone()).await),
+    )
+    .await
 }
 
-/// What the first of some attempts that succeeds comes to. The next is begun when one has failed, or has taken longer than its
-/// head start. Where all fail, why the last one did. There is at least one.
-async fn first_of<T, E>(attempts: impl ExactSizeIterator<Item = impl Future<Output = Result<T, E>>>) -> Result<T, E> {
+/// Returns the result of the first attempt that succeeds. The next attempt begins when one has
+/// failed, or has taken longer than its head start. If all fail, returns the last error. There must
+/// be at least one attempt.
+async fn first_of<T, E>(
+    attempts: impl ExactSizeIterator<Item = impl Future<Output = Result<T, E>>>,
+) -> Result<T, E> {
     let mut attempts = attempts.peekable();
     let mut under_way: FuturesUnordered<_> = attempts.next().into_iter().collect();
     loop {
-        let ended = if attempts.peek().is_some() { timeout(HEAD_START, under_way.next()).await } else { Ok(under_way.next().await) };
+        let ended = if attempts.peek().is_some() {
+            timeout(HEAD_START, under_way.next()).await
+        } else {
+            Ok(under_way.next().await)
+        };
         let failure = match ended {
             Ok(Some(Ok(success))) => return Ok(success),
             Ok(Some(Err(failure))) => Some(failure),
@@ -176,50 +230,120 @@ mod tests {
 
     async fn of(attempts: Vec<Attempt>) -> (Result<u32, &'static str>, u128) {
         let began = Instant::now();
-        (first_of(attempts.into_iter()).await, began.elapsed().as_millis())
+        (
+            first_of(attempts.into_iter()).await,
+            began.elapsed().as_millis(),
+        )
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_says_nothing_costs_the_others_a_head_start() {
+    async fn a_silent_server_delays_the_next_by_a_quarter_second() {
         assert_eq!(of(vec![after(5, Ok(1)), after(5, Ok(2))]).await, (Ok(1), 5));
-        assert_eq!(of(vec![after(100_000, Ok(1)), after(5, Ok(2))]).await, (Ok(2), 255));
-        assert_eq!(of(vec![after(5, Err("a")), after(5, Ok(2))]).await, (Ok(2), 10), "a refusal is not waited for");
-        assert_eq!(of(vec![after(100_000, Ok(1)), after(5, Err("b")), after(5, Ok(3))]).await, (Ok(3), 260));
-        assert_eq!(of(vec![after(300, Ok(1)), after(5, Err("b"))]).await, (Ok(1), 300), "who is slow may still be the one");
-        assert_eq!(of(vec![after(5, Err("a")), after(5, Err("b"))]).await, (Err("b"), 10));
-        assert_eq!(of(vec![after(400, Err("a")), after(5, Err("b"))]).await, (Err("a"), 400));
+        assert_eq!(
+            of(vec![after(100_000, Ok(1)), after(5, Ok(2))]).await,
+            (Ok(2), 255)
+        );
+        assert_eq!(
+            of(vec![after(5, Err("a")), after(5, Ok(2))]).await,
+            (Ok(2), 10),
+            "a refusal is not waited for"
+        );
+        assert_eq!(
+            of(vec![
+                after(100_000, Ok(1)),
+                after(5, Err("b")),
+                after(5, Ok(3))
+            ])
+            .await,
+            (Ok(3), 260)
+        );
+        assert_eq!(
+            of(vec![after(300, Ok(1)), after(5, Err("b"))]).await,
+            (Ok(1), 300),
+            "who is slow may still be the one"
+        );
+        assert_eq!(
+            of(vec![after(5, Err("a")), after(5, Err("b"))]).await,
+            (Err("b"), 10)
+        );
+        assert_eq!(
+            of(vec![after(400, Err("a")), after(5, Err("b"))]).await,
+            (Err("a"), 400)
+        );
         assert_eq!(of(vec![after(7, Err("a"))]).await, (Err("a"), 7));
     }
 
     fn servers(url: &str) -> Result<Servers, String> {
         let mut config: Config = url.parse().unwrap();
-        Servers::of(config.target_session_attrs(TargetSessionAttrs::ReadWrite)).map_err(|error| error.to_string())
+        Servers::of(config.target_session_attrs(TargetSessionAttrs::ReadWrite))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
-    fn each_server_of_a_url_is_one() {
-        let servers = servers("postgres://user:secret@one:5433,two,[::1]:5434/vestibule?connect_timeout=3").unwrap().servers;
+    fn each_host_of_a_url_is_a_separate_server() {
+        let servers =
+            servers("postgres://user:secret@one:5433,two,[::1]:5434/vestibule?connect_timeout=3")
+                .unwrap()
+                .servers;
         let named = |server: &Config| (server.get_hosts().to_vec(), server.get_ports().to_vec());
-        let wanted = [("one", 5433), ("two", 5432), ("::1", 5434)].map(|(name, port)| (vec![Host::Tcp(name.into())], vec![port]));
+        let wanted = [("one", 5433), ("two", 5432), ("::1", 5434)]
+            .map(|(name, port)| (vec![Host::Tcp(name.into())], vec![port]));
         assert_eq!(servers.iter().map(named).collect::<Vec<_>>(), wanted);
         for server in servers {
             assert_eq!(
-                (server.get_user(), server.get_password(), server.get_dbname()),
+                (
+                    server.get_user(),
+                    server.get_password(),
+                    server.get_dbname()
+                ),
                 (Some("user"), Some(&b"secret"[..]), Some("vestibule"))
             );
-            assert_eq!(server.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+            assert_eq!(
+                server.get_target_session_attrs(),
+                TargetSessionAttrs::ReadWrite
+            );
             assert_eq!(server.get_connect_timeout(), Some(&Duration::from_secs(3)));
         }
     }
 
     #[test]
-    fn hosts_and_ports_have_to_go_together() {
-        assert!(servers("postgres:///vestibule?host=a,b&port=1,2,3").is_err_and(|told| told.contains("number of ports")));
-        assert!(servers("postgres:///vestibule?host=a,b&hostaddr=127.0.0.1").is_err_and(|told| told.contains("number of hosts")));
+    fn the_numbers_of_hosts_and_ports_must_match() {
+        assert!(
+            servers("postgres:///vestibule?host=a,b&port=1,2,3")
+                .is_err_and(|told| told.contains("numbers of ports"))
+        );
+        assert!(
+            servers("postgres:///vestibule?host=a,b&hostaddr=127.0.0.1")
+                .is_err_and(|told| told.contains("numbers of hosts"))
+        );
         assert!(servers("postgres:///vestibule").is_err_and(|told| told.contains("no host")));
-        assert!(servers(&format!("postgres:///vestibule?host={}", ["a"; 17].join(","))).is_err_and(|told| told.contains("more than 16")));
-        assert_eq!(servers("postgres:///vestibule?host=a,b,c&port=5555").unwrap().servers.len(), 3);
-        assert_eq!(servers("postgres:///vestibule?hostaddr=127.0.0.1,127.0.0.2").unwrap().servers.len(), 2);
-        assert_eq!(servers("postgres:///vestibule?host=/run/postgresql").unwrap().servers.len(), 1);
+        assert!(
+            servers(&format!(
+                "postgres:///vestibule?host={}",
+                ["a"; 17].join(",")
+            ))
+            .is_err_and(|told| told.contains("more than 16"))
+        );
+        assert_eq!(
+            servers("postgres:///vestibule?host=a,b,c&port=5555")
+                .unwrap()
+                .servers
+                .len(),
+            3
+        );
+        assert_eq!(
+            servers("postgres:///vestibule?hostaddr=127.0.0.1,127.0.0.2")
+                .unwrap()
+                .servers
+                .len(),
+            2
+        );
+        assert_eq!(
+            servers("postgres:///vestibule?host=/run/postgresql")
+                .unwrap()
+                .servers
+                .len(),
+            1
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! Citus: the rows of shares spread over several servers.
+//! Citus: distributes the rows of shares over several servers.
 //!
-//! Every table with the column that says whose a row is lies in shards by it, those of one share together, and a few small tables are
-//! copied to every server. What is of one share is then one server's business, and a transaction that touches nothing else is over when
-//! that server says so. A database of which only some tables lie so would lose that without a word, so it is refused.
+//! Every table with the share column is sharded by that column, with the shards of one share on the
+//! same server. A few small tables are copied to every server. The rows of one share are then on
+//! one server, and a transaction over one share needs only that server's commit. A database with
+//! only some of its tables distributed would lose that guarantee silently, so it is refused.
 
 use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -13,36 +14,36 @@ use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
-/// How tables are spread.
+/// The layout of a distributed database.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
     /// The table of the shares, and its key.
     pub root: (&'static str, &'static str),
-    /// The column by which every other table with rows of shares says whose they are.
+    /// The column that names the share in every other table with rows of shares.
     pub column: &'static str,
-    /// Tables of nobody that rows of shares refer to: every server has a copy.
+    /// Tables without a share that rows of shares refer to. Every server has a copy.
     pub copied: &'static [&'static str],
 }
 
-/// Whether any table is spread.
+/// Query that returns a row if any table is distributed.
 const IS_SPREAD: &str = "select 1 from pg_dist_partition limit 1";
 const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
-/// Servers that hold shards, besides the one that is asked.
+/// Query for the number of servers that hold shards, without the coordinator.
 const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
-/// A table that is copied and one that is in shards are not changed by one transaction in parallel.
+/// Needed because one transaction must not change a copied table and a sharded table in parallel.
 const ONE_AFTER_ANOTHER: &str = "citus.multi_shard_modify_mode = 'sequential'";
 
-/// How the tables of a database lie.
+/// The tables of a database, by how they are distributed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tables {
     spread: Vec<String>,
     local: Vec<String>,
-    /// Spread by something else.
+    /// Tables that are distributed in another way.
     astray: Vec<String>,
 }
 
 impl Tables {
-    /// From `name=+,name=-,name=!`.
+    /// Parses `name=+,name=-,name=!`.
     fn read(text: &str) -> Self {
         let mut tables = Self::default();
         for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
@@ -56,17 +57,17 @@ impl Tables {
         tables
     }
 
-    /// What is wrong with them.
+    /// Returns the error for this state of the tables, if there is one.
     fn refusal(&self) -> Option<String> {
         if !self.astray.is_empty() {
             return Some(format!(
-                "Citus has these tables in another way than `vestibule migrate --citus` lays them out: {}",
+                "Citus distributes these tables differently from `vestibule migrate --citus`: {}",
                 self.astray.join(", ")
             ));
         }
         (!self.spread.is_empty() && !self.local.is_empty()).then(|| {
             format!(
-                "the database is spread over several servers by halves: {} lie on this one alone, so that a crash could keep a part of \
+                "only a part of the database is distributed over several servers: {} are on this server only, so a crash could keep a part of \
                  a write; stop every node and run `vestibule migrate --citus`",
                 self.local.join(", ")
             )
@@ -74,7 +75,7 @@ impl Tables {
     }
 }
 
-/// Whether the rows of shares are on several servers.
+/// Returns whether the rows of shares are distributed over several servers.
 pub(super) fn is_spread(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(has_extension(link, until)? && link.word(until, IS_SPREAD)?.is_some())
 }
@@ -83,13 +84,19 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(link.word(until, HAS_EXTENSION)?.is_some())
 }
 
-/// Refuses a database that is spread, but not as this has it.
+/// Fails if a database is distributed in another way than this layout.
 pub(super) fn assert_whole(link: &mut Link, until: Instant, spread: &Spread) -> Result<()> {
-    tables(link, until, spread)?.refusal().map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+    tables(link, until, spread)?
+        .refusal()
+        .map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
 }
 
 fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Failure> {
-    let Spread { root: (root, key), column, copied } = spread;
+    let Spread {
+        root: (root, key),
+        column,
+        copied,
+    } = spread;
     let copied = listed(copied.iter());
     let all = format!(
         "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
@@ -105,22 +112,32 @@ fn tables(link: &mut Link, until: Instant, spread: &Spread) -> Result<Tables, Fa
     Ok(Tables::read(&link.word(until, &all)?.unwrap_or_default()))
 }
 
-/// Brings a database up to date, and spreads what of it is not spread yet; the number of tables. Blocks, and so is whoever uses the
-/// database.
-pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: &Spread) -> Result<usize> {
+/// Migrates a database, and distributes the tables that are not distributed yet. Returns their
+/// number. Blocks, and locks the tables for all users of the database.
+pub(crate) fn distribute(
+    url: &str,
+    migrations: &refinery_core::Runner,
+    spread: &Spread,
+) -> Result<usize> {
     let until = Instant::now() + migrating::MIGRATION_LIMIT;
     let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
-    let mut link = connector.connect(Instant::now() + WAIT_LIMIT).map_err(unusable)?;
+    let mut link = connector
+        .connect(Instant::now() + WAIT_LIMIT)
+        .map_err(unusable)?;
     let refuse = |text: &str| Err(Error::Configuration(text.into()));
     if pooler::between(&connector, &mut link)? == Pooling::ByTransaction {
         return refuse(migrating::PAST_THE_POOLER);
     }
     migrating::migrate(&mut link, migrations, Some(spread))?;
     if !has_extension(&mut link, until)? {
-        return refuse("there is no Citus here: `create extension citus` on every server, in this database");
+        return refuse(
+            "Citus is not installed in this database: run `create extension citus` in it on every server",
+        );
     }
     if link.word(until, WORKERS)?.is_none_or(|count| count == "0") {
-        return refuse("there is no server to spread to: `select citus_add_node(…)` for each of them");
+        return refuse(
+            "Citus knows no worker server: run `select citus_add_node(…)` for each of them",
+        );
     }
     link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
     let count = lay_out(&mut link, until, spread)?;
@@ -128,20 +145,27 @@ pub(crate) fn distribute(url: &str, migrations: &refinery_core::Runner, spread: 
     Ok(count)
 }
 
-/// Spreads what is not spread yet, in one transaction; the number of tables.
+/// Distributes the tables that are not distributed yet, in one transaction. Returns their number.
 pub(super) fn lay_out(link: &mut Link, until: Instant, spread: &Spread) -> Result<usize, Trouble> {
     let Tables { local, astray, .. } = tables(link, until, spread)?;
     if !astray.is_empty() {
-        let refusal = Tables { astray, ..Tables::default() }.refusal().unwrap_or_default();
+        let refusal = Tables {
+            astray,
+            ..Tables::default()
+        }
+        .refusal()
+        .unwrap_or_default();
         return Err(Error::Configuration(refusal).into());
     }
     if local.is_empty() {
         return Ok(0);
     }
-    // Each by itself: of several in one text, Citus would send the whole text on for each.
+    // Each statement is sent separately. If one text had several statements, Citus would send the
+    // whole text to its workers for each of them.
     for step in steps(link, until, spread, &local)? {
         if let Err(failure) = link.run(until, &step) {
-            // Where there is nobody to hear it, nothing is left of it either.
+            // If the rollback is not heard, the connection is lost, and the server rolls back by
+            // itself.
             drop(link.run(until, "rollback"));
             return Err(failure.into());
         }
@@ -149,9 +173,19 @@ pub(super) fn lay_out(link: &mut Link, until: Instant, spread: &Spread) -> Resul
     Ok(local.len())
 }
 
-/// What spreads some tables: their references go, and come again when both ends lie where they will.
-fn steps(link: &mut Link, until: Instant, spread: &Spread, local: &[String]) -> Result<Vec<String>, Failure> {
-    let Spread { root: (root, key), column, copied } = spread;
+/// Returns the statements that distribute some tables. Foreign keys are dropped first, and added
+/// again when both ends are distributed.
+fn steps(
+    link: &mut Link,
+    until: Instant,
+    spread: &Spread,
+    local: &[String],
+) -> Result<Vec<String>, Failure> {
+    let Spread {
+        root: (root, key),
+        column,
+        copied,
+    } = spread;
     let among = format!("any({}::regclass[])", listed(local.iter()));
     let mut references = |form: &str| {
         let each = format!(
@@ -161,21 +195,44 @@ fn steps(link: &mut Link, until: Instant, spread: &Spread, local: &[String]) -> 
         let told = link.word(until, &each).map(Option::unwrap_or_default);
         told.map(|told| told.lines().map(str::to_owned).collect::<Vec<_>>())
     };
-    let dropped = references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
-    let added = references("format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))")?;
-    let settings =
-        link.word(until, &format!("select format('alter database %I set {}', current_database())", ONE_AFTER_ANOTHER.replace('\'', "''")))?;
+    let dropped =
+        references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
+    let added = references(
+        "format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))",
+    )?;
+    let settings = link.word(
+        until,
+        &format!(
+            "select format('alter database %I set {}', current_database())",
+            ONE_AFTER_ANOTHER.replace('\'', "''")
+        ),
+    )?;
     let is_local = |table: &str| local.iter().any(|local| local == table);
     let mut steps = vec!["begin".to_owned(), format!("set local {ONE_AFTER_ANOTHER}")];
     steps.extend(dropped);
-    steps.extend(copied.iter().filter(|table| is_local(table)).map(|table| format!("select create_reference_table('{table}')")));
+    steps.extend(
+        copied
+            .iter()
+            .filter(|table| is_local(table))
+            .map(|table| format!("select create_reference_table('{table}')")),
+    );
     if is_local(root) {
-        steps.push(format!("select create_distributed_table('{root}', '{key}', colocate_with => 'none')"));
+        steps.push(format!(
+            "select create_distributed_table('{root}', '{key}', colocate_with => 'none')"
+        ));
     }
-    let others = local.iter().filter(|table| table != root && !copied.contains(&table.as_str()));
-    steps.extend(others.map(|table| format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")));
-    // What lay here alone would go on taking its place.
-    steps.extend(local.iter().map(|table| format!("select truncate_local_data_after_distributing_table('{table}')")));
+    let others = local
+        .iter()
+        .filter(|table| table != root && !copied.contains(&table.as_str()));
+    steps.extend(others.map(|table| {
+        format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")
+    }));
+    // Without this, the local copies of the rows would keep using disk space.
+    steps.extend(
+        local
+            .iter()
+            .map(|table| format!("select truncate_local_data_after_distributing_table('{table}')")),
+    );
     steps.extend(added);
     steps.extend(settings);
     steps.push("commit".to_owned());
@@ -196,11 +253,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_is_spread_as_a_whole_or_not_at_all() {
+    fn a_partly_sharded_database_is_refused() {
         assert_eq!(Tables::read("").refusal(), None);
         assert_eq!(Tables::read("a=+,b=+").refusal(), None);
         assert_eq!(Tables::read("a=-,b=-").refusal(), None);
-        assert!(Tables::read("a=+,b=-,c=-").refusal().is_some_and(|told| told.contains("b, c lie on this one")));
-        assert!(Tables::read("a=+,b=!").refusal().is_some_and(|told| told.contains("another way") && told.contains('b')));
+        assert!(
+            Tables::read("a=+,b=-,c=-")
+                .refusal()
+                .is_some_and(|told| told.contains("b, c are on this server only"))
+        );
+        assert!(
+            Tables::read("a=+,b=!")
+                .refusal()
+                .is_some_and(|told| told.contains("differently") && told.contains('b'))
+        );
     }
 }

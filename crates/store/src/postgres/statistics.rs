@@ -1,10 +1,11 @@
-//! What PostgreSQL's planner knows of the tables, while they grow.
+//! Keeps the statistics of PostgreSQL's planner current while tables grow.
 
 use crate::statement::Statement;
 
-/// Looks again at the tables of ours that have doubled since that was done last. PostgreSQL does so by itself once a minute. Until
-/// then it takes a table that an organization was just put into for an empty one, where any index is as good as another, and a
-/// look-up by ids walks through everything of its kind: an import is slower the more there is already, and so is every page after it.
+/// Analyzes the program's tables that have doubled since their last analysis. PostgreSQL does so by
+/// itself only once a minute. Until then it takes a table that was just filled for an empty one,
+/// where any index is as good as another. A look-up by ids then reads all rows of its kind, so that
+/// an import and every page after it get slower with the number of rows.
 pub(super) static REFRESH: Statement = Statement::new(
     "do $body$
     declare grown regclass;

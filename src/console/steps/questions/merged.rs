@@ -1,6 +1,7 @@
-//! Questions that two have changed at once. What a form says is held, question by question, against what it was opened with and what is
-//! stored by now: what one alone has changed, added, moved or removed is so; where both have changed the same question, both versions are
-//! there to be chosen from.
+//! Merges questions that two people changed at the same time. Each question of the form is compared
+//! with the state that the form was opened with and with the stored state. A change, addition, move
+//! or removal by one side alone is applied. If both sides changed the same question, the member
+//! chooses between the two versions.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,47 +11,76 @@ use sha2::{Digest as _, Sha256};
 use super::edited::{Meanwhile, Question};
 use crate::console::meanwhile::{Fate, fate};
 
-/// What a form was opened with: the key of each question in their order, and a mark of what it was.
+/// The state that a form was opened with: the key and a hash of each question, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Base(Vec<(String, String)>);
 
-/// By which it is told whether a question is another: of everything that the form says of it.
+/// Returns a hash of everything in a question that the form can change.
 fn mark(question: &Question) -> String {
     let mut conditions: Vec<&str> = question.conditions.iter().map(String::as_str).collect();
     conditions.sort_unstable();
-    let options = question.filled_in().filter(|_| question.is_written()).map(|option| (option.key.as_str(), option.text.now.as_str()));
-    let said = json!([question.kind, question.text.now, question.is_required, options.collect::<Vec<_>>(), conditions]);
+    let options = question
+        .filled_in()
+        .filter(|_| question.is_written() || question.has_own_options())
+        .map(|option| {
+            let text = option.text.now.as_str();
+            (option.key.as_str(), text, option.is_flagged)
+        });
+    let said = json!([
+        question.kind,
+        question.text.now,
+        question.is_required,
+        options.collect::<Vec<_>>(),
+        conditions
+    ]);
     URL_SAFE_NO_PAD.encode(&Sha256::digest(said.to_string())[..6])
 }
 
 impl Base {
-    /// Of questions as they are stored.
+    /// Returns the state of stored questions.
     pub fn of(stored: &[Question]) -> Self {
-        Self(stored.iter().map(|question| (question.key.clone(), mark(question))).collect())
+        Self(
+            stored
+                .iter()
+                .map(|question| (question.key.clone(), mark(question)))
+                .collect(),
+        )
     }
 
-    /// As a form carries it.
+    /// Parses the state that a form carries.
     pub fn sent(text: &str) -> Self {
-        Self(text.split(' ').filter_map(|one| one.split_once('.')).map(|(key, mark)| (key.to_owned(), mark.to_owned())).collect())
+        Self(
+            text.split(' ')
+                .filter_map(|one| one.split_once('.'))
+                .map(|(key, mark)| (key.to_owned(), mark.to_owned()))
+                .collect(),
+        )
     }
 
-    /// In which form it is carried.
+    /// Formats the state as the form carries it.
     pub fn text(&self) -> String {
-        self.0.iter().map(|(key, mark)| format!("{key}.{mark}")).collect::<Vec<_>>().join(" ")
+        self.0
+            .iter()
+            .map(|(key, mark)| format!("{key}.{mark}"))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
-    /// The mark of a question; nothing where it was not there.
+    /// Returns the hash of a question. `None` if the question did not exist.
     fn mark(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, mark)| mark.as_str())
+        self.0
+            .iter()
+            .find(|(known, _)| known == key)
+            .map(|(_, mark)| mark.as_str())
     }
 
-    /// Whether a question is another by now than it was, or is new.
+    /// Returns whether a stored question is new or changed since the form was opened.
     pub fn is_another(&self, stored: &Question) -> bool {
         self.mark(&stored.key) != Some(&*mark(stored))
     }
 }
 
-/// Whether these are the same, in the same order.
+/// Returns whether both have the same questions in the same order.
 pub fn are_same(some: &[Question], others: &[Question]) -> bool {
     Base::of(some) == Base::of(others)
 }
@@ -59,75 +89,126 @@ fn find<'q>(questions: &'q [Question], key: &str) -> Option<&'q Question> {
     questions.iter().find(|question| question.key == key)
 }
 
-/// The questions of a form on those that are stored by now.
+/// Merges the questions of a form with the stored questions.
 pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Question> {
     let one = |key: &str| match (find(mine, key), find(stored, key)) {
-        (Some(mine), Some(stored)) if !mine.is_open => Some(Question { is_open: false, ..stored.clone() }),
+        (Some(mine), Some(stored)) if !mine.is_open => Some(Question {
+            is_open: false,
+            ..stored.clone()
+        }),
         (Some(mine), Some(stored)) => {
-            // What was chosen of two versions before is told already.
-            let on_theirs = || Question { is_theirs: None, ..mine.clone() }.on(stored);
-            Some(match fate(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
-                Fate::Stored => Question { from: mine.from.clone(), is_in_hand: mine.is_in_hand, ..stored.clone() },
-                Fate::Typed => on_theirs(),
-                Fate::Asked => Question { is_theirs: Some(false), ..on_theirs() },
-            })
+            // An earlier choice between two versions is applied already, so its flag is cleared.
+            let on_theirs = || {
+                Question {
+                    is_theirs: None,
+                    ..mine.clone()
+                }
+                .on(stored)
+            };
+            Some(
+                match fate(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
+                    Fate::Stored => Question {
+                        from: mine.from.clone(),
+                        is_in_hand: mine.is_in_hand,
+                        ..stored.clone()
+                    },
+                    Fate::Typed => on_theirs(),
+                    Fate::Asked => Question {
+                        is_theirs: Some(false),
+                        ..on_theirs()
+                    },
+                },
+            )
         }
-        // They have removed it: it is there where it is new, or was changed here.
+        // The other side removed the question. It stays if it is new here or was changed here.
         (Some(mine), None) => match base.mark(key) {
             Some(was) if was == mark(mine) => None,
-            Some(_) => Some(Question { meanwhile: Some(Meanwhile::Removed), ..mine.clone() }),
+            Some(_) => Some(Question {
+                meanwhile: Some(Meanwhile::Removed),
+                ..mine.clone()
+            }),
             None => Some(mine.clone()),
         },
-        // It was removed here, or is new there.
+        // The question was removed in this form, or the other side added it.
         (None, Some(stored)) => match base.mark(key) {
             Some(was) if was == mark(stored) => None,
-            Some(_) => Some(Question { meanwhile: Some(Meanwhile::Changed), ..stored.clone() }),
+            Some(_) => Some(Question {
+                meanwhile: Some(Meanwhile::Changed),
+                ..stored.clone()
+            }),
             None => Some(stored.clone()),
         },
         (None, None) => None,
     };
-    let keys = |questions: &[Question]| questions.iter().map(|question| question.key.clone()).collect::<Vec<_>>();
+    let keys = |questions: &[Question]| {
+        questions
+            .iter()
+            .map(|question| question.key.clone())
+            .collect::<Vec<_>>()
+    };
     let (ours, theirs) = (keys(mine), keys(stored));
     let common = |keys: &[String]| {
-        keys.iter().filter(|key| base.mark(key).is_some() && ours.contains(key) && theirs.contains(key)).cloned().collect::<Vec<_>>()
+        keys.iter()
+            .filter(|key| base.mark(key).is_some() && ours.contains(key) && theirs.contains(key))
+            .cloned()
+            .collect::<Vec<_>>()
     };
     let opened: Vec<String> = base.0.iter().map(|(key, _)| key.clone()).collect();
     let is_moved = common(&ours) != common(&opened);
-    let order = if is_moved { woven(ours, &theirs) } else { woven(theirs, &ours) };
+    let order = if is_moved {
+        woven(ours, &theirs)
+    } else {
+        woven(theirs, &ours)
+    };
     order.iter().filter_map(|key| one(key)).collect()
 }
 
-/// An order with what another has besides, each behind what it stands behind there.
+/// Adds the keys that only `other` has to an order. Each follows the key that precedes it in
+/// `other`.
 fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     for (place, key) in other.iter().enumerate() {
         if !order.contains(key) {
-            let before = place.checked_sub(1).and_then(|before| order.iter().position(|known| *known == other[before]));
+            let before = place
+                .checked_sub(1)
+                .and_then(|before| order.iter().position(|known| *known == other[before]));
             order.insert(before.map_or(0, |before| before + 1), key.clone());
         }
     }
     order
 }
 
-/// What comes of questions that are removed or moved for those that hang on their answers.
+/// The questions whose conditions are affected by removed or moved questions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Loosened {
-    /// The numbers of those that are asked of everybody from then on.
+    /// The numbers of questions that are asked of every guest from now on.
     pub of_all: Vec<usize>,
-    /// The numbers of those that fewer answers lead to.
+    /// The numbers of questions that have fewer conditions than before.
     pub of_more: Vec<usize>,
 }
 
-/// What questions lose of the conditions that they had in any of these states: what no question before them offers any more.
+/// Finds the questions that lose conditions: those whose option no earlier question offers any
+/// more. `before` contains the earlier states.
 pub fn loosened(before: &[&[Question]], after: &[Question]) -> Loosened {
     let mut loosened = Loosened::default();
     for (number, question) in after.iter().enumerate() {
-        let is_offered = |key: &String| after[..number].iter().any(|earlier| earlier.filled_in().any(|option| option.key == *key));
-        let had = before.iter().filter_map(|questions| find(questions, &question.key)).flat_map(|question| &question.conditions);
+        let is_offered = |key: &String| {
+            after[..number]
+                .iter()
+                .any(|earlier| earlier.filled_in().any(|option| option.key == *key))
+        };
+        let had = before
+            .iter()
+            .filter_map(|questions| find(questions, &question.key))
+            .flat_map(|question| &question.conditions);
         if had.chain(&question.conditions).all(is_offered) {
             continue;
         }
         let is_left = question.conditions.iter().any(is_offered);
-        if is_left { loosened.of_more.push(number) } else { loosened.of_all.push(number) }
+        if is_left {
+            loosened.of_more.push(number);
+        } else {
+            loosened.of_all.push(number);
+        }
     }
     loosened
 }
@@ -138,8 +219,18 @@ mod tests {
     use super::*;
 
     fn question(key: &str, text: &str, options: &[&str], conditions: &[&str]) -> Question {
-        let said = |text: &str| Text { id: format!("t-{text}"), now: text.into(), ..Text::default() };
-        let option = |key: &&str| Choice { key: (*key).into(), id: (*key).into(), text: said(key), answer: String::new() };
+        let said = |text: &str| Text {
+            id: format!("t-{text}"),
+            now: text.into(),
+            ..Text::default()
+        };
+        let option = |key: &&str| Choice {
+            key: (*key).into(),
+            id: (*key).into(),
+            text: said(key),
+            answer: String::new(),
+            is_flagged: false,
+        };
         Question {
             key: key.into(),
             id: key.into(),
@@ -153,36 +244,62 @@ mod tests {
     }
 
     fn texts(questions: &[Question]) -> Vec<&str> {
-        questions.iter().map(|question| question.text.now.as_str()).collect()
+        questions
+            .iter()
+            .map(|question| question.text.now.as_str())
+            .collect()
     }
 
     #[test]
-    fn what_one_alone_has_changed_is_so() {
-        let opened = [question("a", "A", &["1"], &[]), question("b", "B", &[], &["1"]), question("c", "C", &[], &[])];
+    fn changes_of_a_single_side_are_merged() {
+        let opened = [
+            question("a", "A", &["1"], &[]),
+            question("b", "B", &[], &["1"]),
+            question("c", "C", &[], &[]),
+        ];
         let base = Base::sent(&Base::of(&opened).text());
         assert_eq!(base, Base::of(&opened));
         let mut mine = opened.to_vec();
         mine[0].text.now = "My A".into();
         mine.remove(2);
-        mine.push(Question { id: String::new(), ..question("n1", "My own", &[], &[]) });
+        mine.push(Question {
+            id: String::new(),
+            ..question("n1", "My own", &[], &[])
+        });
         let mut theirs = opened.to_vec();
         theirs[1].is_required = true;
         theirs.insert(1, question("d", "Their own", &[], &[]));
         let both = merged(&base, &mine, &theirs);
         assert_eq!(texts(&both), ["My A", "Their own", "B", "My own"]);
-        assert!(both[2].is_required && both.iter().all(|question| question.is_theirs.is_none() && question.meanwhile.is_none()));
-        assert!(!base.is_another(&opened[0]) && base.is_another(&theirs[1]) && base.is_another(&theirs[2]));
-        // And so is the order.
+        assert!(
+            both[2].is_required
+                && both
+                    .iter()
+                    .all(|question| question.is_theirs.is_none() && question.meanwhile.is_none())
+        );
+        assert!(
+            !base.is_another(&opened[0])
+                && base.is_another(&theirs[1])
+                && base.is_another(&theirs[2])
+        );
+        // The order of one side alone is applied too.
         let moved = [opened[1].clone(), opened[0].clone(), opened[2].clone()];
-        assert_eq!(texts(&merged(&base, &moved, &theirs)), ["B", "A", "Their own", "C"]);
+        assert_eq!(
+            texts(&merged(&base, &moved, &theirs)),
+            ["B", "A", "Their own", "C"]
+        );
         assert_eq!(texts(&merged(&base, &opened, &moved)), ["B", "A", "C"]);
         assert_eq!(texts(&merged(&base, &opened, &[])), Vec::<&str>::new());
         assert!(are_same(&opened, &opened) && !are_same(&opened, &moved));
     }
 
     #[test]
-    fn what_both_have_changed_is_asked() {
-        let opened = [question("a", "A", &["1"], &[]), question("b", "B", &[], &[]), question("c", "C", &[], &[])];
+    fn questions_changed_by_both_sides_are_conflicts() {
+        let opened = [
+            question("a", "A", &["1"], &[]),
+            question("b", "B", &[], &[]),
+            question("c", "C", &[], &[]),
+        ];
         let base = Base::of(&opened);
         let (mut mine, mut theirs) = (opened.to_vec(), opened.to_vec());
         (mine[0].text.now, theirs[0].is_required) = ("My A".into(), true);
@@ -192,19 +309,37 @@ mod tests {
         let both = merged(&base, &mine, &theirs);
         assert_eq!(texts(&both), ["My A", "My B", "Their C"]);
         assert_eq!(both[0].is_theirs, Some(false), "both versions are there");
-        assert_eq!(both[1].meanwhile, Some(Meanwhile::Removed), "what they removed is there with what was typed");
-        assert_eq!(both[2].meanwhile, Some(Meanwhile::Changed), "what was removed here is back with what they wrote");
-        // The same by both is no conflict.
-        assert!(merged(&base, &theirs, &theirs).iter().all(|question| question.is_theirs.is_none()));
-        // And what was chosen is one no more.
+        assert_eq!(
+            both[1].meanwhile,
+            Some(Meanwhile::Removed),
+            "what they removed is there with what was typed"
+        );
+        assert_eq!(
+            both[2].meanwhile,
+            Some(Meanwhile::Changed),
+            "what was removed here is back with what they wrote"
+        );
+        // The same change by both sides is no conflict.
+        assert!(
+            merged(&base, &theirs, &theirs)
+                .iter()
+                .all(|question| question.is_theirs.is_none())
+        );
+        // After the member has chosen, there is no conflict any more.
         let chosen = merged(&Base::of(&theirs), &both[..1], &theirs);
-        assert_eq!((chosen[0].text.now.as_str(), chosen[0].is_theirs), ("My A", None));
-        // Where it is not known what a form was opened with, nothing is written over.
-        assert_eq!(merged(&Base::default(), &mine, &theirs)[0].is_theirs, Some(false));
+        assert_eq!(
+            (chosen[0].text.now.as_str(), chosen[0].is_theirs),
+            ("My A", None)
+        );
+        // If the opening state is unknown, nothing is overwritten.
+        assert_eq!(
+            merged(&Base::default(), &mine, &theirs)[0].is_theirs,
+            Some(false)
+        );
     }
 
     #[test]
-    fn what_is_removed_takes_conditions_along() {
+    fn removing_a_question_removes_conditions_on_its_options() {
         let known = [
             question("a", "A", &["1", "2"], &[]),
             question("b", "B", &["3"], &["1"]),
@@ -213,19 +348,25 @@ mod tests {
         ];
         assert_eq!(loosened(&[&known], &known), Loosened::default());
         let after = &known[1..];
-        assert_eq!(loosened(&[&known], after), Loosened { of_all: vec![0], of_more: vec![1] });
-        // Also where the form has let go of the conditions already.
+        assert_eq!(
+            loosened(&[&known], after),
+            Loosened {
+                of_all: vec![0],
+                of_more: vec![1]
+            }
+        );
+        // The same holds if the form has already dropped the conditions.
         let mut after = after.to_vec();
         after[0].conditions.clear();
         assert_eq!(loosened(&[&known], &after).of_all, [0]);
-        // What is moved above what it hangs on loses it as well.
+        // A question that is moved above the question of its condition loses the condition.
         let moved = [known[1].clone(), known[0].clone()];
         assert_eq!(loosened(&[&known], &moved).of_all, [0]);
-        // And what goes with an option.
+        // A condition is lost with its option.
         let mut less = known.to_vec();
         less[0].options.remove(0);
         assert_eq!(loosened(&[&known], &less).of_all, [1]);
-        // A condition that was taken away is no loss.
+        // A condition that the member removed is no loss.
         let mut freed = known.to_vec();
         freed[3].conditions.clear();
         assert_eq!(loosened(&[&known], &freed), Loosened::default());

@@ -1,4 +1,5 @@
-//! The questions of a step, edited together: added, moved and removed in the form, saved at once.
+//! The questions of a step. Adding, moving and removing a question changes only the form; all
+//! changes are saved together.
 
 mod edited;
 mod merged;
@@ -23,44 +24,50 @@ use crate::console::visit::{Fields, Visit};
 use crate::translations::ENGLISH;
 use crate::words::fill;
 
-/// What the texts are of.
+/// The source table of the texts.
 const SOURCE: &str = "precheck_question";
-/// Options of earlier questions that are all there to be chosen from; where there are more, those of one question at a time.
+/// If the earlier questions have at most this many options together, all are offered as conditions.
+/// Otherwise the options of one question at a time are offered.
 const FEW: usize = 12;
-/// Letters of a text by which it is told from others.
+/// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
-/// Questions that are told in words at once.
+/// Maximum number of questions that a notice describes.
 const TOLD: usize = 30;
-/// How much is told of a question among others: letters of each text, and options.
+/// Limits of a description in a list of questions: characters per text, and options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
-/// And where it is to be chosen from two versions: all of it.
+/// Limits of a description in a choice between two versions. They are large enough for everything.
 const WHOLE: (usize, usize) = (6_000, 100);
 
-/// An option of an earlier question, by which one may be asked.
+/// An option of an earlier question that can be a condition.
 struct Way {
     key: String,
     label: String,
     is_chosen: bool,
 }
 
-/// A question as it is shown.
+/// A question, as the page shows it.
 struct Shown {
     question: Question,
     number: usize,
-    /// By which its fields are named.
+    /// The prefix of the names of its fields.
     name: String,
     kinds: Vec<(&'static str, String, bool)>,
     is_kept: bool,
     is_written: bool,
+    /// The options that the server makes, where the form has them: the key, the label, and whether
+    /// choosing it flags the submission.
+    own_options: Vec<(String, String, bool)>,
     ways: Vec<Way>,
-    /// The earlier questions whose options are there for the asking: the key, what it is called, whether it is chosen.
+    /// Earlier questions with options: the key, the title, and whether the options of this one are
+    /// offered.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
-    /// The stored version in words, where somebody else has changed it as well, and whether it is chosen.
+    /// A description of the stored version if another member changed the question too, and whether
+    /// the member chose that version.
     theirs: Option<(String, bool)>,
-    /// What else somebody has done to it meanwhile.
+    /// A sentence about a change by another member that leaves no two versions to choose from.
     meanwhile: Option<&'static str>,
-    /// In a few words, while it is folded.
+    /// A short title, shown while the question is folded.
     brief: String,
     about: String,
 }
@@ -72,34 +79,56 @@ struct Page<'v> {
     action: String,
     hidden: Fields,
     questions: Vec<Shown>,
-    /// What is wrong, and the question that it is about.
+    /// Error messages, each with the number of its question.
     problems: Vec<(String, Option<usize>)>,
     notes: Vec<String>,
-    /// What is stored by now, as far as it is another, in words, and the way to it.
+    /// Descriptions of the questions that differ in the stored state, and the address of the stored
+    /// questions.
     theirs: Option<(Vec<String>, String)>,
-    /// Where texts are in all languages, without their ids.
+    /// The address of a text in all languages, without the id of the text.
     languages: Option<String>,
     may_change: bool,
 }
 
 impl Page<'_> {
-    /// Where a text is in all languages.
+    /// Returns the address of a text in all languages.
     fn way_to(&self, id: &str) -> Option<String> {
-        self.languages.as_ref().filter(|_| !id.is_empty()).map(|way| format!("{way}{id}"))
+        self.languages
+            .as_ref()
+            .filter(|_| !id.is_empty())
+            .map(|way| format!("{way}{id}"))
     }
 }
 
 fn listed(stored: &Stored) -> &[Value] {
-    stored.value.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    stored
+        .value
+        .get("questions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
-/// The questions of a step, with their texts in English.
+/// Reads the questions of a step, with their texts in English.
 async fn questions_of(visit: &Visit, stored: &Stored) -> Result<Vec<Question>, Refusal> {
     let questions = listed(stored);
-    let options = questions.iter().flat_map(|question| question["options"].as_array().into_iter().flatten());
-    let ids = questions.iter().map(|question| &question["textMlTextId"]).chain(options.map(|option| &option["nameMlTextId"]));
-    let texts = texts_of_form(visit, ENGLISH, ids.filter_map(|id| id.as_str()?.parse().ok())).await?;
-    Ok(questions.iter().map(|question| Question::stored(question, &texts)).collect())
+    let options = questions
+        .iter()
+        .flat_map(|question| question["options"].as_array().into_iter().flatten());
+    let ids = questions
+        .iter()
+        .map(|question| &question["textMlTextId"])
+        .chain(options.map(|option| &option["nameMlTextId"]));
+    let texts = texts_of_form(
+        visit,
+        ENGLISH,
+        ids.filter_map(|id| id.as_str()?.parse().ok()),
+    )
+    .await?;
+    Ok(questions
+        .iter()
+        .map(|question| Question::stored(question, &texts))
+        .collect())
 }
 
 fn brief(text: &str) -> String {
@@ -107,38 +136,58 @@ fn brief(text: &str) -> String {
 }
 
 fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() > letters { text.chars().take(letters).chain(['…']).collect() } else { text.to_owned() }
+    if text.chars().count() > letters {
+        text.chars().take(letters).chain(['…']).collect()
+    } else {
+        text.to_owned()
+    }
 }
 
-/// The page of some questions.
+/// A page of questions before it is rendered.
 struct Drawn {
     questions: Vec<Question>,
     updated_at: String,
     key: String,
     status: u16,
     problems: Vec<(String, Option<usize>)>,
-    /// By the number of the question.
+    /// Error messages by the number of the question.
     errors: HashMap<usize, Vec<String>>,
     note: Option<&'static str>,
-    /// What the form was opened with.
+    /// The state that the form was opened with.
     base: Base,
-    /// The questions before a button was pressed.
+    /// The questions before a button changed them.
     before: Vec<Question>,
     theirs: Option<Vec<String>>,
 }
 
 impl Drawn {
     fn of(visit: &Visit, questions: Vec<Question>, base: Base, updated_at: String) -> Self {
-        let key = visit.sent("key").map_or_else(|| visit.new_key(), str::to_owned);
+        let key = visit
+            .sent("key")
+            .map_or_else(|| visit.new_key(), str::to_owned);
         let (problems, errors, before) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { questions, updated_at, key, status: 200, problems, errors, note: None, base, before, theirs: None }
+        Self {
+            questions,
+            updated_at,
+            key,
+            status: 200,
+            problems,
+            errors,
+            note: None,
+            base,
+            before,
+            theirs: None,
+        }
     }
 
-    /// What is wrong, each at its question.
+    /// Adds the issues of a refusal, each at its question.
     fn refused(&mut self, visit: &Visit, refusal: &Refusal) {
         self.status = refusal.status;
         for issue in &refusal.issues {
-            let number = issue.path.iter().find_map(|segment| segment.parse::<usize>().ok());
+            let number = issue
+                .path
+                .iter()
+                .find_map(|segment| segment.parse::<usize>().ok());
             match number.filter(|number| *number < self.questions.len()) {
                 Some(number) => self.wrong(visit, number, &issue.message),
                 None => self.problems.push((issue.message.clone(), None)),
@@ -149,32 +198,57 @@ impl Drawn {
         }
     }
 
-    /// Says what is wrong with a question.
+    /// Adds an error message to a question.
     fn wrong(&mut self, visit: &Visit, number: usize, message: &str) {
-        self.problems.push((format!("{} {}: {message}", visit.words.steps.question, number + 1), Some(number)));
-        self.errors.entry(number).or_default().push(message.to_owned());
-        (self.questions[number].is_open, self.questions[number].is_in_hand) = (true, true);
+        self.problems.push((
+            format!("{} {}: {message}", visit.words.steps.question, number + 1),
+            Some(number),
+        ));
+        self.errors
+            .entry(number)
+            .or_default()
+            .push(message.to_owned());
+        (
+            self.questions[number].is_open,
+            self.questions[number].is_in_hand,
+        ) = (true, true);
     }
 
-    /// Goes on from the questions that a step has by now, with both versions of what both have changed.
+    /// Merges the form with the questions that the step has now. A question that both sides changed
+    /// is shown in both versions.
     fn merge(&mut self, visit: &Visit, now: &Stored, known: &[Question]) {
         let mine = Base::of(&self.questions);
         let is_told = |stored: &&Question| self.base.is_another(stored) || mine.is_another(stored);
-        let told = known.iter().filter(is_told).take(TOLD).map(|stored| told(visit, stored, known, SHORT));
+        let told = known
+            .iter()
+            .filter(is_told)
+            .take(TOLD)
+            .map(|stored| told(visit, stored, known, SHORT));
         self.theirs = Some(told.collect());
         self.questions = merged(&self.base, &self.questions, known);
         (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
     }
 
-    /// What goes when this is saved.
+    /// Describes the losses when the form is saved: removed questions and conditions.
     fn losses(&self, visit: &Visit, known: &[Question]) -> Vec<String> {
         let words = &visit.words.steps;
-        let is_gone = |number: &usize| !self.questions.iter().any(|kept| kept.key == known[*number].key);
+        let is_gone = |number: &usize| {
+            !self
+                .questions
+                .iter()
+                .any(|kept| kept.key == known[*number].key)
+        };
         let gone: Vec<usize> = (0..known.len()).filter(is_gone).collect();
         let loosened = loosened(&[known, &self.before], &self.questions);
         let named = |(text, questions, numbers): (&str, &[Question], Vec<usize>)| {
-            let names = numbers.iter().take(TOLD).map(|number| name_of(visit, &questions[*number], *number));
-            let names = names.map(|name| fill(words.quoted, &[("text", &name)])).collect::<Vec<_>>().join(", ");
+            let names = numbers
+                .iter()
+                .take(TOLD)
+                .map(|number| name_of(visit, &questions[*number], *number));
+            let names = names
+                .map(|name| fill(words.quoted, &[("text", &name)]))
+                .collect::<Vec<_>>()
+                .join(", ");
             (!names.is_empty()).then(|| fill(text, &[("questions", &names)]))
         };
         let all = [
@@ -185,10 +259,15 @@ impl Drawn {
         all.into_iter().filter_map(named).collect()
     }
 
-    /// The page on a step that has these questions.
+    /// Renders the page. `known` contains the stored questions.
     fn page(mut self, visit: &Visit, stored: &Stored, known: &[Question]) -> Response {
         let words = visit.words;
-        let notes = self.note.map(str::to_owned).into_iter().chain(self.losses(visit, known)).collect();
+        let notes = self
+            .note
+            .map(str::to_owned)
+            .into_iter()
+            .chain(self.losses(visit, known))
+            .collect();
         fold(&mut self.questions, known);
         let mut earlier: Vec<Offered> = Vec::new();
         let mut shown = Vec::new();
@@ -199,16 +278,28 @@ impl Drawn {
             earlier.push(offered);
         }
         let id = stored.id;
-        let title = stored.value.get("nickname").and_then(Value::as_str).unwrap_or_default();
-        let frame =
-            Frame::new(visit, words.steps.questions).below(visit, words.steps.steps, "/steps").below(visit, title, &format!("/steps/{id}"));
+        let title = stored
+            .value
+            .get("nickname")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let frame = Frame::new(visit, words.steps.questions)
+            .below(visit, words.steps.steps, "/steps")
+            .below(visit, title, &format!("/steps/{id}"));
         let action = visit.address(&format!("/steps/{id}/questions"));
-        let hidden =
-            [("form", visit.signed_in.form_token()), ("key", self.key), ("updatedAt", self.updated_at), ("base", self.base.text())];
+        let hidden = [
+            ("form", visit.signed_in.form_token()),
+            ("key", self.key),
+            ("updatedAt", self.updated_at),
+            ("base", self.base.text()),
+        ];
         let page = Page {
             frame,
             action: action.clone(),
-            hidden: hidden.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            hidden: hidden
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             questions: shown,
             problems: self.problems,
             notes,
@@ -220,11 +311,11 @@ impl Drawn {
     }
 }
 
-/// What a question offers those after it to be asked by.
+/// The options of a question that later questions can use as conditions.
 struct Offered {
     key: String,
     name: String,
-    /// Its options: the key of each, and what it is called.
+    /// The options: key and label.
     options: Vec<(String, String)>,
 }
 
@@ -237,67 +328,168 @@ impl Offered {
             "no" => words.frame.no.to_owned(),
             _ => brief(&option.text.now),
         };
-        let options = question.options.iter().map(|option| (option.key.clone(), label(option)));
-        Self { key: question.key.clone(), name, options: options.filter(|(_, label)| !label.trim().is_empty()).collect() }
+        let options = question
+            .options
+            .iter()
+            .map(|option| (option.key.clone(), label(option)));
+        Self {
+            key: question.key.clone(),
+            name,
+            options: options
+                .filter(|(_, label)| !label.trim().is_empty())
+                .collect(),
+        }
     }
 }
 
-/// What a question is called.
+/// Returns the title of a question, or its number if it has no text.
 fn name_of(visit: &Visit, question: &Question, number: usize) -> String {
-    if question.text.is_blank() { format!("{} {}", visit.words.steps.question, number + 1) } else { brief(&question.text.now) }
+    if question.text.is_blank() {
+        format!("{} {}", visit.words.steps.question, number + 1)
+    } else {
+        brief(&question.text.now)
+    }
 }
 
-/// A question that is stored, in words: what is asked, how it is answered, of whom.
-fn told(visit: &Visit, question: &Question, stored: &[Question], (letters, most): (usize, usize)) -> String {
+/// Describes a stored question: its text, how it is answered, and its conditions.
+fn told(
+    visit: &Visit,
+    question: &Question,
+    stored: &[Question],
+    (letters, most): (usize, usize),
+) -> String {
     let words = &visit.words.steps;
-    let mut said = vec![cut(&question.text.now, letters), labels::choice(visit.language, &question.kind)];
+    let mut said = vec![
+        cut(&question.text.now, letters),
+        labels::choice(visit.language, &question.kind),
+    ];
     if question.is_written() {
-        let options = question.options.iter().take(most).map(|option| cut(&option.text.now, letters)).collect::<Vec<_>>();
-        said.push(format!("{}{}", options.join(" / "), if question.options.len() > most { " / …" } else { "" }));
+        let options = question
+            .options
+            .iter()
+            .take(most)
+            .map(|option| cut(&option.text.now, letters))
+            .collect::<Vec<_>>();
+        said.push(format!(
+            "{}{}",
+            options.join(" / "),
+            if question.options.len() > most {
+                " / …"
+            } else {
+                ""
+            }
+        ));
     }
     if question.is_required {
         said.push(words.needed.to_owned());
     }
-    let offered: Vec<Offered> = stored.iter().enumerate().map(|(number, question)| Offered::of(visit, question, number)).collect();
-    let answers = offered.iter().flat_map(|offered| offered.options.iter().map(move |(key, label)| (key, &offered.name, label)));
-    let asked = answers.filter(|(key, _, _)| question.conditions.contains(key)).take(most);
-    let asked: Vec<String> = asked.map(|(_, name, label)| format!("{name}: {label}")).collect();
-    said.push(if asked.is_empty() { words.asked_of_all.to_owned() } else { format!("{}: {}", words.asked_when, asked.join(" / ")) });
+    let offered: Vec<Offered> = stored
+        .iter()
+        .enumerate()
+        .map(|(number, question)| Offered::of(visit, question, number))
+        .collect();
+    let answers = offered.iter().flat_map(|offered| {
+        offered
+            .options
+            .iter()
+            .map(move |(key, label)| (key, &offered.name, label))
+    });
+    let asked = answers
+        .filter(|(key, _, _)| question.conditions.contains(key))
+        .take(most);
+    let asked: Vec<String> = asked
+        .map(|(_, name, label)| format!("{name}: {label}"))
+        .collect();
+    said.push(if asked.is_empty() {
+        words.asked_of_all.to_owned()
+    } else {
+        format!("{}: {}", words.asked_when, asked.join(" / "))
+    });
     said.retain(|part| !part.is_empty());
     said.join(" · ")
 }
 
-fn show_one(visit: &Visit, question: Question, number: usize, earlier: &[Offered], known: &[Question], errors: Vec<String>) -> Shown {
+fn show_one(
+    visit: &Visit,
+    question: Question,
+    number: usize,
+    earlier: &[Offered],
+    known: &[Question],
+    errors: Vec<String>,
+) -> Shown {
     let words = visit.words;
-    let is_few = earlier.iter().map(|offered| offered.options.len()).sum::<usize>() <= FEW;
+    let is_few = earlier
+        .iter()
+        .map(|offered| offered.options.len())
+        .sum::<usize>()
+        <= FEW;
     let (mut ways, mut from) = (Vec::new(), Vec::new());
     for offered in earlier.iter().filter(|_| question.is_open) {
         for (key, label) in &offered.options {
             let is_chosen = question.conditions.contains(key);
             if is_few || is_chosen || question.from == offered.key {
-                ways.push(Way { key: key.clone(), label: format!("{}: {label}", offered.name), is_chosen });
+                ways.push(Way {
+                    key: key.clone(),
+                    label: format!("{}: {label}", offered.name),
+                    is_chosen,
+                });
             }
         }
         if !is_few && !offered.options.is_empty() {
-            from.push((offered.key.clone(), offered.name.clone(), question.from == offered.key));
+            from.push((
+                offered.key.clone(),
+                offered.name.clone(),
+                question.from == offered.key,
+            ));
         }
     }
     let kind = labels::choice(visit.language, &question.kind);
     let count = question.options.len().to_string();
-    let about = if question.is_written() { format!("{kind} · {}", fill(words.steps.options_count, &[("count", &count)])) } else { kind };
+    let about = if question.is_written() {
+        format!(
+            "{kind} · {}",
+            fill(words.steps.options_count, &[("count", &count)])
+        )
+    } else {
+        kind
+    };
     let is_asked_when = (!question.conditions.is_empty()).then_some(words.steps.is_conditional);
     Shown {
         name: format!("q{number}"),
         number,
-        kinds: KINDS.iter().map(|(kind, _)| (*kind, labels::choice(visit.language, kind), *kind == question.kind)).collect(),
+        kinds: KINDS
+            .iter()
+            .map(|(kind, _)| {
+                (
+                    *kind,
+                    labels::choice(visit.language, kind),
+                    *kind == question.kind,
+                )
+            })
+            .collect(),
         is_kept: !question.id.is_empty(),
         is_written: question.is_written(),
+        own_options: question
+            .options
+            .iter()
+            .filter(|_| question.has_own_options())
+            .map(|option| {
+                let label = labels::choice(visit.language, &option.answer);
+                (option.key.clone(), label, option.is_flagged)
+            })
+            .collect(),
         ways,
         from,
         errors,
         theirs: question.is_theirs.and_then(|is_theirs| {
             let stored = known.iter().find(|stored| stored.key == question.key)?;
-            Some((fill(words.forms.theirs, &[("value", &told(visit, stored, known, WHOLE))]), is_theirs))
+            Some((
+                fill(
+                    words.forms.theirs,
+                    &[("value", &told(visit, stored, known, WHOLE))],
+                ),
+                is_theirs,
+            ))
         }),
         meanwhile: question.meanwhile.map(|meanwhile| match meanwhile {
             Meanwhile::Changed => words.steps.is_back,
@@ -310,14 +502,22 @@ fn show_one(visit: &Visit, question: Question, number: usize, earlier: &[Offered
 }
 
 fn updated_at(stored: &Stored) -> String {
-    stored.value.get("updatedAt").and_then(Value::as_str).unwrap_or_default().to_owned()
+    stored
+        .value
+        .get("updatedAt")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 pub fn show(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let known = questions_of(visit, &stored).await?;
-        Ok(Drawn::of(visit, known.clone(), Base::of(&known), updated_at(&stored)).page(visit, &stored, &known))
+        Ok(
+            Drawn::of(visit, known.clone(), Base::of(&known), updated_at(&stored))
+                .page(visit, &stored, &known),
+        )
     })
 }
 
@@ -328,28 +528,45 @@ pub fn save(visit: &Visit) -> Answering<'_> {
         let sent = Question::sent(&visit.fields, &known);
         let mut questions = sent.clone();
         let act = visit.sent("act").unwrap_or_default();
-        // What says nothing changes nothing.
+        // An unknown or missing button changes nothing.
         let is_act = acted(&mut questions, act) || act != "save";
-        let (base, expected) = (Base::sent(visit.sent("base").unwrap_or_default()), visit.sent("updatedAt").unwrap_or_default().to_owned());
+        let (base, expected) = (
+            Base::sent(visit.sent("base").unwrap_or_default()),
+            visit.sent("updatedAt").unwrap_or_default().to_owned(),
+        );
         let mut drawn = Drawn::of(visit, questions, base, expected.clone());
         if is_act || !visit.may_write() {
-            drawn.note = Some(if is_act { visit.words.steps.not_saved } else { visit.words.frame.is_kept });
+            drawn.note = Some(if is_act {
+                visit.words.steps.not_saved
+            } else {
+                visit.words.frame.is_kept
+            });
             drawn.before = sent;
             return Ok(drawn.page(visit, &now, &known));
         }
-        // What is chosen of two versions.
-        for question in drawn.questions.iter_mut().filter(|question| question.is_theirs == Some(true)) {
+        // Applies the member's choices between two versions.
+        for question in drawn
+            .questions
+            .iter_mut()
+            .filter(|question| question.is_theirs == Some(true))
+        {
             if let Some(stored) = known.iter().find(|stored| stored.key == question.key) {
                 question.clone_from(stored);
             }
         }
         let questions = merged(&drawn.base, &drawn.questions, &known);
-        if expected != updated_at(&now) || questions.iter().any(|question| question.is_theirs.is_some()) {
+        if expected != updated_at(&now)
+            || questions
+                .iter()
+                .any(|question| question.is_theirs.is_some())
+        {
             drawn.merge(visit, &now, &known);
             return Ok(drawn.page(visit, &now, &known));
         }
         drawn.questions = questions;
-        let blank: Vec<usize> = (0..drawn.questions.len()).filter(|number| drawn.questions[*number].is_blank()).collect();
+        let blank: Vec<usize> = (0..drawn.questions.len())
+            .filter(|number| drawn.questions[*number].is_blank())
+            .collect();
         if !blank.is_empty() {
             drawn.status = 400;
             for number in blank {
@@ -362,8 +579,11 @@ pub fn save(visit: &Visit) -> Answering<'_> {
         }
         match written(visit, &now, &mut drawn.questions, &expected).await {
             Ok(()) => Ok(reply::done(visit, &visit.path, Done::Saved)),
-            // Somebody was faster by a moment.
-            Err(Failed { refusal, saved: None }) if refusal.status == 409 => {
+            // Another member saved between the read and this update.
+            Err(Failed {
+                refusal,
+                saved: None,
+            }) if refusal.status == 409 => {
                 let now = stored(visit, now.id).await?;
                 let known = questions_of(visit, &now).await?;
                 if updated_at(&now) == expected {
@@ -375,10 +595,14 @@ pub fn save(visit: &Visit) -> Answering<'_> {
             }
             Err(Failed { refusal, saved }) => {
                 drawn.refused(visit, &refusal);
-                let Some(saved) = saved else { return Ok(drawn.page(visit, &now, &known)) };
-                // It goes on from what is saved; what is new from now on has keys of another form.
+                let Some(saved) = saved else {
+                    return Ok(drawn.page(visit, &now, &known));
+                };
+                // The form continues from the saved state. It gets a new key, because later creates
+                // are different ones.
                 let known = questions_of(visit, &saved).await.unwrap_or_default();
-                (drawn.base, drawn.updated_at, drawn.key) = (Base::of(&known), updated_at(&saved), visit.new_key());
+                (drawn.base, drawn.updated_at, drawn.key) =
+                    (Base::of(&known), updated_at(&saved), visit.new_key());
                 drawn.note = Some(visit.words.forms.rest_saved);
                 Ok(drawn.page(visit, &saved, &known))
             }
@@ -386,30 +610,54 @@ pub fn save(visit: &Visit) -> Answering<'_> {
     })
 }
 
-/// Why questions are not saved, and the step where the list of them is.
+/// The reason why questions were not saved. `saved` is the step if the list was saved and only
+/// texts failed.
 struct Failed {
     refusal: Refusal,
     saved: Option<Stored>,
 }
 
-/// Sends the questions: new texts first, then the list, then texts that are there already.
-async fn written(visit: &Visit, step: &Stored, questions: &mut [Question], expected: &str) -> Result<(), Failed> {
-    let unsaved = |refusal| Failed { refusal, saved: None };
+/// Sends the questions: new texts first, then the list, then texts that exist already.
+async fn written(
+    visit: &Visit,
+    step: &Stored,
+    questions: &mut [Question],
+    expected: &str,
+) -> Result<(), Failed> {
+    let unsaved = |refusal| Failed {
+        refusal,
+        saved: None,
+    };
     let mut sent = Vec::new();
     for (number, question) in questions.iter().enumerate() {
-        let text = linked(visit, &question.key, &question.text, number).await.map_err(unsaved)?;
+        let text = linked(visit, &question.key, &question.text, number)
+            .await
+            .map_err(unsaved)?;
         let mut options = Vec::new();
         for option in question.filled_in().filter(|_| question.is_written()) {
-            let name = linked(visit, &option.key, &option.text, number).await.map_err(unsaved)?;
-            options.push(if option.id.is_empty() {
-                json!({ "nameMlTextId": name })
-            } else {
-                json!({ "id": option.id, "nameMlTextId": name })
-            });
+            let name = linked(visit, &option.key, &option.text, number)
+                .await
+                .map_err(unsaved)?;
+            let mut body = json!({ "nameMlTextId": name, "isFlagged": option.is_flagged });
+            if !option.id.is_empty() {
+                body["id"] = option.id.as_str().into();
+            }
+            options.push(body);
         }
-        let conditions: Vec<Value> = question.conditions.iter().filter_map(|key| condition(&questions[..number], key)).collect();
+        for option in question
+            .options
+            .iter()
+            .filter(|_| question.has_own_options())
+        {
+            options.push(json!({ "id": option.id, "isFlagged": option.is_flagged }));
+        }
+        let conditions: Vec<Value> = question
+            .conditions
+            .iter()
+            .filter_map(|key| condition(&questions[..number], key))
+            .collect();
         let mut body = json!({ "kind": question.kind, "textMlTextId": text, "isRequired": question.is_required, "conditions": conditions });
-        if question.is_written() {
+        if question.is_written() || question.has_own_options() {
             body["options"] = options.into();
         }
         if !question.id.is_empty() {
@@ -417,8 +665,15 @@ async fn written(visit: &Visit, step: &Stored, questions: &mut [Question], expec
         }
         sent.push(body);
     }
-    let arguments = json!({ "id": step.id, "data": { "questions": sent }, "expectedUpdatedAt": expected });
-    let saved = Stored::of(step.id, visit.change(STEP.update, arguments).await.map_err(unsaved)?);
+    let arguments =
+        json!({ "id": step.id, "data": { "questions": sent }, "expectedUpdatedAt": expected });
+    let saved = Stored::of(
+        step.id,
+        visit
+            .change(STEP.update, arguments)
+            .await
+            .map_err(unsaved)?,
+    );
     let mut refused = None;
     'texts: for (number, question) in questions.iter_mut().enumerate() {
         for text in question.texts_mut().filter(|text| text.is_changed()) {
@@ -430,15 +685,21 @@ async fn written(visit: &Visit, step: &Stored, questions: &mut [Question], expec
         }
     }
     match refused {
-        Some(refusal) => Err(Failed { refusal, saved: Some(followed(visit, saved, questions).await) }),
+        Some(refusal) => Err(Failed {
+            refusal,
+            saved: Some(followed(visit, saved, questions).await),
+        }),
         None => Ok(()),
     }
 }
 
-/// The step where the list is saved; the questions are those that it has from then on.
+/// Reads the step again after its list was saved, and gives the questions their stored ids and
+/// keys.
 async fn followed(visit: &Visit, saved: Stored, questions: &mut [Question]) -> Stored {
-    // What an update answers is without questions.
-    let Ok(now) = visit.change(STEP.read, json!({ "id": saved.id })).await else { return saved };
+    // The answer of an update has no questions.
+    let Ok(now) = visit.change(STEP.read, json!({ "id": saved.id })).await else {
+        return saved;
+    };
     let now = Stored::of(saved.id, now);
     for (question, stored) in questions.iter_mut().zip(listed(&now)) {
         question.adopt(Question::stored(stored, &HashMap::new()));
@@ -446,16 +707,23 @@ async fn followed(visit: &Visit, saved: Stored, questions: &mut [Question]) -> S
     now
 }
 
-/// A refusal of a text, as one of its question.
+/// Makes the refusal of a text a refusal of its question.
 fn about(mut refusal: Refusal, number: usize) -> Refusal {
-    refusal.issues.iter_mut().for_each(|issue| issue.path = vec![number.to_string()]);
+    refusal
+        .issues
+        .iter_mut()
+        .for_each(|issue| issue.path = vec![number.to_string()]);
     refusal
 }
 
-/// The translation of a text of what goes by a key, which is made where there is none.
+/// Returns the id of the translation of a text. A text without a translation gets a new one,
+/// identified by the key of its question or option.
 async fn linked(visit: &Visit, key: &str, text: &Text, number: usize) -> Result<Value, Refusal> {
     if !text.id.is_empty() {
         return Ok(json!(text.id));
     }
-    new_text(visit, SOURCE, key, &text.now).await.map(Value::from).map_err(|refusal| about(refusal, number))
+    new_text(visit, SOURCE, key, &text.now)
+        .await
+        .map(Value::from)
+        .map_err(|refusal| about(refusal, number))
 }

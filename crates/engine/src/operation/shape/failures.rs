@@ -1,50 +1,84 @@
-//! What a schema's validator finds, said in the interface's words and of the right fields.
+//! Conversion of the schema validator's failures to issues.
 
 use schema::Failure as ValidationError;
 use schema::error::{TypeKind, ValidationErrorKind as Failure};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Shape;
 use super::issues::Issues;
+use super::{Shape, unknown};
 use crate::error::{PathSegment, Reason};
 use crate::format;
 
 impl Shape {
-    /// The same of a field at a path.
-    fn stranger_at(&self, path: &[PathSegment]) -> Reason {
-        let keys = path.iter().filter_map(|step| if let PathSegment::Key(name) = step { Some(name.as_str()) } else { None });
+    /// Returns the message for an unaccepted field at a path.
+    fn stranger_at(&self, path: &[PathSegment], siblings: Option<&Value>) -> Reason {
+        let keys = path.iter().filter_map(|step| {
+            if let PathSegment::Key(name) = step {
+                Some(name.as_str())
+            } else {
+                None
+            }
+        });
         let keys: Vec<&str> = keys.collect();
-        let known = self.misnomers.iter().find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
+        let known = self
+            .misnomers
+            .iter()
+            .find(|(end, _)| keys.ends_with(&end.split('.').collect::<Vec<_>>()));
         match (known, path) {
             (Some((_, words)), _) => Reason::from(*words),
             (None, [PathSegment::Key(name)]) => self.stranger(name),
-            (None, [PathSegment::Key(data), PathSegment::Key(name)]) if data == "data" && self.answer_fields.contains(name) => {
+            (None, [PathSegment::Key(data), PathSegment::Key(name)])
+                if data == "data" && self.answer_fields.contains(name) =>
+            {
                 Reason::ReadOnly
             }
-            (None, _) => Reason::Unknown,
+            (None, _) => {
+                let known = siblings
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(Map::keys);
+                unknown(keys.last().copied().unwrap_or_default(), known)
+            }
         }
     }
 
-    /// Notes a failure.
+    /// Adds the issues of a failure.
     pub(super) fn report(&self, error: &ValidationError<'_>, issues: &mut Issues) {
         let path = steps(error);
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
+                // The schema lists the known names beside the failing keyword.
+                let keyword = error.schema_path().as_str();
+                let siblings = keyword
+                    .rsplit_once('/')
+                    .and_then(|(parent, _)| self.written.pointer(&format!("{parent}/properties")));
                 for name in unexpected {
-                    let path = below(&path, name);
-                    let words = self.stranger_at(&path);
-                    issues.add(path, words);
+                    issues.add_with(below(&path, name), |path| self.stranger_at(path, siblings));
                 }
             }
-            Failure::Required { property } => issues.add(below(&path, property.as_str().unwrap_or_default()), Reason::Required),
-            Failure::AnyOf { context } | Failure::OneOfNotValid { context } => self.report_shapes(path, context, issues),
+            Failure::Required { property } => issues.add(
+                below(&path, property.as_str().unwrap_or_default()),
+                Reason::Required,
+            ),
+            Failure::AnyOf { context } | Failure::OneOfNotValid { context } => {
+                self.report_shapes(path, context, issues);
+            }
             kind => issues.add(path, describe(kind)),
         }
     }
 
-    /// Of several shapes the one that was meant is the one whose tag is the value's, or else whose type fits; its failures say more.
-    fn report_shapes(&self, path: Vec<PathSegment>, shapes: &[Vec<ValidationError<'_>>], issues: &mut Issues) {
-        let tags: Vec<_> = shapes.iter().map(|errors| errors.iter().find_map(|error| wrong_tag(error, &path))).collect();
+    /// Adds the issues of a value that matches none of several schemas. The intended schema is the
+    /// one with the value's tag, or else with the value's type; only its failures are reported.
+    fn report_shapes(
+        &self,
+        path: Vec<PathSegment>,
+        shapes: &[Vec<ValidationError<'_>>],
+        issues: &mut Issues,
+    ) {
+        let tags: Vec<_> = shapes
+            .iter()
+            .map(|errors| errors.iter().find_map(|error| wrong_tag(error, &path)))
+            .collect();
         if let Some(all) = tags.iter().cloned().collect::<Option<Vec<_>>>()
             && let Some((tag, _)) = all.first().cloned()
         {
@@ -55,22 +89,29 @@ impl Shape {
             let is_it = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
             shapes.iter().all(|errors| errors.iter().any(is_it))
         };
-        let missing = shapes.iter().flatten().find_map(|error| match error.kind() {
-            Failure::Required { property } => property.as_str().filter(|name| lacks(name)),
-            _ => None,
-        });
+        let missing = shapes
+            .iter()
+            .flatten()
+            .find_map(|error| match error.kind() {
+                Failure::Required { property } => property.as_str().filter(|name| lacks(name)),
+                _ => None,
+            });
         if let Some(name) = missing {
             return issues.add(below(&path, name), Reason::Required);
         }
         let is_tagged = tags.iter().any(Option::is_some);
         let of_its_type = |errors: &[ValidationError<'_>]| {
-            !errors.iter().any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
+            !errors
+                .iter()
+                .any(|inner| steps(inner) == path && matches!(inner.kind(), Failure::Type { .. }))
         };
-        let meant = shapes.iter().zip(&tags).find(
-            |(errors, tag)| {
-                if is_tagged { tag.is_none() } else { !errors.is_empty() && of_its_type(errors) }
-            },
-        );
+        let meant = shapes.iter().zip(&tags).find(|(errors, tag)| {
+            if is_tagged {
+                tag.is_none()
+            } else {
+                !errors.is_empty() && of_its_type(errors)
+            }
+        });
         match meant {
             Some((errors, _)) => errors.iter().for_each(|inner| self.report(inner, issues)),
             None => issues.add(path, Reason::WrongType),
@@ -78,8 +119,11 @@ impl Shape {
     }
 }
 
-/// The place of a field that tells shapes apart, and what it would have to be for this one.
-fn wrong_tag(error: &ValidationError<'_>, path: &[PathSegment]) -> Option<(Vec<PathSegment>, Value)> {
+/// Returns the path of a wrong tag field, and the value that this schema requires.
+fn wrong_tag(
+    error: &ValidationError<'_>,
+    path: &[PathSegment],
+) -> Option<(Vec<PathSegment>, Value)> {
     let at = steps(error);
     let is_field = at.split_last().is_some_and(|(_, above)| above == path);
     match error.kind() {
@@ -89,7 +133,10 @@ fn wrong_tag(error: &ValidationError<'_>, path: &[PathSegment]) -> Option<(Vec<P
 }
 
 fn below(path: &[PathSegment], name: &str) -> Vec<PathSegment> {
-    path.iter().cloned().chain([PathSegment::from(name)]).collect()
+    path.iter()
+        .cloned()
+        .chain([PathSegment::from(name)])
+        .collect()
 }
 
 fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
@@ -103,10 +150,18 @@ fn steps(error: &ValidationError<'_>) -> Vec<PathSegment> {
 
 fn describe(kind: &Failure) -> Reason {
     match kind {
-        Failure::Type { kind: TypeKind::Single(wanted) } => Reason::Type(wanted.to_string()),
-        Failure::Type { kind: TypeKind::Multiple(wanted) } => {
-            Reason::Type(wanted.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "))
-        }
+        Failure::Type {
+            kind: TypeKind::Single(wanted),
+        } => Reason::Type(wanted.to_string()),
+        Failure::Type {
+            kind: TypeKind::Multiple(wanted),
+        } => Reason::Type(
+            wanted
+                .iter()
+                .map(|kind| kind.to_string())
+                .collect::<Vec<_>>()
+                .join(" or "),
+        ),
         Failure::MinLength { limit: 1 } => Reason::Empty,
         Failure::MinLength { limit } => Reason::MinLength(*limit),
         Failure::MaxLength { limit } => Reason::MaxLength(*limit),
@@ -121,8 +176,12 @@ fn describe(kind: &Failure) -> Reason {
         Failure::Constant { expected_value } => Reason::Exactly(expected_value.to_string()),
         Failure::Pattern { pattern } if pattern == "\\S" => Reason::Blank,
         Failure::Pattern { pattern } => Reason::Pattern(pattern.clone()),
+        Failure::Format { format } if format == "not-blank" => Reason::Blank,
         Failure::Format { format } => {
-            let wanted = format::STATIC.iter().find(|known| known.name == format).map_or("valid", |known| known.wanted);
+            let wanted = format::STATIC
+                .iter()
+                .find(|known| known.name == format)
+                .map_or("valid", |known| known.wanted);
             Reason::Format(format.clone(), wanted)
         }
         _ => Reason::Invalid,

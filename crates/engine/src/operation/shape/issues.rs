@@ -1,58 +1,169 @@
-//! Failing fields, collected.
+//! A collection of issues.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::{Findings, Operation, Rules};
+use super::super::{Findings, Operation, Rules, Sifts};
 use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
 
-/// Failing fields, one issue each: the first that is found. As many as a refusal names, and a count of the others.
+/// The issues of a request: the first one of each field. Up to [`MOST_ISSUES`] are kept, the rest
+/// are counted.
 pub(super) struct Issues {
-    /// How far down a path leads: a query parameter is named as a whole, whichever of its values fails.
+    /// The length that paths are cut to. A query parameter is reported as a whole, whichever of its
+    /// values fails.
     depth: usize,
     named: BTreeMap<Vec<PathSegment>, Reason>,
-    /// The fingerprints of the paths that are only counted, so that each counts once.
+    /// Hashes of the paths that are only counted, so that each path counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
+    /// The invalid items of a list that are left out instead of refused; `None` where the whole
+    /// request is refused.
+    sifted: Option<Sifted>,
+}
+
+/// The most issues that are kept of a left-out item.
+const MOST_OF_AN_ITEM: usize = 20;
+
+/// The invalid items of a list, by index, with the issues of the first of them.
+struct Sifted {
+    list: &'static str,
+    items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
+}
+
+impl Sifted {
+    /// Returns the index of the item that a path leads into.
+    fn index(&self, path: &[PathSegment]) -> Option<usize> {
+        match path {
+            [PathSegment::Key(list), PathSegment::Index(index), ..] if list == self.list => {
+                Some(*index)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes an item as invalid, and the issue if there is room for it.
+    fn add(
+        &mut self,
+        index: usize,
+        path: Vec<PathSegment>,
+        reason: impl FnOnce(&[PathSegment]) -> Reason,
+    ) {
+        let has_room = self.items.len() < MOST_ISSUES || self.items.contains_key(&index);
+        let issues = self.items.entry(index).or_default();
+        if has_room && issues.len() < MOST_OF_AN_ITEM && !issues.contains_key(&path) {
+            let reason = reason(&path);
+            issues.insert(path, reason);
+        }
+    }
 }
 
 impl Issues {
-    /// None yet.
+    /// Creates an empty collection.
     pub(super) fn of(operation: &Operation) -> Self {
         let depth = if operation.has_body() { usize::MAX } else { 1 };
-        Self { depth, named: BTreeMap::new(), counted: HashSet::new(), fingerprints: RandomState::new() }
+        Self {
+            depth,
+            named: BTreeMap::new(),
+            counted: HashSet::new(),
+            fingerprints: RandomState::new(),
+            sifted: None,
+        }
     }
 
-    /// Adds one, unless the field has one already.
-    pub(super) fn add(&mut self, mut path: Vec<PathSegment>, reason: impl Into<Reason>) {
+    /// Leaves out invalid items of a list, if the body asks for that.
+    pub(super) fn sift(&mut self, sifts: Option<&Sifts>, body: &Value) {
+        self.sifted = sifts
+            .filter(|sifts| body[sifts.field] == sifts.value)
+            .map(|sifts| Sifted {
+                list: sifts.list,
+                items: BTreeMap::new(),
+            });
+    }
+
+    /// Removes the invalid items from their list, and adds them to the input as a list under
+    /// [`Sifts::LEFT_OUT`], in order.
+    pub(super) fn take_sifted(&mut self, input: &mut Value) {
+        let Some(Sifted { list, items }) = self.sifted.take() else {
+            return;
+        };
+        let Some(all) = input.get_mut(list).and_then(Value::as_array_mut) else {
+            return;
+        };
+        let mut left_out = Vec::with_capacity(items.len());
+        for (index, issues) in items {
+            let issues: Vec<Issue> = issues
+                .into_iter()
+                .map(|(path, reason)| Issue { path, reason })
+                .collect();
+            let item = all.get_mut(index).map(Value::take);
+            left_out.push(json!({ "index": index, "item": item, "issues": issues }));
+        }
+        let mut wrong = left_out
+            .iter()
+            .filter_map(|item| item["index"].as_u64())
+            .peekable();
+        let mut index = 0;
+        all.retain(|_| {
+            let is_wrong = wrong.next_if_eq(&index).is_some();
+            index += 1;
+            !is_wrong
+        });
+        if let Some(fields) = input.as_object_mut() {
+            fields.insert(Sifts::LEFT_OUT.into(), left_out.into());
+        }
+    }
+
+    /// Adds an issue, unless the field has one.
+    pub(super) fn add(&mut self, path: Vec<PathSegment>, reason: impl Into<Reason>) {
+        self.add_with(path, |_| reason.into());
+    }
+
+    /// Adds an issue, unless the field has one. `reason` is only called if the issue is kept,
+    /// because it can be slow.
+    pub(super) fn add_with(
+        &mut self,
+        mut path: Vec<PathSegment>,
+        reason: impl FnOnce(&[PathSegment]) -> Reason,
+    ) {
+        if let Some(sifted) = &mut self.sifted
+            && let Some(index) = sifted.index(&path)
+        {
+            return sifted.add(index, path, reason);
+        }
         path.truncate(self.depth);
         if self.named.len() < MOST_ISSUES {
-            self.named.entry(path).or_insert_with(|| reason.into());
+            if let Entry::Vacant(place) = self.named.entry(path) {
+                let reason = reason(place.key());
+                place.insert(reason);
+            }
         } else if !self.named.contains_key(&path) {
             self.counted.insert(self.fingerprints.hash_one(&path));
         }
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether there is no issue.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
-    /// Whether something is wrong that is not named. What else is wrong is not looked for then.
+    /// Returns whether more issues were found than are kept. Further checks are skipped then.
     pub(super) fn is_over(&self) -> bool {
         !self.counted.is_empty()
     }
 
-    /// Whether something is wrong with a field, with what it is in or with what is in it.
+    /// Returns whether an issue concerns a field, a parent of it or a child of it.
     pub(super) fn concerns(&self, path: &[PathSegment]) -> bool {
-        self.named.keys().any(|failing| path.starts_with(failing) || failing.starts_with(path))
+        self.named
+            .keys()
+            .any(|failing| path.starts_with(failing) || failing.starts_with(path))
     }
 
-    /// The names of the fields in which something was found wrong.
+    /// Returns the names of the top-level fields with an issue.
     fn failing(&self) -> Vec<&str> {
         let name = |path| match fields(path)[..] {
             ["data", name, ..] | [name, ..] => Some(name),
@@ -61,7 +172,7 @@ impl Issues {
         self.named.keys().filter_map(|path| name(path)).collect()
     }
 
-    /// The input without the fields in which something was found wrong.
+    /// Returns the input without the fields that have an issue.
     fn without_failing<'i>(&self, input: &'i Value) -> Cow<'i, Value> {
         if self.is_empty() {
             return Cow::Borrowed(input);
@@ -69,7 +180,9 @@ impl Issues {
         let mut rest = input.clone();
         for path in self.named.keys() {
             if let Some((name, above)) = fields(path).split_last()
-                && let Some(object) = above.iter().try_fold(&mut rest, |value, key| value.get_mut(key))
+                && let Some(object) = above
+                    .iter()
+                    .try_fold(&mut rest, |value, key| value.get_mut(key))
             {
                 object.as_object_mut().map(|object| object.remove(*name));
             }
@@ -77,10 +190,12 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds what the rules say of the input. What the state may change is said beside something else alone: by itself it comes
-    /// after whatever the function refuses first.
+    /// Adds the issues that the rules find. Issues of the merged state are only added beside
+    /// others. Alone they are left to the operation, which reports them after its earlier checks.
     pub(super) fn judge(&mut self, rules: Option<&Rules>, input: &Value) {
-        let Some(rules) = rules.filter(|_| !self.is_over()) else { return };
+        let Some(rules) = rules.filter(|_| !self.is_over()) else {
+            return;
+        };
         let Findings { sent, merged } = rules(&self.without_failing(input), &self.failing());
         self.add_found(sent);
         if !self.is_empty() && !self.is_over() {
@@ -88,7 +203,7 @@ impl Issues {
         }
     }
 
-    /// Adds what rules found, as far as nothing is wrong with it yet.
+    /// Adds the issues of fields that have none yet.
     pub(super) fn add_found(&mut self, found: Vec<Issue>) {
         for Issue { path, reason } in found {
             if !self.concerns(&path) {
@@ -97,17 +212,36 @@ impl Issues {
         }
     }
 
-    /// 400 with what is wrong, if anything is.
+    /// Returns the issues, without those that are only counted.
+    pub(super) fn into_issues(self) -> Vec<Issue> {
+        let issues = self.named.into_iter();
+        issues
+            .map(|(path, reason)| Issue { path, reason })
+            .collect()
+    }
+
+    /// Returns 400 if there is an issue.
     pub(super) fn into_result(self) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
-        let issues = self.named.into_iter().map(|(path, reason)| Issue { path, reason });
+        let issues = self
+            .named
+            .into_iter()
+            .map(|(path, reason)| Issue { path, reason });
         Err(Error::issues_and(issues.collect(), self.counted.len()))
     }
 }
 
-/// The names along a path, down to the first list.
+/// Returns the field names of a path, up to the first list.
 fn fields(path: &[PathSegment]) -> Vec<&str> {
-    path.iter().map_while(|step| if let PathSegment::Key(name) = step { Some(name.as_str()) } else { None }).collect()
+    path.iter()
+        .map_while(|step| {
+            if let PathSegment::Key(name) = step {
+                Some(name.as_str())
+            } else {
+                None
+            }
+        })
+        .collect()
 }

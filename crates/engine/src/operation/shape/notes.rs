@@ -1,4 +1,5 @@
-//! What a schema says that its validator does not: which texts are judged or trimmed otherwise, and how long lists may be.
+//! Facts in a schema that the validator does not use: contextual formats, texts to trim, and
+//! lengths of lists.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::format::Contextual;
 
-/// A turn on the way to a list.
+/// A step of a path to a list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Turn {
     /// A field.
@@ -17,8 +18,8 @@ pub(super) enum Turn {
 
 /// Cuts the lists at a path to a length.
 ///
-/// It is one more than a list may have, so that the schema finds it too long, and does not find fault with each of however
-/// many items there are.
+/// The length is one more than the schema allows. The schema then reports the list as too long, and
+/// does not check an unlimited number of items.
 pub(super) fn cut(value: &mut Value, path: &[Turn], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),
@@ -27,24 +28,28 @@ pub(super) fn cut(value: &mut Value, path: &[Turn], length: usize) {
                 cut(field, rest, length);
             }
         }
-        (Some((Turn::Each, rest)), Value::Array(items)) => items.iter_mut().for_each(|item| cut(item, rest, length)),
+        (Some((Turn::Each, rest)), Value::Array(items)) => {
+            for item in items {
+                cut(item, rest, length);
+            }
+        }
         _ => {}
     }
 }
 
-/// What a schema notes beside the vocabulary of JSON Schema, by the path of the field; and how long lists may be.
+/// The extra facts of a schema, by the path of the field.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// Texts that more than their letters decides on.
+    /// Texts with a contextual format.
     pub(super) contextual: Vec<(Vec<String>, Contextual)>,
-    /// Texts of which the space around them is no part.
+    /// Texts that are trimmed before validation.
     pub(super) trimmed: Vec<Vec<String>>,
-    /// How long lists may be; none where one of any length may stand.
+    /// The greatest lengths of lists; null if any length is allowed.
     pub(super) lists: BTreeMap<Vec<Turn>, Option<usize>>,
 }
 
 impl Notes {
-    /// What a schema notes.
+    /// Collects the facts of a schema.
     pub(super) fn of(schema: &Value) -> Self {
         let mut notes = Self::default();
         notes.collect(schema, &mut Vec::new());
@@ -52,11 +57,18 @@ impl Notes {
         notes
     }
 
-    /// Notes the greatest length that a schema allows lists to have, outer ones first.
+    /// Collects the greatest length of each list, outer lists first.
     fn measure(&mut self, schema: &Value, path: &mut Vec<Turn>) {
-        let names_array = |kind: &Value| kind == "array" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"));
+        let names_array = |kind: &Value| {
+            kind == "array"
+                || kind
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
+        };
         if names_array(&schema["type"]) {
-            let most = schema["maxItems"].as_u64().and_then(|most| usize::try_from(most).ok());
+            let most = schema["maxItems"]
+                .as_u64()
+                .and_then(|most| usize::try_from(most).ok());
             let noted = self.lists.entry(path.clone()).or_insert(most);
             *noted = (*noted).zip(most).map(|(one, other)| one.max(other));
         }
@@ -71,7 +83,11 @@ impl Notes {
         if schema["items"].is_object() {
             below(Turn::Each, &schema["items"]);
         }
-        for branch in ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|part| schema[part].as_array()).flatten() {
+        for branch in ["anyOf", "oneOf", "allOf"]
+            .into_iter()
+            .filter_map(|part| schema[part].as_array())
+            .flatten()
+        {
             self.measure(branch, path);
         }
         if schema["then"].is_object() {

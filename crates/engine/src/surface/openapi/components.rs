@@ -1,4 +1,5 @@
-//! What the document's operations share: parameters, headers, refusals, the envelope.
+//! The components that the operations of a document share: parameters, headers, errors, the
+//! envelope.
 
 use std::collections::BTreeSet;
 
@@ -9,27 +10,35 @@ use super::{example, pascal};
 use crate::error::{Error, Kind, MOST_ISSUES};
 use crate::operation::Surface;
 
-/// Points at a component.
+/// Returns a reference to a component.
 #[must_use]
 pub fn reference(section: &str, name: &str) -> Value {
     json!({ "$ref": format!("#/components/{section}/{name}") })
 }
 
-/// Points at headers, by their names.
+/// Returns references to headers, by their names.
 pub(super) fn header_references(names: &[&str]) -> Value {
-    names.iter().map(|name| ((*name).to_owned(), reference("headers", name))).collect::<Map<_, _>>().into()
+    names
+        .iter()
+        .map(|name| ((*name).to_owned(), reference("headers", name)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
-/// The headers of every answer of an interface.
+/// Returns the names of the headers of every answer of an interface.
 pub(super) fn common_headers(surface: Surface) -> Vec<&'static str> {
     let mut headers = vec!["X-Request-Id"];
     if surface != Surface::Platform {
-        headers.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]);
+        headers.extend([
+            "X-RateLimit-Limit",
+            "X-RateLimit-Remaining",
+            "X-RateLimit-Reset",
+        ]);
     }
     headers
 }
 
-/// Parameters that several operations take.
+/// Returns the parameters that several operations accept.
 pub(super) fn parameters(surface: Surface) -> Value {
     let mut parameters = json!({
         "IdempotencyKey": {
@@ -38,6 +47,13 @@ pub(super) fn parameters(surface: Surface) -> Value {
             "required": false,
             "description": "Makes a retry safe: the same key with the same request is answered with the first answer, for 24 hours.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
+        },
+        "IfMatch": {
+            "name": "If-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of the resource's read by id: 409 unless the resource is still in that state.",
+            "schema": { "type": "string" },
         },
         "IfNoneMatch": {
             "name": "If-None-Match",
@@ -51,11 +67,12 @@ pub(super) fn parameters(surface: Surface) -> Value {
         && let Some(parameters) = parameters.as_object_mut()
     {
         parameters.remove("IdempotencyKey");
+        parameters.remove("IfMatch");
     }
     parameters
 }
 
-/// Headers of answers.
+/// Returns the headers of answers.
 pub(super) fn headers(surface: Surface) -> Value {
     let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
     let mut headers = json!({
@@ -71,6 +88,10 @@ pub(super) fn headers(surface: Surface) -> Value {
             "schema": { "type": "string", "const": "true" },
         },
         "Retry-After": number("Whole seconds to wait before the next attempt."),
+        "WWW-Authenticate": {
+            "description": "Where to get a token: `Bearer resource_metadata=\"…\"` names the metadata of this interface (RFC 9728). `error=\"invalid_token\"` stands there where a token was sent.",
+            "schema": { "type": "string" },
+        },
         "ETag": {
             "description": "Names the state of what is answered: the same for the same data, whatever `meta.requestId` is.",
             "schema": { "type": "string" },
@@ -79,7 +100,7 @@ pub(super) fn headers(surface: Surface) -> Value {
     if let Some(headers) = headers.as_object_mut() {
         let sent = common_headers(surface);
         let is_sent = |name: &str| match name {
-            "Idempotency-Replayed" => surface == Surface::Public,
+            "Idempotency-Replayed" | "WWW-Authenticate" => surface == Surface::Public,
             "ETag" | "Retry-After" => true,
             _ => sent.contains(&name),
         };
@@ -88,15 +109,19 @@ pub(super) fn headers(surface: Surface) -> Value {
     headers
 }
 
-/// `validation_error` as `ValidationError`. Kinds of one status share a type, and so a response.
+/// Returns the name of an error's response, such as `ValidationError` for `validation_error`.
+/// Errors with the same status share a type, and so a response.
 pub(super) fn refusal_name(kind: Kind) -> String {
     let (_, name, ..) = kind.row();
     pascal(name)
 }
 
-/// The answers that operations share: that nothing has changed, and the refusals.
+/// Returns the responses that operations share: 304 and the errors.
 pub(super) fn responses(surface: Surface) -> Map<String, Value> {
-    let headers: Vec<_> = common_headers(surface).into_iter().chain(["ETag"]).collect();
+    let headers: Vec<_> = common_headers(surface)
+        .into_iter()
+        .chain(["ETag"])
+        .collect();
     let not_modified = json!({
         "description": "What is answered is what the caller has by `If-None-Match`.",
         "headers": header_references(&headers),
@@ -106,12 +131,15 @@ pub(super) fn responses(surface: Surface) -> Map<String, Value> {
     responses
 }
 
-/// What an interface may answer.
+/// Returns the kinds of errors that an interface can answer.
 fn told(surface: Surface) -> impl Iterator<Item = Kind> {
-    Kind::VARIANTS.iter().copied().filter(move |kind| kind.is_public() || surface == Surface::Platform)
+    Kind::VARIANTS
+        .iter()
+        .copied()
+        .filter(move |kind| kind.is_public() || surface == Surface::Platform)
 }
 
-/// The refusals of the error table, each with an example of every code it has.
+/// Returns the responses of the error table, each with an example of every code.
 fn refusals(surface: Surface) -> Map<String, Value> {
     let mut responses = Map::new();
     for kind in told(surface) {
@@ -120,6 +148,9 @@ fn refusals(surface: Surface) -> Map<String, Value> {
             let mut headers = if kind == Kind::Authentication { vec!["X-Request-Id"] } else { common_headers(surface) };
             if matches!(kind, Kind::RateLimit | Kind::Unavailable) {
                 headers.push("Retry-After");
+            }
+            if kind == Kind::Authentication && surface == Surface::Public {
+                headers.push("WWW-Authenticate");
             }
             json!({
                 "description": message,
@@ -138,16 +169,39 @@ fn refusals(surface: Surface) -> Map<String, Value> {
     responses
 }
 
-/// The schemas of what stands around `data`.
+/// Returns the schemas of the envelope around `data`.
 pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
     let types: BTreeSet<_> = told(surface).map(|kind| kind.row().1).collect();
     let number = json!({ "type": "integer", "minimum": 0 });
-    let request_id = json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
+    let request_id =
+        json!({ "type": "string", "format": "uuid", "description": "Unique per request." });
     let schemas = json!({
-        "Meta": { "type": "object", "properties": { "requestId": request_id }, "required": ["requestId"] },
+        "Meta": {
+            "type": "object",
+            "properties": { "requestId": request_id, "warnings": reference("schemas", "Warnings") },
+            "required": ["requestId"],
+        },
+        "Warnings": {
+            "type": "array",
+            "maxItems": 10,
+            "description": "What was accepted and may not be meant, such as a misspelt parameter, or HTML that guests do not see; absent where there is nothing.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "parameter": { "type": "string", "description": "Name of the query parameter; absent for a field." },
+                    "field": { "type": "string", "description": "Name of the field of the request; absent for a parameter." },
+                    "message": { "type": "string", "description": "What there is to say of it." },
+                },
+                "required": ["message"],
+            },
+        },
         "PageMeta": {
             "type": "object",
-            "properties": { "requestId": request_id, "pagination": reference("schemas", "Pagination") },
+            "properties": {
+                "requestId": request_id,
+                "pagination": reference("schemas", "Pagination"),
+                "warnings": reference("schemas", "Warnings"),
+            },
             "required": ["requestId", "pagination"],
         },
         "Pagination": {
@@ -194,5 +248,9 @@ pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
             "required": ["error", "meta"],
         },
     });
-    if let Value::Object(schemas) = schemas { schemas } else { Map::new() }
+    if let Value::Object(schemas) = schemas {
+        schemas
+    } else {
+        Map::new()
+    }
 }

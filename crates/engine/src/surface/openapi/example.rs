@@ -1,27 +1,27 @@
-//! Examples for schemas that bring none of their own.
+//! Examples for schemas that have no example of their own.
 
 use std::borrow::Cow;
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-/// The id in every example.
+/// The id in all examples.
 pub(super) const ID: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
-/// From this depth on only what is required is written, so that a shape that holds itself comes to an end.
+/// From this depth on, only required fields are shown, so that recursive schemas end.
 const DEEP: usize = 6;
-/// And here it ends whatever is required.
+/// Below this depth everything is null, even required fields.
 const DEEPEST: usize = 16;
 
 /// How much of an object an example shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What must be there; where nothing must, one field for the sake of showing any.
+    /// The required fields. An object without required fields shows one field.
     Required,
     /// Every field.
     Everything,
 }
 
-/// An example of a schema. References are looked up in `named`.
+/// Returns an example of a schema. References are looked up in `named`.
 #[must_use]
 pub fn of(schema: &Value, named: &Map<String, Value>, detail: Detail) -> Value {
     Writer { named, detail }.write(schema, 0)
@@ -37,15 +37,31 @@ impl Writer<'_> {
         if depth > DEEPEST {
             return Value::Null;
         }
-        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-            return self.named.get(name).map_or(Value::Null, |schema| self.write(schema, depth + 1));
+        if let Some(name) = schema["$ref"]
+            .as_str()
+            .and_then(|path| path.rsplit('/').next())
+        {
+            return self
+                .named
+                .get(name)
+                .map_or(Value::Null, |schema| self.write(schema, depth + 1));
         }
-        let given = [&schema["examples"][0], &schema["const"], &schema["default"], &schema["enum"][0]];
-        if let Some(value) = given.into_iter().find(|value| !value.is_null() && !value.is_array()) {
+        let given = [
+            &schema["examples"][0],
+            &schema["const"],
+            &schema["default"],
+            &schema["enum"][0],
+        ];
+        if let Some(value) = given
+            .into_iter()
+            .find(|value| !value.is_null() && !value.is_array())
+        {
             return value.clone();
         }
         let shapes = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
-        if let Some(shape) = shapes.and_then(|shapes| shapes.iter().find(|shape| shape["type"] != "null")) {
+        if let Some(shape) =
+            shapes.and_then(|shapes| shapes.iter().find(|shape| shape["type"] != "null"))
+        {
             return self.write(shape, depth + 1);
         }
         match kind(schema) {
@@ -69,7 +85,12 @@ impl Writer<'_> {
                 object.extend(fields);
             }
         }
-        let required: Vec<_> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<_> = schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let must_show_any = depth == 0 && required.is_empty();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             let is_first = must_show_any && object.is_empty();
@@ -82,12 +103,14 @@ impl Writer<'_> {
 
     fn array(&self, schema: &Value, depth: usize) -> Value {
         let must_hold = schema["minItems"].as_u64().is_some_and(|least| least > 0);
-        let items = schema.get("items").filter(|_| must_hold || self.shows_everything(depth));
+        let items = schema
+            .get("items")
+            .filter(|_| must_hold || self.shows_everything(depth));
         items.map_or_else(|| json!([]), |items| json!([self.write(items, depth + 1)]))
     }
 }
 
-/// The type an example is written in: the first that is not null.
+/// Returns the type of an example: the first type that is not null.
 fn kind(schema: &Value) -> &str {
     let mut kinds = match &schema["type"] {
         Value::Array(kinds) => kinds.iter(),
@@ -95,13 +118,22 @@ fn kind(schema: &Value) -> &str {
     };
     let named = kinds.find_map(|kind| kind.as_str().filter(|kind| *kind != "null"));
     let has = |keyword: &str| schema.get(keyword).is_some();
-    named.unwrap_or(if has("properties") || has("allOf") { "object" } else { "null" })
+    named.unwrap_or(if has("properties") || has("allOf") {
+        "object"
+    } else {
+        "null"
+    })
 }
 
 fn text(schema: &Value) -> Cow<'static, str> {
     let step = || format!("{ID}:node-1").into();
-    if let Some(pattern) = schema["pattern"].as_str().and_then(|pattern| Regex::new(pattern).ok()) {
-        let fitting = ["Casa Azul", "#2563EB", "casa-azul", "1"].into_iter().find(|text| pattern.is_match(text));
+    if let Some(pattern) = schema["pattern"]
+        .as_str()
+        .and_then(|pattern| Regex::new(pattern).ok())
+    {
+        let fitting = ["Casa Azul", "#2563EB", "casa-azul", "1"]
+            .into_iter()
+            .find(|text| pattern.is_match(text));
         return fitting.map_or_else(step, Cow::from);
     }
     match schema["format"].as_str().unwrap_or_default() {
@@ -139,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_what_is_required_or_everything() {
+    fn an_example_shows_required_fields_or_all_fields() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -151,18 +183,24 @@ mod tests {
             "required": ["id"],
         });
         assert_eq!(example(&schema, Detail::Required), json!({ "id": ID }));
-        assert_eq!(example(&schema, Detail::Everything), json!({ "id": ID, "color": "#2563EB", "sizes": [3], "kind": "a" }));
+        assert_eq!(
+            example(&schema, Detail::Everything),
+            json!({ "id": ID, "color": "#2563EB", "sizes": [3], "kind": "a" })
+        );
     }
 
     #[test]
-    fn one_field_stands_for_all_where_none_is_required() {
+    fn an_example_without_required_fields_shows_a_single_field() {
         let schema = json!({ "type": "object", "properties": { "a": { "type": "boolean" }, "b": { "type": "boolean" } } });
         assert_eq!(example(&schema, Detail::Required), json!({ "a": true }));
     }
 
     #[test]
-    fn a_shape_that_holds_itself_comes_to_an_end() {
-        let tree = example(&json!({ "$ref": "#/components/schemas/Node" }), Detail::Everything);
+    fn the_example_of_a_recursive_schema_is_finite() {
+        let tree = example(
+            &json!({ "$ref": "#/components/schemas/Node" }),
+            Detail::Everything,
+        );
         assert_eq!(tree["children"][0]["name"], "Casa Azul");
         assert!(!tree.to_string().contains("null"));
     }

@@ -1,4 +1,4 @@
-//! How callers of each interface are let in.
+//! The authentication schemes of the interfaces.
 
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
@@ -6,7 +6,8 @@ use strum::VariantArray;
 use crate::access::Permission;
 use crate::operation::{Needs, Operation, Surface};
 
-/// The schemes of an interface; of that of guests, whose token is in the path, there are none.
+/// Returns the schemes of an interface. The guest interface has none, because its token is in the
+/// path.
 pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
     match surface {
         Surface::Public => Some(json!({
@@ -36,10 +37,14 @@ pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
 }
 
 fn scopes() -> Map<String, Value> {
-    Permission::VARIANTS.iter().map(|permission| (permission.as_ref().to_owned(), permission.allows().into())).collect()
+    Permission::VARIANTS
+        .iter()
+        .map(|permission| (permission.as_ref().to_owned(), permission.allows().into()))
+        .collect()
 }
 
-/// What an operation asks for: a key, or a token of these scopes. Which scope it is may hang on what is sent.
+/// Returns the requirement of an operation: an API key, or an access token with these scopes. If
+/// the scope depends on the body, no scope is listed.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     match operation.surface {
         Surface::Public => {

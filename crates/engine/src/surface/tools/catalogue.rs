@@ -1,4 +1,4 @@
-//! What there is to say of each tool, and which of them a caller is shown.
+//! The descriptions of the tools, and which of them a caller can list.
 
 use std::collections::BTreeSet;
 
@@ -10,66 +10,108 @@ use super::lean::{self, Beside};
 use super::selection::Selection;
 use crate::access::Access;
 use crate::app::App;
-use crate::operation::{Effect, Operation, Surface, Work, inline_generator};
+use crate::kit::Kit;
+use crate::operation::{Effect, Operation, Surface, inline_generator};
+use crate::pipeline::TOOL_PAGE;
 
-/// The tools, each beside the operation that it is; described once, because they are the same for all.
+/// The tools with their operations. The descriptions are the same for all callers and made once.
 pub(super) struct Catalogue(Vec<(&'static Operation, Tool)>);
 
 impl Catalogue {
     pub(super) fn of(app: &'static App) -> Self {
-        Self(operations(app).map(|operation| (operation, describe(app, operation))).collect())
+        Self(
+            operations(app)
+                .map(|operation| (operation, describe(app, operation)))
+                .collect(),
+        )
     }
 
-    /// Those of a selection that a caller may call, as far as that can be told before a call.
-    pub(super) fn listed(&self, selection: &Selection, access: &Access) -> Vec<Tool> {
-        let is_listed = |operation: &Operation| selection.has(operation) && operation.needs.check(access).is_ok();
-        self.0.iter().filter(|(operation, _)| is_listed(operation)).map(|(_, tool)| tool.clone()).collect()
+    /// Returns the tools of a selection that the caller may call, as far as permissions show.
+    pub(super) fn listed(&self, selection: &Selection, access: &Access, kit: &Kit) -> Vec<Tool> {
+        let is_listed = |operation: &Operation| {
+            selection.has(operation)
+                && is_offered(operation, kit)
+                && operation.needs.check(access).is_ok()
+        };
+        self.0
+            .iter()
+            .filter(|(operation, _)| is_listed(operation))
+            .map(|(_, tool)| tool.clone())
+            .collect()
     }
 
-    /// One by its name.
+    /// Returns a tool by its name.
     pub(super) fn named(&self, name: &str) -> Option<&Tool> {
-        self.0.iter().find(|(operation, _)| operation.id == name).map(|(_, tool)| tool)
+        self.0
+            .iter()
+            .find(|(operation, _)| operation.id == name)
+            .map(|(_, tool)| tool)
     }
 }
 
-/// Every operation that is a tool, as one.
+/// Returns whether the service has the parts that an operation needs.
+pub(super) fn is_offered(operation: &Operation, kit: &Kit) -> bool {
+    operation
+        .is_offered
+        .is_none_or(|is_offered| is_offered(kit))
+}
+
+/// Returns the descriptions of all tools.
 #[must_use]
 pub fn describe_all(app: &App) -> Vec<Tool> {
-    operations(app).map(|operation| describe(app, operation)).collect()
+    operations(app)
+        .map(|operation| describe(app, operation))
+        .collect()
 }
 
-/// The sets that tools belong to.
+/// Returns the names of all toolsets.
 pub(super) fn toolsets(app: &App) -> BTreeSet<&'static str> {
     operations(app).map(|operation| operation.toolset).collect()
 }
 
-/// The operation that is the tool of this name.
+/// Returns the operation of a tool.
 pub(super) fn find(app: &'static App, name: &str) -> Option<&'static Operation> {
     operations(app).find(|operation| operation.id == name)
 }
 
 fn operations(app: &App) -> impl Iterator<Item = &Operation> {
-    app.operations.iter().filter(|operation| operation.surface == Surface::Public && operation.is_tool)
+    app.operations
+        .iter()
+        .filter(|operation| operation.surface == Surface::Public && operation.is_tool)
 }
 
-/// Without a schema of what it answers: that is `{data, pagination?}` for all of them, and the description says what `data` is.
+/// Describes a tool. The result is `{data, pagination?}` for every tool and has no schema; the
+/// description explains `data`.
 fn describe(app: &App, operation: &Operation) -> Tool {
     let reads = operation.effect == Effect::Read;
     let annotations = ToolAnnotations::with_title(operation.title)
         .read_only(reads)
         .destructive(operation.is_destructive)
-        .open_world(matches!(operation.work, Work::Provider(_)));
-    // Of what only reads it goes without saying.
-    let annotations = if reads { annotations } else { annotations.idempotent(operation.is_idempotent) };
-    Tool::new(operation.id, operation.about, arguments(app, operation)).with_annotations(annotations)
+        .open_world(operation.work.asks_another());
+    // A tool that only reads is idempotent anyway.
+    let annotations = if reads {
+        annotations
+    } else {
+        annotations.idempotent(operation.is_idempotent)
+    };
+    Tool::new(operation.id, operation.about, arguments(app, operation))
+        .with_annotations(annotations)
 }
 
-/// The operation's fields, without those a tool caller cannot send.
+/// Returns the compact schema of the operation's fields, without the fields that tools cannot send.
 fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
     let mut schema = operation.input_schema(&mut inline_generator());
-    // Which page is asked for is asked for everywhere in the same way.
-    for name in ["limit", "offset"].into_iter().filter(|_| operation.paging.is_some()) {
-        schema["properties"][name].as_object_mut().and_then(|field| field.remove("description"));
+    // Paging works the same way in every tool, so it is not described again.
+    for name in ["limit", "offset"]
+        .into_iter()
+        .filter(|_| operation.paging.is_some())
+    {
+        schema["properties"][name]
+            .as_object_mut()
+            .and_then(|field| field.remove("description"));
+    }
+    if let Some(limits) = operation.paging {
+        schema["properties"]["limit"]["default"] = limits.max.min(TOOL_PAGE).into();
     }
     let is_left_out = |name: &str| operation.not_for_tools.contains(&name);
     if let Some(Value::Object(fields)) = schema.get_mut("properties") {
@@ -79,14 +121,20 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
         names.retain(|name| !name.as_str().is_some_and(is_left_out));
     }
     let made = maker(app, operation);
-    let beside = made.map(|made| Beside { tool: made.id, fields: made.input_schema(&mut inline_generator()) });
-    // Where something is made, leaving a field out is as good as null.
+    let beside = made.map(|made| Beside {
+        tool: made.id,
+        fields: made.input_schema(&mut inline_generator()),
+    });
+    // In a create, null and a missing field mean the same.
     let takes_null = operation.effect == Effect::Write && operation.is_idempotent;
     lean::arguments(&schema, takes_null, beside.as_ref())
 }
 
-/// The operation that makes what this one changes.
+/// Returns the operation that creates the object which this one updates.
 fn maker<'a>(app: &'a App, operation: &Operation) -> Option<&'a Operation> {
-    let above = operation.path.strip_suffix("/{id}").filter(|_| operation.method == Method::PATCH)?;
+    let above = operation
+        .path
+        .strip_suffix("/{id}")
+        .filter(|_| operation.method == Method::PATCH)?;
     operations(app).find(|other| other.method == Method::POST && other.path == above)
 }

@@ -1,4 +1,4 @@
-//! What the protocol's requests are answered.
+//! The answers to the requests of the tool protocol.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt as _;
 use http::request::Parts;
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation, InitializeResultMethod,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, PingRequestMethod,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, ContentBlock,
+    CustomRequest, CustomResult, ErrorCode, Implementation, InitializeResultMethod,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, PingRequestMethod,
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
@@ -24,7 +26,7 @@ use crate::operation::Operation;
 use crate::pipeline::{self, Outcome, Payload, Request, Service};
 use crate::surface::router::RequestId;
 
-/// Answers one request of the protocol.
+/// Handles one request of the protocol.
 pub(super) struct Handler {
     service: Arc<Service>,
     catalogue: Arc<OnceLock<Catalogue>>,
@@ -36,25 +38,35 @@ impl Handler {
     }
 
     fn catalogue(&self) -> &Catalogue {
-        self.catalogue.get_or_init(|| Catalogue::of(self.service.app))
+        self.catalogue
+            .get_or_init(|| Catalogue::of(self.service.app))
     }
 
     async fn run(&self, operation: &'static Operation, request: Request) -> Result<Outcome> {
-        // The call runs in a task of the protocol's; a panic there would leave the client waiting for an answer.
-        let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request)).catch_unwind().await;
+        // The library runs the call in its own task. A panic there would leave the client without
+        // an answer.
+        let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request))
+            .catch_unwind()
+            .await;
         outcome.map_err(|_| Error::internal("a tool call panicked"))
     }
 }
 
-/// What the door has noted on a request.
+/// Returns a value that the middleware has attached to the request.
 fn noted<T: Clone + Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<T> {
-    context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<T>()).cloned()
+    context
+        .extensions
+        .get::<Parts>()
+        .and_then(|parts| parts.extensions.get::<T>())
+        .cloned()
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("vestibule", env!("CARGO_PKG_VERSION")).with_title("Vestibule"))
+            .with_server_info(
+                Implementation::new("vestibule", env!("CARGO_PKG_VERSION")).with_title("Vestibule"),
+            )
             .with_instructions(self.service.app.about.instructions)
     }
 
@@ -64,23 +76,40 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let selection = noted::<Selection>(&context).unwrap_or_default();
-        let caller = noted::<Arc<Identified>>(&context).ok_or_else(|| ErrorData::internal_error("nobody asks", None))?;
-        Ok(ListToolsResult::with_all_items(self.catalogue().listed(&selection, &caller.access)))
+        let caller = noted::<Arc<Identified>>(&context)
+            .ok_or_else(|| ErrorData::internal_error("nobody asks", None))?;
+        Ok(ListToolsResult::with_all_items(self.catalogue().listed(
+            &selection,
+            &caller.access,
+            &self.service.kit,
+        )))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.catalogue().named(name).cloned()
     }
 
-    async fn call_tool(&self, call: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let selection = noted::<Selection>(&context).unwrap_or_default();
-        let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| selection.has(operation)) else {
-            return Err(ErrorData::invalid_params(format!("there is no tool named {}", call.name), None));
+        let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| {
+            selection.has(operation) && catalogue::is_offered(operation, &self.service.kit)
+        }) else {
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool named {}", call.name),
+                None,
+            ));
         };
         let parts = context.extensions.get::<Parts>();
         let request = Request {
-            // The id of the HTTP request is the call's, so that the header and the log say the same.
-            id: noted::<RequestId>(&context).map_or_else(|| self.service.kit.ids.uuid(self.service.clock.now()), |id| id.0),
+            // The call uses the id of its HTTP request, so that header and log agree.
+            id: noted::<RequestId>(&context).map_or_else(
+                || self.service.kit.ids.uuid(self.service.clock.now()),
+                |id| id.0,
+            ),
             path: Vec::new(),
             query: Vec::new(),
             headers: parts.map(|parts| parts.headers.clone()).unwrap_or_default(),
@@ -88,11 +117,20 @@ impl ServerHandler for Handler {
             caller: noted::<Arc<Identified>>(&context),
         };
         let advice = self.service.app.about.advice;
-        let result = self.run(operation, request).await.and_then(|outcome| result(outcome, advice));
-        Ok(result.unwrap_or_else(|error| refused(&error.body(), None)).into())
+        let result = self
+            .run(operation, request)
+            .await
+            .and_then(|outcome| result(outcome, advice));
+        Ok(result
+            .unwrap_or_else(|error| refused(&error.body(), None))
+            .into())
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
     }
 
@@ -109,48 +147,96 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
     }
 
-    async fn complete(&self, _: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
-    /// A request that the library knows no type for: of a method that there is not, or of one whose parameters are others.
-    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+    /// Answers requests that the library cannot parse: an unknown method, or wrong parameters.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        let known = [InitializeResultMethod::VALUE, PingRequestMethod::VALUE, ListToolsRequestMethod::VALUE, CallToolRequestMethod::VALUE];
+        let known = [
+            InitializeResultMethod::VALUE,
+            PingRequestMethod::VALUE,
+            ListToolsRequestMethod::VALUE,
+            CallToolRequestMethod::VALUE,
+        ];
         if known.contains(&method.as_str()) {
-            return Err(ErrorData::invalid_params(format!("the parameters are not those of {method}"), None));
+            return Err(ErrorData::invalid_params(
+                format!("the parameters are not valid for {method}"),
+                None,
+            ));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
     }
 }
 
-/// An outcome of the pipeline as the protocol puts it.
+/// Converts an outcome of the pipeline to a result of the protocol.
 fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<CallToolResult> {
-    let Outcome { status, body, retry_after, .. } = outcome;
+    let Outcome {
+        status,
+        body,
+        retry_after,
+        ..
+    } = outcome;
     let mut body: Value = serde_json::from_str(&body.into_text()).map_err(Error::internal)?;
     let mut take = |pointer: &str| body.pointer_mut(pointer).map(Value::take);
     if !(200..300).contains(&status) {
         let mut error = take("/error").unwrap_or_default();
         if let Some(seconds) = retry_after {
-            // No header comes with a tool's result.
+            // A tool's result has no headers.
             error["details"]["retryAfterSeconds"] = seconds.into();
         }
         let advice = advice(&error);
         return Ok(refused(&error, advice));
     }
-    let mut content = json!({ "data": take("/data") });
+    let mut data = take("/data").unwrap_or_default();
+    leave_out(&mut data);
+    let mut content = json!({ "data": data });
     if let Some(pagination) = take("/meta/pagination") {
         content["pagination"] = pagination;
     }
     Ok(CallToolResult::structured(content))
 }
 
-/// The error of REST as JSON text, and after it what to do now, where there is something to say.
+/// Removes the fields of a result that are null, false or an empty list, to save tokens. The
+/// instructions explain to language models what their absence means.
+fn leave_out(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let is_empty = |value: &Value| {
+                matches!(value, Value::Null | Value::Bool(false))
+                    || value.as_array().is_some_and(Vec::is_empty)
+            };
+            fields.retain(|_, value| !is_empty(value));
+            fields.values_mut().for_each(leave_out);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out),
+        _ => {}
+    }
+}
+
+/// Returns the REST error as JSON text, followed by advice on the next step, if there is any.
 fn refused(error: &Value, advice: Option<String>) -> CallToolResult {
-    CallToolResult::error([Some(error.to_string()), advice].into_iter().flatten().map(ContentBlock::text).collect())
+    CallToolResult::error(
+        [Some(error.to_string()), advice]
+            .into_iter()
+            .flatten()
+            .map(ContentBlock::text)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -177,34 +263,69 @@ mod tests {
     }
 
     #[test]
-    fn a_success_moves_its_pagination_beside_its_data() {
+    fn a_tool_result_omits_null_false_and_empty_fields() {
+        let mut data = json!([
+            { "id": 1, "name": null, "isActive": false, "tags": [], "count": 0, "text": "", "of": { "a": null, "b": true } },
+            null,
+        ]);
+        leave_out(&mut data);
+        assert_eq!(
+            data,
+            json!([{ "id": 1, "count": 0, "text": "", "of": { "b": true } }, null])
+        );
+        let mut empty = json!([]);
+        leave_out(&mut empty);
+        assert_eq!(empty, json!([]));
+    }
+
+    #[test]
+    fn a_successful_result_has_pagination_beside_its_data() {
         let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
         let result = result(outcome(200, body), silent).unwrap();
         let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
         assert_eq!(result.structured_content.as_ref(), Some(&content));
         assert_eq!(result.content, [ContentBlock::text(content.to_string())]);
         assert_eq!(result.is_error, Some(false));
-        let plain = super::result(outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#), silent).unwrap();
-        assert_eq!(plain.structured_content, Some(json!({ "data": { "id": 1 } })));
+        let plain = super::result(
+            outcome(201, r#"{"data":{"id":1},"meta":{"requestId":"r"}}"#),
+            silent,
+        )
+        .unwrap();
+        assert_eq!(
+            plain.structured_content,
+            Some(json!({ "data": { "id": 1 } }))
+        );
     }
 
     #[test]
-    fn a_refusal_is_the_error_of_rest_as_text() {
+    fn a_refused_call_returns_the_rest_error_as_text() {
         let body = pipeline::error_body(&Error::invalid(&["nickname"], "is required"), Uuid::nil());
         let result = result(outcome(400, &body), silent).unwrap();
         assert_eq!(result.is_error, Some(true));
         assert_eq!(result.structured_content, None);
-        let text = Error::invalid(&["nickname"], "is required").body().to_string();
+        let text = Error::invalid(&["nickname"], "is required")
+            .body()
+            .to_string();
         assert_eq!(result.content, [ContentBlock::text(text)]);
     }
 
     #[test]
-    fn a_refusal_says_how_long_to_wait_and_what_to_do() {
+    fn a_rate_limited_call_returns_the_wait_time_and_advice() {
         let body = pipeline::error_body(&crate::error::Kind::RateLimit.into(), Uuid::nil());
-        let waiting = Outcome { retry_after: Some(7), ..outcome(429, &body) };
+        let waiting = Outcome {
+            retry_after: Some(7),
+            ..outcome(429, &body)
+        };
         let result = result(waiting, |error| error["code"].as_str().map(str::to_owned)).unwrap();
-        let texts: Vec<_> = result.content.iter().map(|content| content.as_text().unwrap().text.clone()).collect();
+        let texts: Vec<_> = result
+            .content
+            .iter()
+            .map(|content| content.as_text().unwrap().text.clone())
+            .collect();
         let error: Value = serde_json::from_str(&texts[0]).unwrap();
-        assert_eq!((&error["details"]["retryAfterSeconds"], &*texts[1]), (&json!(7), "RATE_LIMITED"));
+        assert_eq!(
+            (&error["details"]["retryAfterSeconds"], &*texts[1]),
+            (&json!(7), "RATE_LIMITED")
+        );
     }
 }

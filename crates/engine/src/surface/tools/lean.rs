@@ -1,36 +1,45 @@
-//! The arguments of a tool in few words.
+//! Compact schemas for tool arguments.
 //!
-//! All tools together are read by a language model before it does anything. So of the schema that a request is held to only that
-//! is told by which it is filled in: names, types, values to choose from, what must be there, what a field is for. Lengths and
-//! patterns are left to the refusal of whoever breaks them; of a description so many clauses are kept as are soon read; and what
-//! changes a thing refers to what makes one for what its fields mean.
+//! A language model reads the schemas of all tools before it calls one. So a compact schema
+//! contains only the facts that are needed to fill it in: names, types, enums, required fields and
+//! purposes. Lengths and patterns are left out; the error of a failed call states them.
+//! Descriptions are shortened to their first clauses. The tool that updates an object refers to the
+//! tool that creates it for the meaning of the fields.
 
 use serde_json::{Map, Value, json};
 
-/// A description is cut after the clause within which it reaches so many characters.
+/// A description is cut after the last clause that ends within this many characters.
 const SOON_READ: usize = 70;
-/// So many fields of like values are told as one.
+/// An object with more fields than this, all with an enum, is described by one common enum.
 const MANY: usize = 8;
-/// What is told of a value as it stands.
+/// The keywords that are copied as they are.
 const TOLD: [&str; 5] = ["type", "enum", "const", "default", "required"];
-/// The formats that are told: of an id the description says that it is one.
+/// The formats that are kept. A UUID's description says that it is an id.
 const FORMATS: [&str; 2] = ["date", "date-time"];
 
-/// The tool that makes what another changes, and says what the fields mean.
+/// The tool that creates the object which another tool updates. It describes the fields.
 pub(super) struct Beside {
     pub(super) tool: &'static str,
     pub(super) fields: Value,
 }
 
-/// The schema of a tool's arguments. Null is told where the tool `takes_null` for something else than leaving a field out.
-pub(super) fn arguments(schema: &Value, takes_null: bool, beside: Option<&Beside>) -> Map<String, Value> {
+/// Returns the compact schema of a tool's arguments. Null is only listed for a tool that
+/// `takes_null`, which means something else than leaving the field out.
+pub(super) fn arguments(
+    schema: &Value,
+    takes_null: bool,
+    beside: Option<&Beside>,
+) -> Map<String, Value> {
     let lean = Lean { takes_null };
     let mut told = lean.of(schema);
-    // What the arguments are together is what the tool is for.
+    // The tool's description already says the purpose of the arguments.
     told.remove("description");
     if let Some(beside) = beside
-        && let (Some(data), Some(told)) =
-            (schema.pointer("/properties/data"), told.get_mut("properties").and_then(|fields| fields.get_mut("data")))
+        && let (Some(data), Some(told)) = (
+            schema.pointer("/properties/data"),
+            told.get_mut("properties")
+                .and_then(|fields| fields.get_mut("data")),
+        )
     {
         *told = lean.change(data, beside).into();
     }
@@ -42,24 +51,39 @@ struct Lean {
 }
 
 impl Lean {
-    /// What may be changed of a thing: in full what its maker does not describe, the rest as the maker has it.
+    /// Returns the schema of an update: the fields that the creating tool does not describe, and a
+    /// reference to that tool for the rest.
     fn change(&self, data: &Value, Beside { tool, fields }: &Beside) -> Map<String, Value> {
         let made = fields["properties"].as_object().into_iter().flatten();
-        let lacking: Vec<&str> =
-            made.filter(|(name, _)| data["properties"].get(name.as_str()).is_none()).map(|(name, _)| name.as_str()).collect();
-        let but = if lacking.is_empty() { String::new() } else { format!(" but {}", lacking.join(", ")) };
+        let lacking: Vec<&str> = made
+            .filter(|(name, _)| data["properties"].get(name.as_str()).is_none())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let but = if lacking.is_empty() {
+            String::new()
+        } else {
+            format!(" but {}", lacking.join(", "))
+        };
         let own = data["properties"].as_object().into_iter().flatten();
-        let own = own.filter(|(name, field)| fields["properties"][name.as_str()]["description"] != field["description"]);
-        let own: Map<String, Value> = own.map(|(name, field)| (name.clone(), self.of(field).into())).collect();
-        let description = format!("What to change: any fields of `{tool}`{but}, as described there.");
-        let mut told = Map::from_iter([("type".to_owned(), Value::from("object")), ("description".to_owned(), description.into())]);
+        let own = own.filter(|(name, field)| {
+            fields["properties"][name.as_str()]["description"] != field["description"]
+        });
+        let own: Map<String, Value> = own
+            .map(|(name, field)| (name.clone(), self.of(field).into()))
+            .collect();
+        let description =
+            format!("What to change: any fields of `{tool}`{but}, as described there.");
+        let mut told = Map::from_iter([
+            ("type".to_owned(), Value::from("object")),
+            ("description".to_owned(), description.into()),
+        ]);
         if !own.is_empty() {
             told.insert("properties".into(), own.into());
         }
         told
     }
 
-    /// What is told of a schema.
+    /// Returns the compact form of a schema.
     fn of(&self, schema: &Value) -> Map<String, Value> {
         let mut told = Map::new();
         for name in TOLD {
@@ -67,7 +91,10 @@ impl Lean {
                 told.insert(name.into(), value);
             }
         }
-        if let Some(format) = schema["format"].as_str().filter(|format| FORMATS.contains(format)) {
+        if let Some(format) = schema["format"]
+            .as_str()
+            .filter(|format| FORMATS.contains(format))
+        {
             told.insert("format".into(), format.into());
         }
         if let Some(most) = schema["maximum"].as_u64().filter(|most| *most <= 10_000) {
@@ -75,11 +102,14 @@ impl Lean {
         }
         if let Some(items) = schema.get("items") {
             let mut items = self.of(items);
-            // The list says what it is a list of.
+            // The description of the list covers its items.
             items.remove("description");
             told.insert("items".into(), items.into());
         }
-        if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
+        if let Some(values) = schema
+            .get("additionalProperties")
+            .filter(|values| values.is_object())
+        {
             told.insert("additionalProperties".into(), self.of(values).into());
         }
         for shapes in ["oneOf", "anyOf"] {
@@ -87,43 +117,56 @@ impl Lean {
                 self.tell_branches(shapes, branches, &mut told);
             }
         }
-        let mut description = schema["description"].as_str().map(first_clauses).unwrap_or_default();
+        let mut description = schema["description"]
+            .as_str()
+            .map(first_clauses)
+            .unwrap_or_default();
         if let Some(fields) = schema["properties"].as_object() {
             if let Some(values) = like_values(fields) {
                 told.insert("additionalProperties".into(), values);
                 let keys = fields.keys().cloned().collect::<Vec<_>>().join(", ");
                 description = format!("{description} Keys: {keys}.");
             } else {
-                let fields = fields.iter().filter(|(_, field)| field["deprecated"] != true);
+                let fields = fields
+                    .iter()
+                    .filter(|(_, field)| field["deprecated"] != true);
                 told.insert(
                     "properties".into(),
-                    fields.map(|(name, field)| (name.clone(), self.of(field).into())).collect::<Map<_, _>>().into(),
+                    fields
+                        .map(|(name, field)| (name.clone(), self.of(field).into()))
+                        .collect::<Map<_, _>>()
+                        .into(),
                 );
             }
         }
-        // What tells shapes apart is told by its value.
+        // A constant is described by its value.
         if !description.is_empty() && schema.get("const").is_none() {
             told.insert("description".into(), description.into());
         }
-        told
+        one_type_each(told)
     }
 
-    /// What stands in a schema under a name, if there is anything left to tell of it.
+    /// Returns the compact value of a keyword; `None` if nothing is left of it.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
         let is_told = |one: &&Value| self.takes_null || (!one.is_null() && *one != "null");
         Some(match (name, value) {
             ("required", Value::Array(names)) if names.is_empty() => return None,
-            ("type" | "enum", Value::Array(values)) => match &values.iter().filter(is_told).collect::<Vec<_>>()[..] {
-                [one] if name == "type" => (*one).clone(),
-                several => json!(several),
-            },
+            ("type" | "enum", Value::Array(values)) => {
+                match &values.iter().filter(is_told).collect::<Vec<_>>()[..] {
+                    [one] if name == "type" => (*one).clone(),
+                    several => json!(several),
+                }
+            }
             _ => value.clone(),
         })
     }
 
-    /// Values to choose from are a list of them, a shape that may be null is told as that shape.
+    /// Writes a choice of constants as an enum, and a nullable schema as the schema itself.
     fn tell_branches(&self, shapes: &str, branches: &[Value], told: &mut Map<String, Value>) {
-        let some: Vec<_> = branches.iter().filter(|branch| branch["type"] != "null").collect();
+        let some: Vec<_> = branches
+            .iter()
+            .filter(|branch| branch["type"] != "null")
+            .collect();
         let choices: Option<Vec<_>> = some.iter().map(|branch| branch.get("const")).collect();
         match (choices, &some[..]) {
             (Some(choices), _) => {
@@ -132,15 +175,63 @@ impl Lean {
             }
             (None, [one]) => told.extend(self.of(one)),
             (None, several) => {
-                told.insert(shapes.into(), several.iter().map(|branch| Value::from(self.of(branch))).collect::<Vec<_>>().into());
+                told.insert(
+                    shapes.into(),
+                    several
+                        .iter()
+                        .map(|branch| Value::from(self.of(branch)))
+                        .collect::<Vec<_>>()
+                        .into(),
+                );
             }
         }
     }
 }
 
-/// Many fields that each take one of some texts: the texts that any of them takes.
+/// Replaces an array of types by `anyOf` with a branch for each type. Some assistants refuse tools
+/// whose schemas have an array of types.
+fn one_type_each(mut told: Map<String, Value>) -> Map<String, Value> {
+    let Some(Value::Array(types)) = told.get("type").cloned() else {
+        return told;
+    };
+    told.remove("type");
+    if told.contains_key("anyOf") || told.contains_key("oneOf") {
+        // The branches state their types.
+        return told;
+    }
+    let branches: Vec<Value> = types.iter().map(|kind| branch(&told, kind)).collect();
+    told.retain(|keyword, _| ["description", "default"].contains(&keyword.as_str()));
+    told.insert("anyOf".into(), branches.into());
+    told
+}
+
+/// Returns the part of a schema of several types that concerns one of them.
+fn branch(told: &Map<String, Value>, kind: &Value) -> Value {
+    let concerns = |keyword: &str| match keyword {
+        "properties" | "additionalProperties" | "required" => kind == "object",
+        "items" => kind == "array",
+        "maximum" => kind == "integer" || kind == "number",
+        "format" => kind == "string",
+        "enum" | "const" => kind != "null",
+        _ => false,
+    };
+    let mut branch = Map::from_iter([("type".to_owned(), kind.clone())]);
+    for (keyword, value) in told.iter().filter(|(keyword, _)| concerns(keyword)) {
+        let mut value = value.clone();
+        if let Value::Array(values) = &mut value {
+            values.retain(|value| !value.is_null());
+        }
+        branch.insert(keyword.clone(), value);
+    }
+    branch.into()
+}
+
+/// Returns the union of the enums of many fields; `None` if the fields are few or one has no enum.
 fn like_values(fields: &Map<String, Value>) -> Option<Value> {
-    let lists: Option<Vec<_>> = fields.values().map(|field| field["enum"].as_array()).collect();
+    let lists: Option<Vec<_>> = fields
+        .values()
+        .map(|field| field["enum"].as_array())
+        .collect();
     let lists = lists.filter(|lists| lists.len() > MANY)?;
     let mut texts: Vec<&Value> = Vec::new();
     for text in lists.into_iter().flatten().filter(|text| text.is_string()) {
@@ -151,9 +242,12 @@ fn like_values(fields: &Map<String, Value>) -> Option<Value> {
     Some(json!({ "type": "string", "enum": texts }))
 }
 
-/// The first clause of a description, and those after it that are soon read.
+/// Returns the first clause of a description, and the next ones up to [`SOON_READ`] characters.
 fn first_clauses(text: &str) -> String {
-    let ends = text.match_indices(['.', ';']).filter(|(end, _)| text[end + 1..].starts_with(' ')).map(|(end, _)| end);
+    let ends = text
+        .match_indices(['.', ';'])
+        .filter(|(end, _)| text[end + 1..].starts_with(' '))
+        .map(|(end, _)| end);
     let within = |end: &usize| text[..*end].chars().count() <= SOON_READ;
     let ends: Vec<usize> = ends.collect();
     let last = ends.iter().copied().rfind(within).or(ends.first().copied());
@@ -169,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_ends_with_a_clause() {
+    fn long_descriptions_are_cut_at_the_end_of_a_clause() {
         for (text, told) in [
             ("Short.", "Short."),
             ("Short. And more; and more.", "Short. And more; and more."),
@@ -182,14 +276,17 @@ mod tests {
                 "Id of the account, as another tool gives it. An active one needs one; an unknown one is a 404; never answered.",
                 "Id of the account, as another tool gives it. An active one needs one.",
             ),
-            ("At 9.5 euros, which is no end of a clause", "At 9.5 euros, which is no end of a clause"),
+            (
+                "At 9.5 euros, which is no end of a clause",
+                "At 9.5 euros, which is no end of a clause",
+            ),
         ] {
             assert_eq!(first_clauses(text), told);
         }
     }
 
     #[test]
-    fn what_a_value_is_filled_in_by_is_kept() {
+    fn compact_schemas_keep_types_descriptions_and_enumerations() {
         let schema = json!({
             "type": "object", "additionalProperties": false, "required": ["name"], "examples": [{}],
             "properties": {
@@ -212,7 +309,31 @@ mod tests {
     }
 
     #[test]
-    fn a_change_refers_to_what_makes_the_thing() {
+    fn several_types_become_a_branch_each() {
+        let schema = json!({ "type": "object", "properties": {
+            "day": { "type": ["string", "null"], "format": "date", "default": null, "description": "Which day." },
+            "kind": { "type": ["string", "null"], "enum": ["a", "b", null], "description": "What kind." },
+            "ids": { "type": ["array", "integer", "null"], "maximum": 9, "items": { "type": ["string", "null"] }, "description": "Which ones." },
+        } });
+        let told = json!({ "type": "object", "properties": {
+            "day": {
+                "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }], "default": null, "description": "Which day.",
+            },
+            "kind": { "anyOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "null" }], "description": "What kind." },
+            "ids": {
+                "anyOf": [
+                    { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
+                    { "type": "integer", "maximum": 9 },
+                    { "type": "null" },
+                ],
+                "description": "Which ones.",
+            },
+        } });
+        assert_eq!(Value::from(arguments(&schema, true, None)), told);
+    }
+
+    #[test]
+    fn the_schema_of_a_change_refers_to_the_create_tool() {
         let fields = json!({ "properties": {
             "name": { "type": "string", "description": "What it is called." },
             "kind": { "type": "string", "description": "What only a new one has." },
@@ -221,7 +342,14 @@ mod tests {
             "name": { "type": ["string", "null"], "description": "What it is called." },
             "extra": { "type": "integer", "description": "What only a change has." },
         } } } });
-        let told = arguments(&change, true, Some(&Beside { tool: "make", fields }));
+        let told = arguments(
+            &change,
+            true,
+            Some(&Beside {
+                tool: "make",
+                fields,
+            }),
+        );
         assert_eq!(
             told["properties"]["data"],
             json!({

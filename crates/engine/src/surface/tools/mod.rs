@@ -1,8 +1,9 @@
 //! The tool interface: the operations as MCP tools, over streamable HTTP at `/mcp`.
 //!
-//! A tool is an operation read another way, so nothing is declared here. Each call enters the pipeline like a REST
-//! request and is limited and validated there; the check in front ([`door`]) keeps strangers from the protocol, and counts
-//! what calls no tool. What a caller is shown of the tools is in [`catalogue`], how each is described in few words in [`lean`].
+//! Tools are derived from operations, so nothing is declared here. Each call enters the pipeline
+//! like a REST request, with its limits and validation. The middleware in front ([`door`])
+//! authenticates every message, and rate-limits those that call no tool. [`catalogue`] decides
+//! which tools a caller can list; [`lean`] makes their schemas compact.
 
 mod catalogue;
 mod door;
@@ -20,19 +21,22 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 pub use self::catalogue::describe_all;
 use self::door::Admission;
 use self::handler::Handler;
+use crate::access::Resource;
 use crate::pipeline::Service;
 
-/// Where all tools are found.
+/// The path of all tools.
 pub const PATH: &str = "/mcp";
-/// Where only those that read are.
-const READ_ONLY_PATH: &str = "/mcp/read-only";
-/// The greatest message in bytes.
+/// The path of the tools that only read.
+const READ_ONLY_PATH: &str = Resource::McpReadOnly.path();
+/// The most bytes of a message.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// The routes of the tool interface, for pages of these origins and of the service's own.
+/// Returns the routes of the tool interface. Browsers may call it from these origins and from the
+/// service's own.
 pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
-    // Without sessions any node answers any request. The Host is not checked, because that guards servers that trust whoever
-    // can reach them, and here every request needs a token that a rebound browser page does not have.
+    // Sessions are off, so any node can answer any request. The Host header is not checked: that
+    // check protects servers without authentication against DNS rebinding. Here every request needs
+    // a token, which a rebound page does not have.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -41,7 +45,8 @@ pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     let shared = service.clone();
     let catalogue = Arc::<OnceLock<_>>::default();
     let handler = move || Ok(Handler::new(shared.clone(), catalogue.clone()));
-    let protocol = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
+    let protocol =
+        StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
     let admission = Arc::new(Admission::new(service, origins));
     Router::new()
         .route_service(PATH, protocol.clone())

@@ -1,0 +1,195 @@
+//! The HTTP client of deliveries. It connects only to permitted targets, and sends a request that
+//! the receiver has not processed once more (rules: webhooks#deliveries).
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::vec;
+
+use bytes::Bytes;
+use http::{Extensions, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls_platform_verifier::Verifier;
+use tower::{Layer as _, Service};
+
+use super::failure::{cause, is_cut_off, is_refused};
+use super::limiter::MOST_TO_ONE;
+use super::marks::{Marking, Marks};
+use super::names::organization;
+use super::peer::{Guarded, PeerGuard};
+use super::target::Targets;
+
+/// The maximum idle time of a connection.
+const LONGEST_IDLE: Duration = Duration::from_secs(15);
+/// The interval of TCP keep-alive probes.
+const PROBE: Duration = Duration::from_secs(15);
+/// The HTTP/2 window of one stream: the number of bytes that a receiver may send before they are
+/// read.
+const UNREAD: u32 = 16 * 1024;
+/// The same for all streams of one connection.
+const MOST_UNREAD: u32 = 1024 * 1024;
+/// The most header fields of an answer. No field is read but `Retry-After`.
+const MOST_HEADERS: usize = 4_096;
+
+type Connector = Marking<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
+type Pool = legacy::Client<Connector, Full<Bytes>>;
+
+/// Sends requests over connections that are reused.
+pub(super) struct Client {
+    /// Reuses connections.
+    pool: Pool,
+    /// Opens a connection for each request.
+    fresh: Pool,
+}
+
+impl Client {
+    /// Creates a client. `ca` is a PEM bundle of certificate authorities, trusted besides those of
+    /// the system.
+    pub(super) fn new(targets: &Targets, ca: Option<&[u8]>) -> Result<Self, String> {
+        let connector = connector(targets, ca)?;
+        // A pool without room for an idle connection opens one for each request.
+        Ok(Self {
+            pool: pool(connector.clone(), MOST_TO_ONE),
+            fresh: pool(connector, 0),
+        })
+    }
+
+    /// Sends a request. If the receiver has not processed it, sends it once more over a new
+    /// connection.
+    pub(super) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, legacy::Error> {
+        let sent = match self.pool.request(request.clone()).await {
+            Err(error) if is_unprocessed(&error) => self.fresh.request(request).await,
+            sent => sent,
+        };
+        if let Some(marks) = sent
+            .as_ref()
+            .ok()
+            .and_then(|response| response.extensions().get::<Marks>())
+        {
+            marks.answered();
+        }
+        sent
+    }
+}
+
+/// Returns whether a failed request was not processed: the receiver refused it unread, or had
+/// closed a connection that was reused before it answered.
+fn is_unprocessed(error: &legacy::Error) -> bool {
+    let cause = cause(error);
+    if is_refused(cause) {
+        return true;
+    }
+    let mut extras = Extensions::new();
+    if let Some(connected) = error.connect_info() {
+        connected.get_extras(&mut extras);
+    }
+    is_cut_off(cause)
+        && extras
+            .get::<Marks>()
+            .is_some_and(Marks::is_reused_and_silent)
+}
+
+fn pool(connector: Connector, most_idle: usize) -> Pool {
+    legacy::Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        // Keeps as many connections as one target may have deliveries under way, long enough to
+        // bridge the gaps of a burst.
+        .pool_max_idle_per_host(most_idle)
+        .pool_idle_timeout(LONGEST_IDLE)
+        // An untidy head with a 2xx is an answer.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
+        .http1_max_headers(MOST_HEADERS)
+        // No response body is read, so only a little of it needs to arrive.
+        .http2_initial_stream_window_size(UNREAD)
+        .http2_initial_connection_window_size(MOST_UNREAD)
+        .build(connector)
+}
+
+fn connector(targets: &Targets, ca: Option<&[u8]>) -> Result<Connector, String> {
+    let mut http = HttpConnector::new_with_resolver(Resolver(targets.clone()));
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    http.set_keepalive(Some(PROBE));
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls(ca)?)
+        .https_only()
+        .enable_all_versions()
+        .wrap_connector(http);
+    Ok(Marking::new(PeerGuard::new(targets.clone()).layer(https)))
+}
+
+/// Returns the TLS settings: the authorities of the system, and those of `ca`.
+fn tls(ca: Option<&[u8]>) -> Result<ClientConfig, String> {
+    let failed =
+        |error: rustls::Error| format!("cannot create the client that sends webhooks: {error}");
+    let provider = CryptoProvider::get_default()
+        .ok_or("cannot create the client that sends webhooks: no TLS provider is installed")?;
+    let verifier = Verifier::new_with_extra_roots(
+        ca.map(authorities).transpose()?.unwrap_or_default(),
+        provider.clone(),
+    )
+    .map_err(failed)?;
+    Ok(ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(failed)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
+}
+
+fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Vec<_> = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| {
+            format!("cannot read the file of certificate authorities for webhooks: {error}")
+        })?;
+    if found.is_empty() {
+        return Err(
+            "the file of certificate authorities for webhooks contains no certificate".into(),
+        );
+    }
+    Ok(found)
+}
+
+/// Resolves names through the target guard.
+#[derive(Clone)]
+struct Resolver(Targets);
+
+impl Service<Name> for Resolver {
+    type Response = vec::IntoIter<std::net::SocketAddr>;
+    type Error = Box<dyn Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let targets = self.0.clone();
+        // The organization is read now, because the connection attempt may outlive the delivery
+        // that started it.
+        let organization = organization();
+        Box::pin(async move {
+            let addresses = targets.lookup(name.as_str(), organization).await;
+            Ok(addresses?.into_iter())
+        })
+    }
+}

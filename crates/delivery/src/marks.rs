@@ -1,0 +1,158 @@
+//! Notes for each connection whether it has answered. So a request on a connection that had been
+//! closed before differs from a request that was cut off.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use hyper::rt;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tower::Service;
+
+/// The notes about one connection.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Marks(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether a request on this connection was answered.
+    has_answered: AtomicBool,
+    /// Whether bytes have arrived since the last ones were sent. Over HTTP/1.1 these are bytes of
+    /// an answer; over HTTP/2 they may belong to another stream.
+    has_spoken: AtomicBool,
+    /// Whether the connection speaks HTTP/2, where an answer's head arrives whole or not at all.
+    is_http2: AtomicBool,
+}
+
+impl Marks {
+    /// Notes that a request was answered.
+    pub(super) fn answered(&self) {
+        self.0.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the connection has answered an earlier request, and nothing of the answer to
+    /// the last one has arrived.
+    pub(super) fn is_reused_and_silent(&self) -> bool {
+        let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
+        is_set(&self.0.has_answered) && (is_set(&self.0.is_http2) || !is_set(&self.0.has_spoken))
+    }
+}
+
+/// A connector whose connections carry marks.
+#[derive(Clone)]
+pub(super) struct Marking<S>(S);
+
+impl<S> Marking<S> {
+    pub(super) fn new(connector: S) -> Self {
+        Self(connector)
+    }
+}
+
+impl<S, R> Service<R> for Marking<S>
+where
+    S: Service<R>,
+    S::Response: Connection,
+    S::Future: Send + 'static,
+    S::Error: 'static,
+{
+    type Response = TokioIo<Marked<S::Response>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, destination: R) -> Self::Future {
+        let connecting = self.0.call(destination);
+        Box::pin(async move {
+            Ok(TokioIo::new(Marked {
+                inner: TokioIo::new(connecting.await?),
+                marks: Marks::default(),
+            }))
+        })
+    }
+}
+
+/// A connection with marks.
+pub(super) struct Marked<C> {
+    inner: TokioIo<C>,
+    marks: Marks,
+}
+
+impl<C: Connection> Connection for Marked<C> {
+    fn connected(&self) -> Connected {
+        let connected = self.inner.inner().connected();
+        let is_http2 = connected.is_negotiated_h2();
+        self.marks.0.is_http2.store(is_http2, Ordering::Relaxed);
+        connected.extra(self.marks.clone())
+    }
+}
+
+impl<C: rt::Read + Unpin> AsyncRead for Marked<C> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.marks.0.has_spoken.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+}
+
+impl<C: rt::Write + Unpin> AsyncWrite for Marked<C> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.marks.0.has_spoken.store(false, Ordering::Relaxed);
+        Pin::new(&mut self.inner).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.marks.0.has_spoken.store(false, Ordering::Relaxed);
+        Pin::new(&mut self.inner).poll_write_vectored(context, slices)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_connection_that_answered_before_and_is_silent_now_counts_as_closed_early() {
+        let marks = Marks::default();
+        assert!(!marks.is_reused_and_silent(), "a new connection");
+        marks.answered();
+        assert!(marks.is_reused_and_silent());
+        marks.0.has_spoken.store(true, Ordering::Relaxed);
+        assert!(!marks.is_reused_and_silent(), "half an answer");
+        marks.0.is_http2.store(true, Ordering::Relaxed);
+        assert!(marks.is_reused_and_silent(), "bytes of other streams");
+    }
+}

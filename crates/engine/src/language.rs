@@ -1,0 +1,508 @@
+//! Matches the language that a reader wants with the languages that exist (rules:
+//! translations#languages), after CLDR.
+//!
+//! Tags are compared in canonical form with their likely script and region, from ICU4X's data. A
+//! version in another script is no match: readers of simplified Chinese do not get traditional
+//! characters, nor readers of Serbian in Cyrillic letters the Latin ones.
+
+use icu_locale::fallback::{LocaleFallbackConfig, LocaleFallbacker};
+use icu_locale::subtags::{Language, Region, Script, language};
+use icu_locale::{
+    Direction, LanguageIdentifier, Locale, LocaleCanonicalizer, LocaleDirectionality,
+    LocaleExpander,
+};
+use icu_properties::CodePointMapData;
+use icu_properties::props::BidiClass;
+
+use crate::format::{self, ENGLISH};
+
+/// Maximum number of tags that are read from an `Accept-Language` header.
+const MOST_TAGS: usize = 16;
+/// Maximum number of parents of a tag: variants, region and script are taken away one by one.
+const MOST_PARENTS: usize = 8;
+
+static CANONICALIZER: LocaleCanonicalizer = LocaleCanonicalizer::new_extended();
+static EXPANDER: LocaleExpander = LocaleExpander::new_extended();
+static DIRECTIONALITY: LocaleDirectionality = LocaleDirectionality::new_extended();
+
+/// A tag in canonical form, with its likely script and region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tag {
+    canonical: LanguageIdentifier,
+    likely: LanguageIdentifier,
+}
+
+impl Tag {
+    fn parse(text: &str) -> Option<Self> {
+        let mut locale = Locale::try_from_str(&text.replace('_', "-")).ok()?;
+        CANONICALIZER.canonicalize(&mut locale);
+        let mut canonical = locale.id;
+        if canonical.language.is_unknown() {
+            return None;
+        }
+        // CLDR keeps `no` as a language of its own, whose texts are Bokmål.
+        if canonical.language == language!("no") {
+            canonical.language = language!("nb");
+        }
+        Some(Self::of(canonical))
+    }
+
+    fn of(canonical: LanguageIdentifier) -> Self {
+        let mut likely = LanguageIdentifier {
+            language: canonical.language,
+            script: canonical.script,
+            region: canonical.region,
+            ..LanguageIdentifier::UNKNOWN
+        };
+        EXPANDER.maximize(&mut likely);
+        Self { canonical, likely }
+    }
+
+    /// Returns the language and the script, which two versions for one reader have in common.
+    fn written(&self) -> (Language, Option<Script>) {
+        (self.likely.language, self.likely.script)
+    }
+
+    /// Returns the tag and its parents, the nearest first.
+    fn line(&self) -> Vec<LanguageIdentifier> {
+        let fallbacker = LocaleFallbacker::new().for_config(LocaleFallbackConfig::default());
+        let mut steps = fallbacker.fallback_for((&self.canonical).into());
+        let mut line = vec![self.canonical.clone(), self.likely.clone()];
+        for _ in 0..MOST_PARENTS {
+            let step = steps.get();
+            if step.is_unknown() {
+                break;
+            }
+            let mut parent = LanguageIdentifier {
+                language: step.language,
+                script: step.script,
+                region: step.region,
+                ..LanguageIdentifier::UNKNOWN
+            };
+            if parent.language == language!("no") {
+                parent.language = language!("nb");
+            }
+            line.push(parent);
+            steps.step();
+        }
+        line
+    }
+}
+
+/// The fit of a version to a reader. The least value fits best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// The tag as it was asked for.
+    Exact,
+    /// The same tag in canonical form, or one of its parents; the number of steps.
+    Parent(usize),
+    /// Another region of the language and the script: the language's default region.
+    DefaultRegion,
+    /// Another region of the language and the script.
+    OtherRegion,
+    /// A language that readers of the wanted one read as well, by the fit to that language.
+    Sibling(usize),
+    /// English, by its fit.
+    English(usize),
+    /// Any other language.
+    Other,
+}
+
+impl Fit {
+    /// Returns whether the version is in the language that was asked for.
+    #[must_use]
+    pub const fn is_match(self) -> bool {
+        !matches!(self, Self::English(_) | Self::Other)
+    }
+
+    /// Returns the place of a fit to another language among the fits to that language.
+    const fn place(self) -> usize {
+        match self {
+            Self::Exact => 0,
+            Self::Parent(steps) => 1 + steps,
+            Self::DefaultRegion => 2 * MOST_PARENTS,
+            _ => 2 * MOST_PARENTS + 1,
+        }
+    }
+}
+
+/// A reader, by the language that they ask for.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// The tag as it was asked for.
+    asked: String,
+    /// `None` for a text that is no tag.
+    wanted: Option<Wanted>,
+}
+
+/// A wanted language, with the parts of its tag.
+#[derive(Debug, Clone)]
+struct Wanted {
+    tag: Tag,
+    line: Vec<LanguageIdentifier>,
+    /// The default region of the language in this script.
+    default_region: Option<Region>,
+}
+
+impl Wanted {
+    fn of(tag: Tag) -> Self {
+        let (language, script) = tag.written();
+        let mut default = LanguageIdentifier {
+            language,
+            script,
+            ..LanguageIdentifier::UNKNOWN
+        };
+        EXPANDER.maximize(&mut default);
+        Self {
+            line: tag.line(),
+            default_region: default.region,
+            tag,
+        }
+    }
+
+    /// Returns how a version fits; `None` for another language or another script.
+    fn fit(&self, version: &Tag) -> Option<Fit> {
+        if version.written() != self.tag.written() {
+            return None;
+        }
+        let is_version = |wanted: &LanguageIdentifier| *wanted == version.canonical;
+        // A likely region in words is the same tag as without: `zh-TW` is `zh-Hant`.
+        let is_likely =
+            |wanted: &LanguageIdentifier| Tag::of(wanted.clone()).likely == version.likely;
+        let place = self
+            .line
+            .iter()
+            .position(is_version)
+            .or_else(|| self.line.iter().position(is_likely));
+        Some(match place {
+            Some(steps) => Fit::Parent(steps),
+            None if version.likely.region == self.default_region => Fit::DefaultRegion,
+            None => Fit::OtherRegion,
+        })
+    }
+}
+
+impl Reader {
+    /// Returns the reader who asks for a language.
+    #[must_use]
+    pub fn of(asked: &str) -> Self {
+        Self {
+            asked: asked.to_owned(),
+            wanted: Tag::parse(asked).map(Wanted::of),
+        }
+    }
+
+    /// Returns how well a version in a language fits this reader.
+    #[must_use]
+    pub fn fit(&self, version: &str) -> Fit {
+        if version.eq_ignore_ascii_case(&self.asked) {
+            return Fit::Exact;
+        }
+        let Some(version) = Tag::parse(version) else {
+            return Fit::Other;
+        };
+        let of = |wanted: &Wanted| wanted.fit(&version);
+        let other = |tag: &str| Tag::parse(tag).map(Wanted::of).as_ref().and_then(of);
+        if let Some(fit) = self.wanted.as_ref().and_then(of) {
+            return fit;
+        }
+        let is_nynorsk = self
+            .wanted
+            .as_ref()
+            .is_some_and(|wanted| wanted.tag.canonical.language == language!("nn"));
+        if let Some(fit) = is_nynorsk.then(|| other("nb")).flatten() {
+            return Fit::Sibling(fit.place());
+        }
+        let is_english = version.canonical.language == language!("en");
+        let english = is_english.then(|| other(ENGLISH)).flatten();
+        english.map_or(Fit::Other, |fit| Fit::English(fit.place()))
+    }
+
+    /// Returns the version that fits best, and how well it fits. Of versions that fit alike, the
+    /// one with the first tag in order wins.
+    pub fn best<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<(&'v str, Fit)> {
+        versions
+            .into_iter()
+            .map(|version| (version, self.fit(version)))
+            .min_by(|(one, fit), (other, its)| fit.cmp(its).then_with(|| one.cmp(other)))
+    }
+
+    /// Returns the version in the language that was asked for, if there is one.
+    pub fn found<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
+        self.best(versions)
+            .filter(|(_, fit)| fit.is_match())
+            .map(|(version, _)| version)
+    }
+}
+
+/// Parses a tag as systems write it: with underscores, and with blanks around it. Returns it in the
+/// case that BCP 47 recommends.
+#[must_use]
+pub fn lenient(text: &str) -> Option<String> {
+    format::language(&crate::typed::tidied(text).replace('_', "-"))
+}
+
+/// Returns the region that a tag names.
+#[must_use]
+pub fn region(tag: &str) -> Option<String> {
+    let region = Tag::parse(tag)?.canonical.region?;
+    Some(region.to_string())
+}
+
+/// Returns the tag that CLDR takes the conventions of a tag from, if it has none of its own.
+#[must_use]
+pub fn parent(tag: &str) -> String {
+    let Some(tag) = Tag::parse(tag) else {
+        return tag.to_owned();
+    };
+    let fallbacker = LocaleFallbacker::new().for_config(LocaleFallbackConfig::default());
+    let mut steps = fallbacker.fallback_for((&tag.canonical).into());
+    steps.step();
+    steps.get().to_string()
+}
+
+/// Returns the tag of the language that most people of a region speak; the region must be a code of
+/// ISO 3166-1 or of UN M.49.
+#[must_use]
+pub fn of_region(region: &str) -> String {
+    let likely = Tag::of(LanguageIdentifier {
+        region: Region::try_from_str(region).ok(),
+        ..LanguageIdentifier::UNKNOWN
+    });
+    likely.likely.to_string()
+}
+
+/// Returns the language and script that a tag means, such as `zh-Hant` for `zh-TW`; the tag itself
+/// where it is none.
+#[must_use]
+pub fn written(tag: &str) -> String {
+    let Some(tag) = Tag::parse(tag) else {
+        return tag.to_owned();
+    };
+    let (language, script) = tag.written();
+    script.map_or_else(
+        || language.to_string(),
+        |script| format!("{language}-{script}"),
+    )
+}
+
+/// Returns whether two tags name one language in one script, so that a reader of one reads the
+/// other.
+#[must_use]
+pub fn is_same(one: &str, other: &str) -> bool {
+    one == other || written(one) == written(other)
+}
+
+/// Returns whether a language is written from right to left.
+#[must_use]
+pub fn is_right_to_left(tag: &str) -> bool {
+    Tag::parse(tag)
+        .is_some_and(|tag| DIRECTIONALITY.get(&tag.canonical) == Some(Direction::RightToLeft))
+}
+
+/// Returns whether a text has a letter of a script that is written from right to left.
+#[must_use]
+pub fn has_right_to_left(text: &str) -> bool {
+    let classes = CodePointMapData::<BidiClass>::new();
+    !text.is_ascii()
+        && text.chars().any(|letter| {
+            matches!(
+                classes.get(letter),
+                BidiClass::RightToLeft | BidiClass::ArabicLetter
+            )
+        })
+}
+
+/// Returns the languages of an `Accept-Language` header (RFC 9110, 12.5.4), the most wanted first,
+/// as tags that the interface accepts.
+#[must_use]
+pub fn accepted(header: &str) -> Vec<String> {
+    let wanted = |item: &str| {
+        let mut parts = item.split(';').map(str::trim);
+        let tag = format::language(parts.next()?)?;
+        let weight = parts
+            .find_map(|part| part.strip_prefix("q="))
+            .map_or(Some(1.0), |weight| weight.parse::<f32>().ok());
+        weight
+            .filter(|weight| *weight > 0.0 && *weight <= 1.0)
+            .map(|weight| (weight, tag))
+    };
+    let mut tags: Vec<(f32, String)> = header
+        .split(',')
+        .take(MOST_TAGS)
+        .filter_map(wanted)
+        .collect();
+    tags.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    tags.into_iter().map(|(_, tag)| tag).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn best<'v>(asked: &str, versions: &[&'v str]) -> Option<&'v str> {
+        Reader::of(asked)
+            .best(versions.iter().copied())
+            .map(|(version, _)| version)
+    }
+
+    #[test]
+    fn a_reader_gets_the_nearest_version() {
+        for (asked, versions, expected) in [
+            ("pt-BR", &["en", "pt", "pt-BR"][..], "pt-BR"),
+            ("pt-BR", &["en", "pt", "pt-PT"], "pt"),
+            ("pt-BR", &["de", "en", "pt-PT"], "pt-PT"),
+            ("pt", &["en", "pt-BR"], "pt-BR"),
+            ("pt", &["en", "pt-BR", "pt-PT"], "pt-BR"),
+            ("pt-AO", &["en", "pt-BR", "pt-PT"], "pt-PT"),
+            ("es-MX", &["en", "es", "es-419"], "es-419"),
+            ("es-AR", &["en", "es-ES"], "es-ES"),
+            ("es", &["en", "es-CO", "es-AR"], "es-AR"),
+            ("fr-CA", &["en", "fr-BE", "fr-FR"], "fr-FR"),
+            ("zh-TW", &["en", "zh", "zh-Hant"], "zh-Hant"),
+            ("zh-Hant", &["en", "zh", "zh-TW"], "zh-TW"),
+            ("zh-HK", &["en", "zh", "zh-TW"], "zh-TW"),
+            ("zh-Hant", &["en", "zh", "zh-HK", "zh-TW"], "zh-TW"),
+            ("zh", &["en", "zh-CN", "zh-TW"], "zh-CN"),
+            ("zh-SG", &["en", "zh-Hans"], "zh-Hans"),
+            ("iw", &["en", "he"], "he"),
+            ("he", &["en", "iw"], "iw"),
+            ("in", &["en", "id"], "id"),
+            ("no", &["en", "nb"], "nb"),
+            ("nb", &["en", "no"], "no"),
+            ("nb-NO", &["en", "no"], "no"),
+            ("nn", &["en", "nb"], "nb"),
+            ("nn", &["en", "nb", "nn"], "nn"),
+            ("nn-NO", &["en", "no"], "no"),
+            ("spa", &["en", "es"], "es"),
+            ("tl", &["en", "fil"], "fil"),
+            ("mo", &["en", "ro"], "ro"),
+            ("sr-ME", &["en", "sr-Latn"], "sr-Latn"),
+            ("sh", &["en", "sr-Latn"], "sr-Latn"),
+            ("en-AU", &["de", "en-GB", "en-US"], "en-US"),
+            ("en_GB", &["en", "en-GB"], "en-GB"),
+            ("ca-valencia", &["ca", "en"], "ca"),
+            ("de-u-co-phonebk", &["de", "en"], "de"),
+        ] {
+            assert_eq!(
+                best(asked, versions),
+                Some(expected),
+                "{asked} of {versions:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_version_in_another_script_is_no_match() {
+        for (asked, versions, expected) in [
+            ("zh-CN", &["en", "zh-Hant"][..], "en"),
+            ("zh", &["en", "zh-TW"], "en"),
+            ("zh-TW", &["en", "zh"], "en"),
+            ("zh-Hant", &["en", "zh-CN"], "en"),
+            ("sr-Latn", &["en", "sr-Cyrl"], "en"),
+            ("sr", &["en", "sr-Latn"], "en"),
+            ("sr-Latn", &["en", "sr"], "en"),
+            ("uz-Cyrl", &["en", "uz"], "en"),
+            ("ar-Latn", &["ar", "en"], "en"),
+        ] {
+            assert_eq!(
+                best(asked, versions),
+                Some(expected),
+                "{asked} of {versions:?}"
+            );
+            assert_eq!(
+                Reader::of(asked).found(versions.iter().copied()),
+                None,
+                "{asked}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_match_a_reader_gets_english_or_whatever_there_is() {
+        assert_eq!(best("sv", &["de", "en", "fr"]), Some("en"));
+        assert_eq!(best("sv", &["de", "en-US", "en-GB"]), Some("en-US"));
+        assert_eq!(best("sv", &["fr", "de"]), Some("de"));
+        assert_eq!(best("", &["de", "en"]), Some("en"));
+        assert_eq!(best("sv", &[]), None);
+    }
+
+    #[test]
+    fn tags_are_read_as_systems_write_them() {
+        for (text, expected) in [
+            ("en_US", Some("en-US")),
+            (" es ", Some("es")),
+            ("pt_br", Some("pt-BR")),
+            ("zh_Hant_TW\u{200b}", Some("zh-Hant-TW")),
+            ("English", None),
+            ("", None),
+            ("en US", None),
+            ("German (Germany)", None),
+            ("e", None),
+        ] {
+            assert_eq!(lenient(text).as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_script_decides_the_direction_before_the_language() {
+        for tag in [
+            "ar",
+            "he-IL",
+            "iw",
+            "fa-AF",
+            "ur",
+            "az-Arab",
+            "pa-arab-PK",
+            "yi",
+            "dv",
+        ] {
+            assert!(is_right_to_left(tag), "{tag}");
+        }
+        for tag in ["en", "ku-Latn", "ar-Latn", "es-419", "sd-Deva", "", "zh"] {
+            assert!(!is_right_to_left(tag), "{tag}");
+        }
+    }
+
+    #[test]
+    fn languages_are_the_same_in_one_script() {
+        assert!(is_same("zh-TW", "zh-Hant-HK") && is_same("pt", "pt-BR") && is_same("no", "nb"));
+        assert!(!is_same("zh", "zh-TW") && !is_same("es", "ca") && !is_same("sr", "sr-Latn"));
+        assert_eq!(region("en-US").as_deref(), Some("US"));
+        assert_eq!(region("zh_hant_tw").as_deref(), Some("TW"));
+        assert_eq!(region("en"), None);
+        assert_eq!(parent("en-ES"), "en-150");
+        assert_eq!(parent("en-US"), "en");
+        assert_eq!(of_region("JP"), "ja-Jpan-JP");
+    }
+
+    #[test]
+    fn accepted_languages_are_sorted_by_weight() {
+        assert_eq!(accepted("fr;q=0.3, de-ch, en;q=0.8"), ["de-CH", "en", "fr"]);
+        assert_eq!(
+            accepted("es;q=0, *, xx_yy, pt-BR;q=2, ca;level=1;q=0.5"),
+            ["ca"]
+        );
+        assert!(accepted("").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn accepted_languages_are_valid_for_any_header(header in ".{0,200}") {
+            for tag in accepted(&header) {
+                prop_assert_eq!(format::language(&tag), Some(tag));
+            }
+        }
+
+        #[test]
+        fn an_existing_version_is_always_found_by_its_own_tag(language in "[a-z]{2}", region in "(-[A-Z]{2})?", others in prop::collection::vec("[a-z]{2}", 0..4)) {
+            let tag = format!("{language}{region}");
+            let mut versions: Vec<&str> = others.iter().map(String::as_str).collect();
+            versions.push(&tag);
+            prop_assert_eq!(best(&tag, &versions), Some(tag.as_str()));
+            prop_assert!(best(&tag, &[versions[0]]).is_some());
+        }
+    }
+}

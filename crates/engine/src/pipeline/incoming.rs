@@ -1,0 +1,349 @@
+//! The memory budget of request bodies: one for the process, with a share for each address and each
+//! organization.
+//!
+//! An address may hold as many bytes as are free for all. A client that never completes its
+//! requests therefore ends at half of the budget, two clients at a third each, and so on, so there
+//! is always space for the others. An organization, whatever its addresses, holds at most half of
+//! the budget. A body waits for space, and its request is refused with 503 if none becomes free in
+//! time.
+//!
+//! Bytes are counted while the memory is held: the space of a chunk is released when the chunk is
+//! dropped.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use crate::error::Error;
+
+/// Bytes that each chunk is counted for in addition to its length. Otherwise small chunks would
+/// cost almost nothing.
+const OVERHEAD: u64 = 128;
+
+/// The bytes of bodies in memory, by sender.
+pub struct Incoming {
+    limit: u64,
+    patience: Duration,
+    state: Mutex<State>,
+    freed: Notify,
+    refused: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    all: u64,
+    shares: HashMap<Sender, u64>,
+}
+
+/// The sender whose share a body is counted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// The address of the connection. Every body is counted for an address, and so for the process.
+    Address(IpAddr),
+    /// The organization of a caller who was authenticated before the body was read.
+    Organization(Uuid),
+}
+
+/// The reserved space of a chunk.
+struct Room {
+    incoming: Arc<Incoming>,
+    sender: Sender,
+    bytes: u64,
+}
+
+/// A chunk of a body, with its reserved space.
+struct Piece {
+    bytes: Bytes,
+    _room: Room,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Returns whether an address may hold more bytes: it must hold less than the bytes that are free.
+const fn has_room(own: u64, all: u64, limit: u64) -> bool {
+    own < limit.saturating_sub(all)
+}
+
+/// The error of a body that found no space.
+#[derive(Debug)]
+struct OutOfMemory;
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the memory for incomplete requests is full")
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+/// Returns the refusal of a body that could not be read, if it found no space.
+pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
+    std::iter::successors(Some(error), |error| error.source())
+        .any(<dyn std::error::Error>::is::<OutOfMemory>)
+        .then(|| Error::unavailable(OutOfMemory))
+}
+
+impl Incoming {
+    /// Creates a budget of `limit` bytes. A body waits up to `patience` for space.
+    #[must_use]
+    pub fn new(limit: u64, patience: Duration) -> Self {
+        Self {
+            limit,
+            patience,
+            state: Mutex::default(),
+            freed: Notify::new(),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the bytes in memory.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.state().all
+    }
+
+    /// Returns the number of bodies refused since the start.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Counts a body for a sender.
+    pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
+        let refusal = Refusal::default();
+        let body = Body::new(Counted {
+            body,
+            incoming: self.clone(),
+            sender,
+            waiting: None,
+            refusal: refusal.clone(),
+        });
+        (body, refusal)
+    }
+
+    fn take(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<Room> {
+        let mut state = self.state();
+        let own = state.shares.get(&sender).copied().unwrap_or_default();
+        let has_room = match sender {
+            Sender::Address(_) => has_room(own, state.all, self.limit),
+            Sender::Organization(_) => own < self.limit.div_ceil(2),
+        };
+        if !has_room {
+            return None;
+        }
+        *state.shares.entry(sender).or_default() += bytes;
+        if matches!(sender, Sender::Address(_)) {
+            state.all += bytes;
+        }
+        Some(Room {
+            incoming: self.clone(),
+            sender,
+            bytes,
+        })
+    }
+
+    /// Returns a chunk with reserved space, or `None` if there is no space in time.
+    async fn admit(self: Arc<Self>, sender: Sender, bytes: Bytes) -> Option<Bytes> {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX) + OVERHEAD;
+        let room = async {
+            loop {
+                let freed = self.freed.notified();
+                if let Some(room) = self.take(sender, size) {
+                    return room;
+                }
+                freed.await;
+            }
+        };
+        let room = timeout(self.patience, room).await.ok()?;
+        Some(Bytes::from_owner(Piece { bytes, _room: room }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut state = self.incoming.state();
+        if matches!(self.sender, Sender::Address(_)) {
+            state.all -= self.bytes;
+        }
+        if let Some(own) = state.shares.get_mut(&self.sender) {
+            *own -= self.bytes;
+            if *own == 0 {
+                state.shares.remove(&self.sender);
+            }
+        }
+        drop(state);
+        self.incoming.freed.notify_waiters();
+    }
+}
+
+/// Whether a body was refused because it found no space.
+#[derive(Clone, Default)]
+pub struct Refusal(Arc<AtomicBool>);
+
+impl Refusal {
+    /// Whether the body was refused.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A body whose chunks are counted.
+struct Counted {
+    body: Body,
+    incoming: Arc<Incoming>,
+    sender: Sender,
+    /// A chunk that waits for space.
+    waiting: Option<BoxFuture<'static, Option<Bytes>>>,
+    refusal: Refusal,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        loop {
+            if let Some(waiting) = &mut self.waiting {
+                let piece = ready!(waiting.as_mut().poll(context));
+                self.waiting = None;
+                return Poll::Ready(Some(piece.map(Frame::data).ok_or_else(|| {
+                    self.refusal.0.store(true, Ordering::Relaxed);
+                    self.incoming.refused.fetch_add(1, Ordering::Relaxed);
+                    axum::Error::new(OutOfMemory)
+                })));
+            }
+            match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => {
+                        let incoming = self.incoming.clone();
+                        self.waiting = Some(Box::pin(incoming.admit(self.sender, bytes)));
+                    }
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.waiting.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.waiting.is_none() {
+            self.body.size_hint()
+        } else {
+            SizeHint::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(4);
+
+    fn address(last: u8) -> Sender {
+        Sender::Address([192, 0, 2, last].into())
+    }
+
+    fn size(bytes: u64) -> Bytes {
+        vec![0; usize::try_from(bytes).unwrap()].into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn memory_of_a_piece_is_released_with_its_last_slice() {
+        let incoming = Arc::new(Incoming::new(2_000, PATIENCE));
+        let piece = incoming
+            .clone()
+            .admit(address(1), size(1_000))
+            .await
+            .unwrap();
+        assert_eq!(incoming.held(), 1_000 + OVERHEAD);
+        let part = piece.slice(..10);
+        drop(piece);
+        assert!(incoming.held() > 0, "a slice keeps the memory of the whole");
+        drop(part);
+        assert_eq!((incoming.held(), incoming.state().shares.len()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_waits_for_memory_and_is_refused_at_the_timeout() {
+        let incoming = Arc::new(Incoming::new(1_000, PATIENCE));
+        let piece = incoming.clone().admit(address(1), size(900)).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let (body, refusal) = incoming.counted(address(1), Body::from("more"));
+        assert!(body.collect().await.is_err() && refusal.is_refused());
+        assert_eq!((begun.elapsed(), incoming.refused()), (PATIENCE, 1));
+        let (body, refusal) = incoming.counted(address(1), Body::from("more"));
+        let frees = async {
+            tokio::time::sleep(PATIENCE / 2).await;
+            drop(piece);
+        };
+        let (read, ()) = tokio::join!(body.collect(), frees);
+        assert_eq!(read.unwrap().to_bytes(), "more");
+        assert!(!refusal.is_refused());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sender_leaves_memory_for_others() {
+        let incoming = Arc::new(Incoming::new(100_000, PATIENCE));
+        let mut pieces = Vec::new();
+        while let Some(piece) = incoming.clone().admit(address(1), size(1_000)).await {
+            pieces.push(piece);
+        }
+        assert!((45_000..55_000).contains(&incoming.held()));
+        assert!(
+            incoming
+                .clone()
+                .admit(address(2), size(1_000))
+                .await
+                .is_some()
+        );
+        let tenant = Sender::Organization(Uuid::nil());
+        assert!(incoming.clone().admit(tenant, size(1_000)).await.is_some());
+    }
+
+    proptest! {
+        /// Any number of senders take all that they may. There is still space for one more sender.
+        #[test]
+        fn senders_always_leave_memory_for_another_sender(greedy in 1..12_usize, bytes in 1..2_000_u64) {
+            let limit = 50_000_000;
+            let mut held = vec![0; greedy];
+            loop {
+                let all: u64 = held.iter().sum();
+                let Some(own) = held.iter_mut().find(|own| has_room(**own, all, limit)) else { break };
+                *own += bytes;
+            }
+            prop_assert!(has_room(0, held.iter().sum(), limit));
+        }
+    }
+}

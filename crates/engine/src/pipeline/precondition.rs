@@ -1,0 +1,111 @@
+//! `If-Match` on a PATCH: a change is refused if the resource is no longer in the state that the
+//! caller has read (rules: errors#updates).
+
+use http::Method;
+use http::header::IF_MATCH;
+use serde_json::{Map, Value};
+
+use super::memory;
+use super::stages::Call;
+use crate::context::Context;
+use crate::error::{Error, Reason, Result};
+use crate::operation::{Job, Operation, Work};
+
+/// The codings that a compressed answer adds to its `ETag`.
+pub(crate) const CODINGS: [&str; 2] = ["gzip", "br"];
+
+/// The states of a resource in which a caller wants to change it.
+pub(super) struct Precondition {
+    /// The tags of these states, as they were sent.
+    tags: Vec<String>,
+    /// The read of the resource; `None` if it has none.
+    read: Option<Job>,
+}
+
+impl Precondition {
+    /// Returns the condition of a request; `None` if it has none.
+    pub(super) fn of(call: &Call, input: &Value) -> Result<Option<Self>> {
+        let (operation, head) = (call.operation, &call.head);
+        if operation.method != Method::PATCH || head.is_tool_call {
+            return Ok(None);
+        }
+        let sent = head.headers.get_all(IF_MATCH).iter();
+        let tags: Vec<String> = sent
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .map(|tag| String::from_utf8_lossy(tag).trim().to_owned())
+            .filter(|tag| !tag.is_empty())
+            .collect();
+        if tags.is_empty() {
+            return Ok(None);
+        }
+        let read = call.service.app.operations.iter().find(|read| {
+            read.method == Method::GET
+                && read.surface == operation.surface
+                && read.path == operation.path
+        });
+        let read = match read.map(|read| &read.work) {
+            Some(Work::Tenant(prepare)) => Some(prepare(path_fields(operation, input))?),
+            _ => None,
+        };
+        Ok(Some(Self { tags, read }))
+    }
+
+    /// Refuses with 409 if the resource has none of the states. Fails like the read if the caller
+    /// cannot see the resource.
+    pub(super) fn check(self, context: &mut Context<'_, '_>) -> Result<()> {
+        let Self { tags, read } = self;
+        let etag = match read {
+            Some(read) => Some(memory::etag(&read(context)?)),
+            None => None,
+        };
+        let etag = etag.as_ref().and_then(|etag| etag.to_str().ok());
+        if tags.iter().any(|tag| names(tag, etag)) {
+            return Ok(());
+        }
+        Err(Error::conflict(Reason::rule(
+            "if_match",
+            "The resource is not in the state that If-Match names; read it again.",
+        )))
+    }
+}
+
+/// Returns the fields of an input that stand in the path.
+fn path_fields(operation: &Operation, input: &Value) -> Value {
+    let fields: Map<String, Value> = input
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| operation.is_path_field(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Value::Object(fields)
+}
+
+/// Returns whether a tag names a state. Tags are derived from the content, so a tag that a proxy has
+/// weakened names the same state, and so does the tag of a compressed answer.
+fn names(tag: &str, etag: Option<&str>) -> bool {
+    let tag = tag.strip_prefix("W/").unwrap_or(tag);
+    let is_coded = |etag: &str| CODINGS.iter().any(|coding| tag == coded(etag, coding));
+    tag == "*" || etag.is_some_and(|etag| tag == etag || is_coded(etag))
+}
+
+/// Returns the tag of an answer in a coding.
+pub(crate) fn coded(etag: &str, coding: &str) -> String {
+    format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_names_a_state_in_every_form_that_an_answer_gives_it() {
+        for tag in ["\"abc\"", "W/\"abc\"", "\"abc-gzip\"", "W/\"abc-br\"", "*"] {
+            assert!(names(tag, Some("\"abc\"")), "{tag}");
+        }
+        for tag in ["abc", "\"abcd\"", "\"abc-zip\"", "\"\""] {
+            assert!(!names(tag, Some("\"abc\"")), "{tag}");
+        }
+        assert!(names("*", None) && !names("\"abc\"", None));
+    }
+}

@@ -1,0 +1,185 @@
+//! The reason why a request was not authenticated, for the client.
+//!
+//! The reason is only determined after a refusal, so other requests pay nothing for it. A token is
+//! reported as expired, or as valid for another resource, only to a client that sent the whole
+//! token: the look-up uses its hash.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use jiff::Timestamp;
+
+use super::Service;
+use super::authenticate::{bearer, is_platform_key};
+use crate::access::{self, Identified, Resource};
+use crate::error::{Error, Kind};
+use crate::operation::Surface;
+
+/// Values of `details.key`, for programs.
+const MISSING: &str = "credential.missing";
+const MALFORMED: &str = "credential.malformed";
+const UNKNOWN: &str = "credential.unknown";
+const REVOKED: &str = "credential.revoked";
+const EXPIRED: &str = "credential.expired";
+const ELSEWHERE: &str = "credential.wrong_interface";
+
+/// The message for an unknown token. An access token whose connection was ended is unknown as well.
+const UNKNOWN_TOKEN: &str =
+    "The token is unknown: it was never issued, or its connection was ended.";
+
+/// The credential that an interface requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A token of an organization, valid for this resource.
+    Token(Resource),
+    /// The platform's key.
+    PlatformKey,
+}
+
+impl Wanted {
+    pub(super) const fn at(surface: Surface) -> Self {
+        match surface {
+            Surface::Platform => Self::PlatformKey,
+            Surface::Public | Surface::Guest => Self::Token(Resource::Api),
+        }
+    }
+
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Token(_) => "an API key (sk_…) or an access token (at_…)",
+            Self::PlatformKey => "the platform key",
+        }
+    }
+}
+
+/// Returns the error for a request without a valid credential.
+pub(crate) async fn refusal(service: &Arc<Service>, headers: &HeaderMap, wanted: Wanted) -> Error {
+    let (key, message) = match by_header(headers, wanted) {
+        Some(reason) => reason,
+        None => by_token(service, bearer(headers).unwrap_or_default(), wanted).await,
+    };
+    Error::new(Kind::Authentication, message).with_key(key)
+}
+
+/// Returns whether the error is about a credential that was sent (RFC 6750, section 3.1).
+pub(crate) fn was_sent(error: &Error) -> bool {
+    error.key().is_some_and(|key| key != MISSING)
+}
+
+/// Returns the reason that the header alone shows.
+fn by_header(headers: &HeaderMap, wanted: Wanted) -> Option<(&'static str, String)> {
+    let values: Vec<_> = headers.get_all(AUTHORIZATION).iter().collect();
+    let words = wanted.in_words();
+    let malformed = |message: String| Some((MALFORMED, message));
+    let value = match values[..] {
+        [] => {
+            let message =
+                format!("The Authorization header is missing; send `Bearer` and {words}.");
+            return Some((MISSING, message));
+        }
+        [value] => value.to_str().unwrap_or_default(),
+        _ => return malformed("There is more than one Authorization header.".into()),
+    };
+    if bearer(headers).is_some() {
+        return None;
+    }
+    let scheme = value.split(' ').next().unwrap_or_default();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return malformed(format!("The bearer token is blank; send {words}."));
+    }
+    malformed(format!(
+        "The Authorization header must be `Bearer`, a space, and {words}."
+    ))
+}
+
+async fn by_token(service: &Arc<Service>, token: &str, wanted: Wanted) -> (&'static str, String) {
+    let is_of_organization = token.starts_with("sk_") || token.starts_with("at_");
+    match wanted {
+        Wanted::PlatformKey if is_of_organization => (
+            ELSEWHERE,
+            "API keys and access tokens are for /api/v1 and /mcp; this interface takes the platform key.".into(),
+        ),
+        Wanted::PlatformKey => (UNKNOWN, "The platform key is unknown.".into()),
+        Wanted::Token(_) if is_platform_key(service, token) => (
+            ELSEWHERE,
+            "The platform key is for /platform/v1; send an API key (sk_…) or an access token (at_…).".into(),
+        ),
+        Wanted::Token(_) if !is_of_organization => (
+            UNKNOWN,
+            "The token is neither an API key (sk_…) nor an access token (at_…).".into(),
+        ),
+        Wanted::Token(resource) => match found(service, token).await {
+            Some((Some(identified), _)) => by_row(&identified, resource),
+            Some((None, Some(moment))) => {
+                (REVOKED, format!("The API key was revoked at {moment:.0}."))
+            }
+            Some((None, None)) | None => (UNKNOWN, UNKNOWN_TOKEN.into()),
+        },
+    }
+}
+
+/// Finds the caller of a token, even if the token has expired, and when its API key was revoked.
+/// `None` if the database does not answer.
+async fn found(
+    service: &Arc<Service>,
+    token: &str,
+) -> Option<(Option<Identified>, Option<Timestamp>)> {
+    let (share, token) = (service.homes.of_token(token), token.to_owned());
+    let find = move |tx: &mut store::Transaction<'_>| {
+        let identified = access::find(tx, &token, Timestamp::MIN)?;
+        let revoked_at = if identified.is_none() {
+            access::revoked_at(tx, &token)?
+        } else {
+            None
+        };
+        Ok::<_, Error>((identified, revoked_at))
+    };
+    service.store.read_for(share, find).await.ok()
+}
+
+fn by_row(identified: &Identified, resource: Resource) -> (&'static str, String) {
+    if !identified.is_good_at(resource) {
+        let (own, this) = (
+            identified.resource.map_or("", Resource::path),
+            resource.path(),
+        );
+        return (
+            ELSEWHERE,
+            format!("The access token was issued for {own}, and is not valid at {this}."),
+        );
+    }
+    match identified.valid_until {
+        Some(end) => (EXPIRED, format!("The token expired at {end:.0}.")),
+        None => (UNKNOWN, UNKNOWN_TOKEN.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_missing_or_malformed_authorization_header_is_explained() {
+        let wanted = Wanted::Token(Resource::Api);
+        let of = |values: &[&'static str]| {
+            let headers = values
+                .iter()
+                .map(|value| (AUTHORIZATION, HeaderValue::from_static(value)));
+            by_header(&headers.collect(), wanted).map(|(key, _)| key)
+        };
+        assert_eq!(of(&[]), Some(MISSING));
+        assert_eq!(of(&["Bearer a", "Bearer a"]), Some(MALFORMED));
+        for value in ["sk_a", "Basic c2tfYQ==", "Bearer ", "Bearer", ""] {
+            assert_eq!(of(&[value]), Some(MALFORMED), "{value:?}");
+        }
+        assert_eq!(of(&["Bearer sk_a"]), None);
+        let messages = ["sk_a", "Bearer "].map(|value| {
+            let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(value))]);
+            by_header(&headers, wanted).unwrap().1
+        });
+        assert_ne!(messages[0], messages[1]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Writes. One transaction replays the recorded answer, or it locks the organization, runs the
+//! operation and records the answer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use store::Transaction;
+
+use super::audited::Audited;
+use super::command::command;
+use super::idempotency::Key;
+use super::precondition::Precondition;
+use super::stages::{Call, Validated};
+use super::{Caller, Success, admit_again, success_body};
+use crate::access::{Access, Identified};
+use crate::context::{Context, Lock, Locked, System};
+use crate::error::{Error, Result};
+use crate::kit::Bell;
+use crate::operation::{Answer, Arguments, Job, Warning, Work};
+use crate::stage;
+
+/// A validated write, on its way into the transaction.
+pub(super) struct Write {
+    pub(super) call: Arc<Call>,
+    pub(super) caller: Caller,
+    pub(super) key: Option<Key>,
+    arguments: Arguments,
+    pub(super) audited: Option<Audited>,
+    precondition: Option<Precondition>,
+}
+
+/// The work of a write, with its parsed input.
+enum Prepared {
+    Tenant(Lock, Job),
+    System(Value),
+}
+
+/// A success, and the wake signals to send after the commit.
+type Written = (Success, BTreeSet<Bell>);
+
+/// Runs a write when its organization is scheduled, and sends its wake signals after the commit.
+pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
+    let service = &call.service;
+    let (caller, key, arguments, input) = validated.into_parts();
+    // Held until the outcome is known. Dropped on every way out, a panic included.
+    let held = key
+        .as_ref()
+        .map(|key| service.in_flight.hold(key))
+        .transpose()?;
+    let audited = Audited::of(call.operation, &input);
+    let share = caller.organization();
+    let precondition = Precondition::of(call, &input)?;
+    let write = Write {
+        call: call.clone(),
+        caller,
+        key,
+        arguments,
+        audited,
+        precondition,
+    };
+    let prepared = match (&call.operation.work, share) {
+        (Work::Command(prepare), Some(id)) => {
+            return command(write, id, held, prepare(input)?).await;
+        }
+        (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
+            Lock::of(&service.kit, id, call.operation.touches),
+            prepare(input)?,
+        ),
+        (Work::System(_), _) => Prepared::System(input),
+        (Work::Tenant(_) | Work::Command(_), None) => return Err(Error::not_found("Organization")),
+        (Work::Provider(_), _) => {
+            return Err(Error::internal(
+                "an operation that asks a provider must be a read",
+            ));
+        }
+    };
+    let (success, rung) = service
+        .store
+        .write_for(share, call.operation.patience, move |tx| {
+            if let Some(recorded) = write.replay(tx)? {
+                return Ok((recorded, BTreeSet::new()));
+            }
+            match prepared {
+                Prepared::Tenant(lock, job) => write.in_organization(tx, lock, job),
+                Prepared::System(input) => write.beside_organizations(tx, input),
+            }
+        })
+        .await?;
+    service.kit.ring(&rung);
+    drop(held);
+    Ok(success)
+}
+
+impl Write {
+    /// Returns the recorded answer of an earlier request with the same key. It is found before the organization is locked, so that a
+    /// replay, and a refusal because of the key, wait for no other write.
+    pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
+        let (service, now) = (&self.call.service, self.call.now);
+        let Some(key) = &self.key else {
+            return Ok(None);
+        };
+        let Some(recorded) = key.recorded(tx, now, service.settings.idempotency_retention)? else {
+            return Ok(None);
+        };
+        let renewed = self.authenticate_again(tx)?;
+        if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
+        {
+            let access = self.access(renewed.as_deref());
+            (once.check)(&Context::for_reading(service.system(tx, now), id, access)?)?;
+        }
+        Ok(Some(recorded))
+    }
+
+    /// Runs an operation within its organization.
+    fn in_organization(
+        mut self,
+        tx: &mut Transaction<'_>,
+        lock: Lock,
+        job: Job,
+    ) -> Result<Written> {
+        let call = self.call.clone();
+        let (locked, renewed) = self.lock(tx, lock)?;
+        let (key, audited) = (self.key.take(), self.audited.take());
+        let precondition = self.precondition.take();
+        let access = self.access(renewed.as_deref());
+        let system = call.service.system(tx, call.now);
+        let mut context = Context::of_locked(system, locked, access);
+        if let Some(precondition) = precondition {
+            precondition.check(&mut context)?;
+        }
+        let (answer, body) = run(&mut context, &call, job, audited)
+            .map_err(|error| error.located_in(self.arguments.body()))?;
+        if let Some(key) = key {
+            record(&mut context, &call, key, &answer, &body)?;
+        }
+        let success = Success::text(call.operation.status, body);
+        Ok((success, context.rung()))
+    }
+
+    /// Locks the organization. Authenticates the caller again if its configuration changed since the caller was let in.
+    pub(super) fn lock(
+        &self,
+        tx: &mut Transaction<'_>,
+        lock: Lock,
+    ) -> Result<(Locked, Option<Arc<Identified>>)> {
+        let locked = lock
+            .take(tx)?
+            .ok_or_else(|| Error::not_found("Organization"))?;
+        let renewed = if self
+            .caller
+            .holds(locked.found, self.call.service.clock.now())
+        {
+            None
+        } else {
+            self.authenticate_again(tx)?
+        };
+        Ok((locked, renewed))
+    }
+
+    fn authenticate_again(&self, tx: &mut Transaction<'_>) -> Result<Option<Arc<Identified>>> {
+        admit_again(tx, &self.call, &self.arguments)
+    }
+
+    pub(super) fn access<'a>(&'a self, renewed: Option<&'a Identified>) -> &'a Access {
+        renewed.map_or_else(|| self.caller.access(), |identified| &identified.access)
+    }
+
+    /// Runs a platform operation outside of any organization. It has no idempotency key, because
+    /// keys belong to organizations.
+    fn beside_organizations(self, tx: &mut Transaction<'_>, input: Value) -> Result<Written> {
+        let Self {
+            call,
+            caller,
+            audited,
+            ..
+        } = self;
+        let Work::System(work) = &call.operation.work else {
+            return Err(Error::internal(
+                "the prepared work is not of the operation's kind",
+            ));
+        };
+        let mut system: System<'_, '_> = call.service.system(tx, call.now);
+        let audited = audited
+            .map(|audited| audited.begin_beside(&mut system, caller.access()))
+            .transpose()?;
+        let answer = stage!("run").in_scope(|| work(&mut system, input))?;
+        let body = success_body(&answer, call.head.id);
+        if let Some(audited) = audited {
+            audited.end_beside(
+                &mut system,
+                caller.access(),
+                &answer,
+                call.head.id,
+                call.service.clock.now(),
+            )?;
+        }
+        let success = Success::text(call.operation.status, body);
+        Ok((success, system.rung))
+    }
+}
+
+/// Runs the operation and writes its audit entry. Returns the answer, and its body as text.
+fn run(
+    context: &mut Context<'_, '_>,
+    call: &Call,
+    job: Job,
+    audited: Option<Audited>,
+) -> Result<(Answer, String)> {
+    let audited = audited.map(|audited| audited.begin(context)).transpose()?;
+    let mut answer = stage!("run").in_scope(|| job(context))?;
+    answer.warnings = warnings(context);
+    let body = success_body(&answer, call.head.id);
+    context.close()?;
+    if let Some(audited) = audited {
+        audited.end(context, &answer, call.head.id, call.service.clock.now())?;
+    }
+    Ok((answer, body))
+}
+
+/// Returns the warnings of the operation.
+fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
+    let warnings = context.take_warnings();
+    warnings
+        .into_iter()
+        .map(|(field, message)| Warning { field, message })
+        .collect()
+}
+
+/// Records an answer under its key, without a secret that is shown only once.
+fn record(
+    context: &mut Context<'_, '_>,
+    call: &Call,
+    key: Key,
+    answer: &Answer,
+    body: &str,
+) -> Result<()> {
+    let kept = call
+        .operation
+        .shows_once
+        .map(|once| answer.without(once.field))
+        .transpose()?
+        .map(|answer| success_body(&answer, call.head.id));
+    key.record(
+        context,
+        call.operation.status,
+        kept.as_deref().unwrap_or(body),
+    )
+}

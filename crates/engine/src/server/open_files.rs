@@ -1,0 +1,30 @@
+//! The limit of open files (`nofile`), of which each connection takes one.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// A lower limit is logged as a warning, because the server then accepts fewer connections.
+const COMFORTABLE: u64 = 4_096;
+
+/// Raises the soft limit of open files to the hard limit, and returns the limit in force. Logs a
+/// warning if the limit is low.
+#[must_use]
+pub fn raise() -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    let limit = if current != maximum && setrlimit(Resource::Nofile, raised).is_ok() {
+        maximum
+    } else {
+        current
+    };
+    let limit = limit.unwrap_or(u64::MAX);
+    if limit < COMFORTABLE {
+        tracing::warn!(
+            open_files = limit,
+            "the limit of open files is low; the server accepts fewer connections (ulimit -n)"
+        );
+    }
+    limit
+}

@@ -1,0 +1,116 @@
+//! The check of a request's host, before any route. A program may serve a part of its routes under
+//! other hosts than that of its public URL.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::Request as HttpRequest;
+use futures_util::future::BoxFuture;
+use http::Uri;
+use http::header::HOST;
+use http::uri::Authority;
+use url::Url;
+
+use crate::error::{Error, Result};
+use crate::pipeline::Service;
+
+/// Decides on a request under another host than the public URL's.
+pub type Gate = fn(Arc<Service>, Knock) -> BoxFuture<'static, Result<Admission>>;
+
+/// A request under another host than the public URL's.
+#[derive(Debug, Clone)]
+pub struct Knock {
+    /// The host without its port, in lower case, without a dot at its end.
+    pub host: String,
+    /// The path as it was sent.
+    pub path: String,
+}
+
+/// The decision on a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// The request is handled as it was sent.
+    Pass,
+    /// The request is handled with another path.
+    Instead(&'static str),
+}
+
+/// The gate of a program, with the host that it lets everything pass under.
+#[derive(Clone)]
+pub(super) struct Gated {
+    gate: Gate,
+    own: Option<String>,
+}
+
+impl Gated {
+    pub(super) fn new(gate: Gate, public_url: &str) -> Self {
+        let own = Url::parse(public_url)
+            .ok()
+            .and_then(|url| url.host_str().map(str::to_ascii_lowercase));
+        Self { gate, own }
+    }
+
+    /// Asks the gate where the host is another name. An IP address and no host at all pass.
+    pub(super) async fn admit(
+        &self,
+        service: &Arc<Service>,
+        mut request: HttpRequest,
+    ) -> Result<HttpRequest> {
+        let Some(host) = host(&request).filter(|host| Some(host) != self.own.as_ref()) else {
+            return Ok(request);
+        };
+        if host.starts_with('[') || host.parse::<IpAddr>().is_ok() {
+            return Ok(request);
+        }
+        let path = request.uri().path().to_owned();
+        if let Admission::Instead(path) = (self.gate)(service.clone(), Knock { host, path }).await?
+        {
+            *request.uri_mut() = Uri::try_from(path).map_err(Error::internal)?;
+        }
+        Ok(request)
+    }
+}
+
+/// The host that a request names, without its port.
+fn host(request: &HttpRequest) -> Option<String> {
+    let authority: Authority;
+    let named = if let Some(host) = request.uri().host() {
+        host
+    } else {
+        authority = request.headers().get(HOST)?.to_str().ok()?.parse().ok()?;
+        authority.host()
+    };
+    let host = named.to_ascii_lowercase();
+    let host = host.strip_suffix('.').unwrap_or(&host);
+    (!host.is_empty()).then(|| host.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_host_is_read_without_its_port_and_in_lower_case() {
+        for (header, expected) in [
+            ("stay.example.com", Some("stay.example.com")),
+            ("Stay.Example.COM:8080", Some("stay.example.com")),
+            ("stay.example.com.", Some("stay.example.com")),
+            ("[::1]:8080", Some("[::1]")),
+            ("", None),
+            ("a b", None),
+        ] {
+            let request = Request::get("/x").header(HOST, header);
+            let request = request.body(Body::empty()).unwrap();
+            assert_eq!(host(&request).as_deref(), expected, "{header}");
+        }
+        // HTTP/2 names the host in the address.
+        let request = Request::get("https://A.example/x").header(HOST, "b.example");
+        let request = request.body(Body::empty()).unwrap();
+        assert_eq!(host(&request).as_deref(), Some("a.example"));
+        let request = Request::get("/x").body(Body::empty()).unwrap();
+        assert_eq!(host(&request), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Texts as people type and paste them: invisible characters, and digits of any script.
+
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
+/// Returns whether a text shows nothing: it is empty, or consists of blanks, control characters and
+/// characters without a shape, such as U+200B and U+3164 (rules: errors#blank-texts).
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.chars()
+        .all(|letter| letter.is_whitespace() || is_shapeless(letter))
+}
+
+/// Returns a text without blanks around it; empty for a text that shows nothing.
+#[must_use]
+pub fn trimmed(text: &str) -> &str {
+    if is_blank(text) { "" } else { text.trim() }
+}
+
+/// Returns a number, an address or a code in the form in which it is judged and stored: digits of
+/// any script as ASCII, every blank as a space, and neither shapeless characters nor blanks around
+/// the value (rules: pre-check-in#details-of-guests).
+#[must_use]
+pub fn tidied(text: &str) -> String {
+    let tidied: String = text
+        .chars()
+        .filter(|letter| letter.is_whitespace() || !is_shapeless(*letter))
+        .map(|letter| match letter {
+            blank if blank.is_whitespace() => ' ',
+            '\u{ff0b}' => '+',
+            other => digit(other).unwrap_or(other),
+        })
+        .collect();
+    tidied.trim().to_owned()
+}
+
+/// Returns whether a character that is no blank has no shape of its own.
+fn is_shapeless(letter: char) -> bool {
+    // The empty pattern of Braille, the object placeholder and the marks of annotations are no
+    // ignorable characters for Unicode, but nothing is drawn for them.
+    letter.is_control()
+        || matches!(letter, '\u{2800}' | '\u{fff9}'..='\u{fffc}')
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(letter)
+}
+
+/// Returns a decimal digit of any script as an ASCII digit.
+fn digit(letter: char) -> Option<char> {
+    if letter.is_ascii() {
+        return letter.is_ascii_digit().then_some(letter);
+    }
+    let categories = CodePointMapData::<GeneralCategory>::new();
+    let is_digit = |point: u32| categories.get32(point) == GeneralCategory::DecimalNumber;
+    let point = u32::from(letter);
+    if !is_digit(point) {
+        return None;
+    }
+    // Decimal digits are encoded in rows of ten, in order.
+    let before = (1..50)
+        .take_while(|place| point.checked_sub(*place).is_some_and(is_digit))
+        .count();
+    char::from_digit(u32::try_from(before % 10).ok()?, 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_text_of_invisible_characters_is_blank() {
+        for text in [
+            "",
+            " \t\n",
+            "\u{a0}\u{2003}\u{3000}",
+            "\u{200b}\u{feff}\u{2060}",
+            "\u{3164}",
+            "\u{115f}\u{1160}\u{ffa0}",
+            "\u{2800}",
+            "\u{ad}\u{200e}\u{202e}",
+            "\u{e0020}",
+        ] {
+            assert!(is_blank(text), "{text:?}");
+            assert_eq!(trimmed(text), "", "{text:?}");
+        }
+        for text in ["a", " . ", "\u{3164}Ada", "\u{200d}👩", "ㅤ김"] {
+            assert!(!is_blank(text), "{text:?}");
+        }
+        assert_eq!(trimmed(" \u{a0}Ada "), "Ada");
+    }
+
+    #[test]
+    fn digits_of_any_script_become_ascii() {
+        for (typed, kept) in [
+            ("+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}", "+96650"),
+            ("+\u{06f9}\u{06f8}", "+98"),
+            (
+                "\u{ff0b}\u{ff13}\u{ff14} \u{ff16}\u{ff10}\u{ff10}",
+                "+34 600",
+            ),
+            ("\u{0967}\u{0968}\u{096f}", "129"),
+            ("\u{1d7d8}\u{1d7e1}\u{1d7e2}\u{1d7ff}", "0909"),
+            (" ada@example\u{200b}.com\u{a0}", "ada@example.com"),
+            ("\u{202a}+34\u{a0}600\u{2009}123\u{202c}", "+34 600 123"),
+            ("X\u{ad}1234567\u{feff}L", "X1234567L"),
+            ("½ Ⅳ", "½ Ⅳ"),
+        ] {
+            assert_eq!(tidied(typed), kept, "{typed:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn tidying_twice_changes_nothing(text: String) {
+            prop_assert_eq!(tidied(&tidied(&text)), tidied(&text));
+        }
+
+        #[test]
+        fn the_ten_digits_of_a_script_have_their_values(digit in 0..10_u32, zero in prop::sample::select(vec![0x660_u32, 0x6f0, 0x966, 0xe50, 0xff10, 0x1d7ce, 0x1e950])) {
+            let typed = char::from_u32(zero + digit).unwrap();
+            prop_assert_eq!(super::digit(typed), char::from_digit(digit, 10));
+        }
+
+        #[test]
+        fn plain_text_is_kept(text in "[!-~]{1,20}") {
+            prop_assert_eq!(tidied(&text), text);
+        }
+    }
+}

@@ -1,4 +1,0 @@
-lock table organization in access exclusive mode;
-
--- When a key was last used, to the minute.
-alter table api_key add column last_used_at timestamptz;

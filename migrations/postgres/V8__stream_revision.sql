@@ -1,3 +1,0 @@
--- What reservations and their like change, apart from what is configured.
-
-alter table organization add column stream_revision bigint not null default 0;

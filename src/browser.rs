@@ -1,0 +1,279 @@
+//! Answers for browsers. The guest's page, the console, the sign-in and the consent answer through
+//! this module, so all of them send the same security headers. Each has its own [`Policy`].
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use engine::error::{Error, Result};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderName, HeaderValue, StatusCode};
+use sha2::{Digest as _, Sha256};
+
+/// The type of pages.
+pub const HTML: &str = "text/html; charset=utf-8";
+
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
+
+/// Pages use no feature of the device.
+const PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), \
+     geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), \
+     usb=(), xr-spatial-tracking=()";
+
+/// The policy of an answer whose own cannot be written.
+const NOTHING: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; form-action 'none'");
+
+/// The limits of an answer in a browser: its sources, the targets of its forms, the pages that may
+/// frame it, and the sites that learn its address.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The directives about the sources of the answer, as in a content security policy. Everything
+    /// that no directive names is forbidden.
+    pub loads: String,
+    /// The targets that forms may have.
+    pub forms: Forms,
+    /// Whether pages of this service may show the answer in a frame.
+    pub is_framed_by_us: bool,
+    /// The sites that learn the address of the answer when a link is followed.
+    pub referrer: Referrer,
+}
+
+/// The targets that the forms of a page may have. Browsers check every redirect of a form against
+/// them.
+#[derive(Debug, Clone)]
+pub enum Forms {
+    /// To this service and to these sources.
+    Here(Vec<String>),
+    /// Anywhere. This is for a form whose address this server has written, and which redirects to
+    /// an address that leads on to unknown places.
+    Anywhere,
+}
+
+/// The sites that learn the address of a page.
+#[derive(Debug, Clone, Copy)]
+pub enum Referrer {
+    /// No site.
+    Nobody,
+    /// This service only. Forms are checked by it.
+    ThisService,
+}
+
+impl Referrer {
+    const fn header(self) -> HeaderValue {
+        match self {
+            Self::Nobody => HeaderValue::from_static("no-referrer"),
+            Self::ThisService => HeaderValue::from_static("same-origin"),
+        }
+    }
+}
+
+impl Policy {
+    /// Returns a policy with these directives about sources. Its forms lead to this service.
+    #[must_use]
+    pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
+        Self {
+            loads: loads.into(),
+            forms: Forms::Here(Vec::new()),
+            is_framed_by_us: false,
+            referrer,
+        }
+    }
+
+    /// Returns the same policy for an answer that pages of this service may show in a frame.
+    #[must_use]
+    pub fn framed(mut self) -> Self {
+        self.is_framed_by_us = true;
+        self
+    }
+
+    /// Returns the same policy with other permitted targets of forms.
+    #[must_use]
+    pub fn with_forms(mut self, forms: Forms) -> Self {
+        self.forms = forms;
+        self
+    }
+
+    /// Returns the content security policy.
+    fn header(&self) -> HeaderValue {
+        let mut policy = "default-src 'none'; base-uri 'none'".to_owned();
+        // Writing to a String cannot fail.
+        let _ = write!(policy, "; frame-ancestors '{}'", self.ancestors());
+        if !self.loads.is_empty() {
+            let _ = write!(policy, "; {}", self.loads);
+        }
+        if let Forms::Here(sources) = &self.forms {
+            let _ = write!(policy, "; form-action 'self'");
+            for source in sources.iter().filter(|source| is_harmless(source)) {
+                let _ = write!(policy, " {source}");
+            }
+        }
+        HeaderValue::from_str(&policy).unwrap_or(NOTHING)
+    }
+
+    const fn ancestors(&self) -> &'static str {
+        if self.is_framed_by_us { "self" } else { "none" }
+    }
+
+    const fn frame_options(&self) -> HeaderValue {
+        if self.is_framed_by_us {
+            HeaderValue::from_static("SAMEORIGIN")
+        } else {
+            HeaderValue::from_static("DENY")
+        }
+    }
+}
+
+/// Whether a source ends neither its directive nor the header.
+fn is_harmless(source: &str) -> bool {
+    source
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')
+}
+
+/// Returns the hash of an inline style or script as a source of a policy: `sha256-…`.
+#[must_use]
+pub fn hash(text: &str) -> String {
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+/// Renders a template.
+pub fn rendered(template: &impl Template) -> Result<String> {
+    template.render().map_err(Error::internal)
+}
+
+/// Answers with a page. A page that could not be rendered is a 500 with the text of `instead`.
+#[must_use]
+pub fn page(
+    policy: &Policy,
+    status: u16,
+    html: Result<String>,
+    instead: impl FnOnce() -> String,
+) -> Response {
+    let (status, html) = match html {
+        Ok(html) => (status, html),
+        Err(error) => {
+            tracing::error!(
+                cause = error.cause(),
+                "could not render a page; answered 500"
+            );
+            (500, instead())
+        }
+    };
+    let mut response = file(policy, HTML, html);
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}
+
+/// Answers with a file of a type. No cache may store it, and no search engine may list it.
+#[must_use]
+pub fn file(policy: &Policy, content_type: &'static str, body: impl Into<Body>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, policy.referrer.header()),
+        (CONTENT_SECURITY_POLICY, policy.header()),
+        (X_FRAME_OPTIONS, policy.frame_options()),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_ROBOTS_TAG, HeaderValue::from_static("noindex")),
+        (PERMISSIONS_POLICY, HeaderValue::from_static(PERMISSIONS)),
+    ];
+    (headers, body.into()).into_response()
+}
+
+/// Redirects to another address by GET, so that going back or reloading does not send a form
+/// twice.
+#[must_use]
+pub fn redirect(address: &str, referrer: Referrer) -> Response {
+    let Ok(location) = HeaderValue::from_str(address) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let headers = [
+        (LOCATION, location),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, referrer.header()),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (X_ROBOTS_TAG, HeaderValue::from_static("noindex")),
+    ];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+/// Adds cookies to an answer.
+#[must_use]
+pub fn with_cookies(
+    mut response: Response,
+    cookies: impl IntoIterator<Item = HeaderValue>,
+) -> Response {
+    for cookie in cookies {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Adds the seconds to wait before a retry, where they are known.
+#[must_use]
+pub fn retriable(mut response: Response, retry_after: Option<u64>) -> Response {
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(policy: &Policy) -> String {
+        policy.header().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn forms_may_lead_only_to_this_service_and_listed_sources() {
+        let allowed = |sources: &[&str]| {
+            let sources = sources.iter().map(|&source| source.to_owned()).collect();
+            let policy = Policy::new("", Referrer::Nobody).with_forms(Forms::Here(sources));
+            written(&policy)
+                .rsplit_once("form-action ")
+                .unwrap()
+                .1
+                .to_owned()
+        };
+        assert_eq!(allowed(&[]), "'self'");
+        assert_eq!(
+            allowed(&["https://app.example", "com.example.app:"]),
+            "'self' https://app.example com.example.app:"
+        );
+        assert_eq!(
+            allowed(&[
+                "https://a.example; script-src *",
+                "a\nb",
+                "https://a.example,b"
+            ]),
+            "'self'"
+        );
+    }
+
+    #[test]
+    fn only_a_framed_page_names_this_service_as_its_frame() {
+        let policy = Policy::new("img-src 'self'", Referrer::Nobody);
+        assert_eq!(
+            written(&policy),
+            "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self'; form-action 'self'"
+        );
+        assert!(written(&policy.framed()).contains("frame-ancestors 'self'"));
+    }
+
+    #[test]
+    fn a_policy_that_is_no_header_allows_nothing() {
+        let policy = Policy::new("img-src\n*", Referrer::Nobody);
+        assert_eq!(policy.header(), NOTHING);
+    }
+}

@@ -1,0 +1,303 @@
+//! Applies a fetched calendar to the reservations of its feed (rules: calendar-feeds#changes).
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use engine::operation::Object;
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+use store::Json;
+use uuid::Uuid;
+
+use super::feed::{self, FeedState};
+use super::ics::FeedContent;
+use super::plan::{KnownEvent, Outcome, Standing, StayChange, absent, present, seen_again};
+use crate::platform::{Manner, OnInvalid, SyncRecord, apply_records};
+use crate::records::{Kind, Origin, Property, ReservationStatus, stored, typed};
+
+/// Maximum length of a channel.
+const LONGEST_CHANNEL: usize = 200;
+
+/// The result of a successful fetch.
+pub(super) enum News {
+    /// The same calendar as before.
+    Unchanged,
+    Calendar {
+        content: FeedContent,
+        /// The name of its version.
+        etag: Option<String>,
+    },
+}
+
+/// The flat of a feed, as far as dates need it.
+struct Clock {
+    now: Timestamp,
+    zone: TimeZone,
+    check_in_time: Time,
+}
+
+impl Clock {
+    fn of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Self> {
+        let property = typed::<Property>(context, Kind::Property, property)?;
+        let property = property.as_ref();
+        let zone = property.and_then(|property| TimeZone::get(&property.timezone).ok());
+        let time = property.and_then(|property| property.check_in_time.as_deref()?.parse().ok());
+        Ok(Self {
+            now: context.now(),
+            zone: zone.unwrap_or(TimeZone::UTC),
+            check_in_time: time.unwrap_or(Time::midnight()),
+        })
+    }
+
+    /// Returns whether a stay with this first day has begun.
+    fn is_past(&self, check_in: Date) -> bool {
+        let begins = check_in.to_datetime(self.check_in_time);
+        self.zone
+            .to_timestamp(begins)
+            .is_ok_and(|begins| begins <= self.now)
+    }
+}
+
+/// A reservation of a feed, as it stands.
+struct FeedStay {
+    data: Object,
+    origin: Origin,
+}
+
+impl FeedStay {
+    fn standing(&self, clock: &Clock) -> Standing {
+        let day = |field: &str| self.data.get(field)?.as_str()?.parse::<Date>().ok();
+        Standing {
+            is_cancelled: self.data.get("status").and_then(Value::as_str)
+                == Some(ReservationStatus::Cancelled.as_ref()),
+            has_begun: day("checkIn").is_some_and(|check_in| clock.is_past(check_in)),
+            is_of_platform: self.origin == Origin::Platform,
+        }
+    }
+}
+
+/// Returns the id of the reservation of an event.
+fn reservation_id(organization: Uuid, feed: Uuid, uid: &str) -> Uuid {
+    let name = [feed.as_bytes(), uid.as_bytes()].concat();
+    Uuid::new_v5(&organization, &name)
+}
+
+/// Applies a calendar to the reservations of a feed, and notes its state.
+pub(super) fn apply(
+    context: &mut Context<'_, '_>,
+    feed: Uuid,
+    property: Uuid,
+    state: &mut FeedState,
+    news: News,
+) -> Result<()> {
+    let organization = context.organization.id;
+    let known = feed::known_events(context, &[feed])?;
+    let mut events = HashMap::new();
+    let mut kept: BTreeSet<Uuid> = BTreeSet::new();
+    match news {
+        News::Unchanged => kept.extend(
+            known
+                .iter()
+                .filter(|(_, known)| known.missed == 0)
+                .map(|(id, _)| *id),
+        ),
+        News::Calendar { content, etag } => {
+            state.etag = etag;
+            state.skipped_count = content.skipped;
+            state.warnings = content.warnings;
+            let id = |uid: &str| reservation_id(organization, feed, uid);
+            kept.extend(content.left_out.iter().map(|uid| id(uid)));
+            events.extend(
+                content
+                    .events
+                    .into_iter()
+                    .map(|event| (id(&event.uid), event)),
+            );
+        }
+    }
+    let ids: BTreeSet<Uuid> = known.keys().chain(events.keys()).copied().collect();
+    let ids: Vec<Uuid> = ids.into_iter().collect();
+    let stays = stays(context, ids.clone())?;
+    let clock = Clock::of(context, property)?;
+    let (mut remembered, mut records) = (Vec::new(), Vec::new());
+    for id in ids {
+        let known = known.get(&id);
+        let stay = stays.get(&id);
+        let standing = stay.map(|stay| stay.standing(&clock));
+        let outcome = match (events.get(&id), known) {
+            (Some(event), known) => present(event, state.ambiguous, known, standing),
+            (None, Some(known)) if kept.contains(&id) => seen_again(known),
+            (None, Some(known)) => absent(known, standing),
+            (None, None) => Outcome::default(),
+        };
+        remembered.extend(outcome.known.map(|known: KnownEvent| (id, known)));
+        if let Some(change) = outcome.change {
+            let data = changed(stay, change, property, state, context.now());
+            records.push(SyncRecord {
+                kind: Kind::Reservation,
+                id,
+                data: Some(data),
+                is_deleted: None,
+                version: None,
+            });
+        }
+    }
+    write(context, records)?;
+    feed::put_events(context, feed, remembered)
+}
+
+/// Writes reservations of feeds. They fire the same events as those of the platform.
+fn write(context: &mut Context<'_, '_>, records: Vec<SyncRecord>) -> Result<()> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let manner = Manner {
+        writer: Origin::Calendar,
+        fires: true,
+        is_dry_run: false,
+        on_invalid: OnInvalid::Refuse,
+    };
+    apply_records(context, records, manner).map(drop)
+}
+
+fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, FeedStay>> {
+    let rows = stored::find_rows(context, Kind::Reservation, ids)?;
+    rows.iter()
+        .map(|row| {
+            let Json(data) = row.get(2)?;
+            let origin = Origin::from_row(row)?;
+            Ok((row.get(0)?, FeedStay { data, origin }))
+        })
+        .collect()
+}
+
+/// Returns the data of a reservation after a change. Fields that the feed does not know stay.
+fn changed(
+    stay: Option<&FeedStay>,
+    change: StayChange,
+    property: Uuid,
+    state: &FeedState,
+    now: Timestamp,
+) -> Object {
+    let before = stay.map(|stay| stay.data.clone());
+    let (dates, status, guest) = match change {
+        StayChange::Cancel => (None, ReservationStatus::Cancelled, None),
+        StayChange::Put {
+            check_in,
+            check_out,
+            status,
+            guest,
+        } => (Some((check_in, check_out)), status, guest),
+    };
+    let mut data = before.unwrap_or_else(|| made(property, &state.channel, guest, now));
+    if let Some((check_in, check_out)) = dates {
+        data.insert("checkIn".into(), json!(check_in.to_string()));
+        data.insert("checkOut".into(), json!(check_out.to_string()));
+    }
+    data.insert("status".into(), json!(status.as_ref()));
+    data
+}
+
+/// Returns the data of a new reservation, without its dates and its status.
+fn made(property: Uuid, channel: &str, guest: Option<String>, now: Timestamp) -> Object {
+    let (first, last) = match guest.as_deref().map(|name| name.split_once(' ')) {
+        Some(Some((first, last))) => (Some(first), Some(last)),
+        Some(None) => (guest.as_deref(), None),
+        None => (None, None),
+    };
+    let channel: String = channel.chars().take(LONGEST_CHANNEL).collect();
+    let data = json!({
+        "propertyId": property,
+        "channel": channel,
+        "bookedAt": Moment(now),
+        "guest": { "firstName": first, "lastName": last, "email": null, "phone": null, "language": null },
+    });
+    match data {
+        Value::Object(data) => data,
+        _ => Object::new(),
+    }
+}
+
+/// Gives the reservations of feeds that are deleted to the people of the organization. With
+/// `cancels` those that have not begun are cancelled first.
+pub(super) fn let_go(context: &mut Context<'_, '_>, feeds: &[Uuid], cancels: bool) -> Result<()> {
+    let known = feed::known_events(context, feeds)?;
+    let ids: Vec<Uuid> = known.into_keys().collect();
+    if cancels {
+        cancel_upcoming(context, ids.clone())?;
+    }
+    stored::give_to_people(context, ids)?;
+    feed::delete(context, feeds)
+}
+
+fn cancel_upcoming(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
+    let mut clocks = HashMap::new();
+    let mut records = Vec::new();
+    for (id, stay) in stays(context, ids)? {
+        let property = stay.data.get("propertyId").and_then(Value::as_str);
+        let property: Uuid = property.and_then(|id| id.parse().ok()).unwrap_or_default();
+        let clock = match clocks.entry(property) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Clock::of(context, property)?),
+        };
+        let standing = stay.standing(clock);
+        if standing.is_cancelled || standing.has_begun || standing.is_of_platform {
+            continue;
+        }
+        let mut data = stay.data;
+        data.insert(
+            "status".into(),
+            json!(ReservationStatus::Cancelled.as_ref()),
+        );
+        records.push(SyncRecord {
+            kind: Kind::Reservation,
+            id,
+            data: Some(data),
+            is_deleted: None,
+            version: None,
+        });
+    }
+    write(context, records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_reservation_depends_on_organization_feed_and_uid() {
+        let [one, other] = [1, 2].map(Uuid::from_u128);
+        let id = reservation_id(one, other, "a");
+        assert_eq!(id, reservation_id(one, other, "a"));
+        for different in [
+            reservation_id(other, other, "a"),
+            reservation_id(one, one, "a"),
+            reservation_id(one, other, "b"),
+        ] {
+            assert_ne!(id, different);
+        }
+    }
+
+    #[test]
+    fn a_guest_gets_the_name_of_the_event() {
+        let now = "2026-11-21T09:30:00Z".parse().unwrap();
+        let name = |guest: Option<&str>| {
+            let data = made(Uuid::nil(), "airbnb", guest.map(str::to_owned), now);
+            (
+                data["guest"]["firstName"].clone(),
+                data["guest"]["lastName"].clone(),
+            )
+        };
+        assert_eq!(
+            name(Some("Ada Maria Lovelace")),
+            (json!("Ada"), json!("Maria Lovelace"))
+        );
+        assert_eq!(name(Some("Ada")), (json!("Ada"), Value::Null));
+        assert_eq!(name(None), (Value::Null, Value::Null));
+    }
+}

@@ -1,0 +1,187 @@
+//! Fetches calendar files, within the limits of size and time, and through the guard of webhook
+//! targets.
+
+use std::time::Duration;
+
+use delivery::{Targets, is_private};
+use engine::error::innermost;
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_LENGTH, ETAG, IF_NONE_MATCH};
+use reqwest::{Client, Response};
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
+
+/// Deadline of a fetch, from the connection to the last byte.
+pub(super) const DEADLINE: Duration = Duration::from_secs(10);
+/// Maximum size of a calendar file, 5 MiB.
+const MOST_BYTES: usize = 5 << 20;
+/// Maximum length of a version name that is kept.
+const LONGEST_ETAG: usize = 1_000;
+/// Maximum number of characters of an error of the network.
+const LONGEST_CAUSE: usize = 200;
+const USER_AGENT: &str = "Vestibule-Calendar/1";
+
+/// The kind of a failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub(super) enum FailureCode {
+    /// The address leads into a private network.
+    Private,
+    /// The server sends to another address.
+    Redirects,
+    /// The server answers with an error.
+    Refused,
+    /// No answer within the deadline.
+    TimedOut,
+    /// No connection, or it broke.
+    Unreachable,
+    /// More than 5 MiB, or too many events.
+    TooLarge,
+    /// The answer is not a calendar, or only a part of one.
+    NoCalendar,
+    /// The reservations could not be written.
+    #[default]
+    NotApplied,
+}
+
+/// Why a fetch failed. The message never has the address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Failure {
+    pub code: FailureCode,
+    pub message: String,
+}
+
+impl Failure {
+    pub(super) fn new(code: FailureCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    fn of(error: reqwest::Error) -> Self {
+        // The address is a secret.
+        let error = error.without_url();
+        if is_private(&error) {
+            return Self::private();
+        }
+        if error.is_timeout() {
+            return Self::new(
+                FailureCode::TimedOut,
+                format!(
+                    "The server did not answer within {} seconds.",
+                    DEADLINE.as_secs()
+                ),
+            );
+        }
+        let cause: String = innermost(&error)
+            .to_string()
+            .chars()
+            .take(LONGEST_CAUSE)
+            .collect();
+        Self::new(
+            FailureCode::Unreachable,
+            format!("The server could not be reached: {cause}"),
+        )
+    }
+
+    fn private() -> Self {
+        Self::new(
+            FailureCode::Private,
+            "The address leads into a private network, which is not allowed.",
+        )
+    }
+
+    fn too_large() -> Self {
+        Self::new(FailureCode::TooLarge, "The calendar has more than 5 MiB.")
+    }
+}
+
+/// The answer of a calendar's server.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    /// The calendar is the same as at the last fetch.
+    Unchanged,
+    /// The text of the calendar, and the name of its version.
+    Calendar { text: String, etag: Option<String> },
+}
+
+/// A client of calendar servers.
+pub(super) struct CalendarClient {
+    client: Client,
+    targets: Targets,
+}
+
+impl CalendarClient {
+    /// Makes a client. `ca` is a PEM bundle of further certificate authorities.
+    pub(super) fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
+        let client = delivery::guarded(targets.clone(), USER_AGENT, DEADLINE, ca)?
+            .build()
+            .map_err(|error| {
+                format!(
+                    "cannot create the client that fetches calendars: {}",
+                    innermost(&error)
+                )
+            })?;
+        Ok(Self { client, targets })
+    }
+
+    /// Fetches a calendar, unless it still has this version.
+    pub(super) async fn fetch(&self, url: &str, etag: Option<&str>) -> Result<Fetched, Failure> {
+        let address = self.targets.address(url).ok_or_else(Failure::private)?;
+        let request = self
+            .client
+            .get(address)
+            .header(ACCEPT, "text/calendar, */*;q=0.5");
+        let request = etag
+            .into_iter()
+            .fold(request, |request, etag| request.header(IF_NONE_MATCH, etag));
+        let response = request.send().await.map_err(Failure::of)?;
+        let status = response.status();
+        match status {
+            StatusCode::OK => read(response).await,
+            StatusCode::NOT_MODIFIED if etag.is_some() => Ok(Fetched::Unchanged),
+            _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
+                Err(Failure::new(
+                    FailureCode::Redirects,
+                    format!(
+                        "The server redirects to another address ({}); use that address instead.",
+                        status.as_u16()
+                    ),
+                ))
+            }
+            _ => Err(Failure::new(
+                FailureCode::Refused,
+                format!("The server answered with status {}.", status.as_u16()),
+            )),
+        }
+    }
+}
+
+/// Reads a calendar up to the limit.
+async fn read(mut response: Response) -> Result<Fetched, Failure> {
+    let headers = response.headers();
+    let length = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > MOST_BYTES) {
+        return Err(Failure::too_large());
+    }
+    let etag = headers
+        .get(ETAG)
+        .and_then(|etag| etag.to_str().ok())
+        .filter(|etag| etag.len() <= LONGEST_ETAG)
+        .map(str::to_owned);
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Failure::of)? {
+        if body.len() + chunk.len() > MOST_BYTES {
+            return Err(Failure::too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    // A byte that is no UTF-8 spoils one text, not the calendar.
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Ok(Fetched::Calendar { text, etag })
+}

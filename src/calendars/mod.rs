@@ -1,0 +1,46 @@
+//! Calendar feeds: calendars of booking sites, whose events become reservations.
+//!
+//! A feed is fetched every few minutes, by one node at a time (worker, client). Its file is read
+//! (ics), each event is classified (classify), and compared with the last fetch (plan). The changes
+//! are written as records of origin `calendar` (apply).
+
+mod apply;
+mod audited;
+mod classify;
+mod client;
+mod erased;
+mod feed;
+mod ics;
+mod operations;
+mod plan;
+mod worker;
+
+use engine::chapter::Chapter;
+
+use crate::records::{Kind, OnGone};
+
+pub(crate) use worker::CalendarFetcher;
+
+/// The registration of this module.
+pub(crate) static CHAPTER: Chapter = Chapter {
+    operations: operations::operations,
+    statements: || [feed::STATEMENTS, worker::STATEMENTS].concat(),
+    erased: erased::STATEMENTS,
+    lists: |lists| {
+        lists.add(OnGone(|context, kind, ids| {
+            if kind != Kind::Property {
+                return Ok(());
+            }
+            let feeds = feed::of_properties(context, ids)?;
+            if feeds.is_empty() {
+                return Ok(());
+            }
+            apply::let_go(context, &feeds, false)
+        }));
+    },
+    subjects: &[(
+        "calendar-feeds",
+        "Calendars of booking sites, whose events become reservations.",
+    )],
+    ..Chapter::new("calendars")
+};

@@ -1,0 +1,267 @@
+//! createCalendarFeed, listCalendarFeeds, getCalendarFeed, deleteCalendarFeed, refreshCalendarFeed,
+//! listHeldReservations.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use engine::access::Permission;
+use engine::audit::Audits;
+use engine::context::Context;
+use engine::error::{Error, Reason, Result};
+use engine::moment::Moment;
+use engine::operation::{ById, Commanded, Needs, Nothing, Operation};
+use http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::feed::{self, Ambiguous, CalendarFeed, Feed, FeedState};
+use super::worker::{CalendarFetcher, TO_FETCH};
+use super::{apply, audited};
+use crate::records::{Kind, Origin, Record, ReservationStatus, exists, find_records};
+
+/// Maximum number of feeds of a property (rules: calendar-feeds#feeds).
+const MOST_FEEDS: i64 = 20;
+/// Permissions for each change.
+const NEEDS: Needs =
+    Needs::Permissions(&[Permission::ModifyProperties, Permission::ViewReservations]);
+
+/// The address of a calendar: https, and not in a private network.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct FeedUrl(String);
+
+impl JsonSchema for FeedUrl {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "FeedUrl".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "webhook-target", "maxLength": 2048 })
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({
+    "propertyId": "0192f0c1-2345-7abc-8def-0123456789ac", "url": "https://www.example.com/calendar/1.ics?s=secret", "channel": "airbnb"
+}))]
+struct CreateCalendarFeed {
+    /// Id of the property whose bookings the calendar has.
+    property_id: Uuid,
+    /// Address of the calendar in the iCalendar format: an https URL without a user name or
+    /// password whose host is not private or loopback. It is a secret; no read returns it.
+    url: FeedUrl,
+    /// Channel of its reservations, such as `airbnb`; rules of steps and manuals name it.
+    #[schemars(length(min = 1, max = 200))]
+    channel: String,
+    /// The treatment of an event that may be a booking or a closure: `hold` makes a tentative
+    /// reservation, `import` a confirmed one, `ignore` none. Null or left out: `hold`.
+    #[serde(default)]
+    ambiguous: Option<Ambiguous>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DeleteCalendarFeed {
+    /// Id of the feed to delete.
+    id: Uuid,
+    /// Whether its reservations whose stay has not begun are cancelled. Left out: `false`, and all
+    /// of them stay as they are.
+    #[serde(default)]
+    cancel_upcoming: Option<bool>,
+}
+
+/// Success.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Deleted {
+    success: bool,
+}
+
+/// A feed that is to be fetched.
+struct Prepared {
+    organization: Uuid,
+    feed: Uuid,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "listCalendarFeeds",
+            Method::GET,
+            "/calendar-feeds",
+            Needs::Permission(Permission::ViewReservations),
+        )
+        .summary("List calendar feeds with the state of each")
+        .tool(
+            "records",
+            "List calendar feeds",
+            "Calendars of booking sites whose events become reservations, each with its last fetch and its faults.",
+        )
+        .run(list),
+        Operation::public(
+            "getCalendarFeed",
+            Method::GET,
+            "/calendar-feeds/{id}",
+            Needs::Permission(Permission::ViewReservations),
+        )
+        .summary("Read one calendar feed with its state")
+        .tool(
+            "records",
+            "Read a calendar feed",
+            "A feed from `listCalendarFeeds`, with its last fetch and its faults.",
+        )
+        .run(get),
+        Operation::public("createCalendarFeed", Method::POST, "/calendar-feeds", NEEDS)
+            .summary("Take a property's bookings from a calendar of another site")
+            .tool(
+                "records",
+                "Add a calendar feed",
+                "Takes a property's bookings from an iCalendar address of a booking site, from now on.",
+            )
+            .creates()
+            .touches_stream()
+            .audited(Audits::makes(audited::KIND, "channel"))
+            .run(create),
+        Operation::public("deleteCalendarFeed", Method::DELETE, "/calendar-feeds/{id}", NEEDS)
+            .summary("Delete a calendar feed; its reservations stay")
+            .tool(
+                "records",
+                "Delete a calendar feed",
+                "Deletes a feed from `listCalendarFeeds`. Its reservations stay; `cancelUpcoming` cancels those that have not begun.",
+            )
+            .destructive()
+            .touches_stream()
+            .audited(Audits::changes(audited::feed))
+            .run(delete),
+        Operation::public(
+            "refreshCalendarFeed",
+            Method::POST,
+            "/calendar-feeds/{id}/refresh",
+            NEEDS,
+        )
+        .summary("Fetch a calendar feed now")
+        .tool(
+            "records",
+            "Fetch a calendar feed",
+            "Fetches a feed from `listCalendarFeeds` now, and returns its state afterwards.",
+        )
+        .idempotent()
+        .audited(Audits::does(|context, input| Ok(audited::named(context, input))))
+        .commands(prepare, refresh),
+        Operation::public(
+            "listHeldReservations",
+            Method::GET,
+            "/calendar-feeds/{id}/held",
+            Needs::Permission(Permission::ViewReservations),
+        )
+        .summary("List a feed's tentative reservations, which wait for a person")
+        .tool(
+            "records",
+            "List held bookings",
+            "Tentative reservations of a feed whose events may be bookings or closures; confirm or cancel them with `putRecords`.",
+        )
+        .run(held),
+    ]
+}
+
+fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<CalendarFeed>> {
+    feed::all(context)
+}
+
+fn get(context: &mut Context<'_, '_>, input: ById) -> Result<CalendarFeed> {
+    let feed = feed::find(context, input.id)?;
+    feed::shown(context, feed)
+}
+
+fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<CalendarFeed> {
+    let property = input.property_id;
+    if !context.reach().covers(property) || !exists(context, Kind::Property, property)? {
+        return Err(Error::not_found("Property").of(property));
+    }
+    let (count, is_known) = feed::count_of(context, property, &input.url.0)?;
+    if is_known {
+        return Err(Error::conflict(Reason::rule(
+            "feed_exists",
+            "The property has a feed with this address already.",
+        )));
+    }
+    if count >= MOST_FEEDS {
+        return Err(Error::conflict(Reason::rule(
+            "most_feeds",
+            format!("A property has at most {MOST_FEEDS} calendar feeds; delete one first."),
+        )));
+    }
+    let channel = input.channel.trim();
+    if channel.is_empty() {
+        return Err(Error::invalid(&["channel"], Reason::Blank));
+    }
+    let feed = Feed {
+        id: context.new_id(),
+        property_id: property,
+        url: input.url.0,
+        created_at: Moment(context.now()),
+        state: FeedState {
+            channel: channel.to_owned(),
+            ambiguous: input.ambiguous.unwrap_or_default(),
+            ..FeedState::default()
+        },
+    };
+    feed::insert(context, &feed)?;
+    context.ring(TO_FETCH);
+    Ok(feed.view(0))
+}
+
+fn delete(context: &mut Context<'_, '_>, input: DeleteCalendarFeed) -> Result<Deleted> {
+    let feed = feed::find(context, input.id)?;
+    apply::let_go(context, &[feed.id], input.cancel_upcoming.unwrap_or(false))?;
+    Ok(Deleted { success: true })
+}
+
+fn prepare(context: &mut Context<'_, '_>, input: ById) -> Result<Prepared> {
+    Ok(Prepared {
+        organization: context.organization.id,
+        feed: feed::find(context, input.id)?.id,
+    })
+}
+
+async fn refresh(commanded: Commanded, prepared: Prepared) -> Result<CalendarFeed> {
+    let fetcher = commanded
+        .kit
+        .part::<CalendarFetcher>()
+        .ok_or_else(|| Error::internal("there is no fetcher of calendars"))?;
+    fetcher
+        .fetch_now(prepared.organization, prepared.feed)
+        .await
+}
+
+/// Returns the tentative reservations of a feed, by their first day.
+fn held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
+    let feed = feed::find(context, input.id)?;
+    let ids: BTreeSet<Uuid> = feed::known_events(context, &[feed.id])?
+        .into_keys()
+        .collect();
+    let records = find_records(context, Kind::Reservation, ids.into_iter().collect())?;
+    let mut held = Vec::new();
+    for record in records.into_values() {
+        let record = record?;
+        let is_held = record.field::<ReservationStatus>("status")
+            == Some(ReservationStatus::Tentative)
+            && record.field::<Origin>("origin") == Some(Origin::Calendar);
+        if is_held {
+            held.push(record);
+        }
+    }
+    held.sort_by_cached_key(|record| {
+        (
+            record.field::<String>("checkIn"),
+            record.field::<Uuid>("id"),
+        )
+    });
+    Ok(held)
+}

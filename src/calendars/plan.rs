@@ -1,0 +1,288 @@
+//! Decides the effect of a fetched event (rules: calendar-feeds#changes). Every function here is pure.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::classify::{Meaning, meaning};
+use super::feed::Ambiguous;
+use super::ics::FeedEvent;
+use crate::records::ReservationStatus;
+
+/// Number of fetches in a row without an event after which its stay is cancelled.
+const MOST_MISSED: u32 = 2;
+
+/// An event of an earlier fetch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct KnownEvent {
+    /// The hash of the event's content. Its texts are not kept, because they are about guests.
+    pub fingerprint: String,
+    /// Number of successful fetches in a row without the event.
+    pub missed: u32,
+    /// Whether the stay was cancelled because the event was missing.
+    pub is_gone: bool,
+}
+
+/// The reservation of an event, as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub is_cancelled: bool,
+    /// Whether the stay has begun, so that nothing cancels it.
+    pub has_begun: bool,
+    /// Whether the platform manages the reservation, so that the feed changes nothing.
+    pub is_of_platform: bool,
+}
+
+/// The change of a reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum StayChange {
+    /// It gets these dates and this status. A new one also gets the guest's name.
+    Put {
+        check_in: Date,
+        check_out: Date,
+        status: ReservationStatus,
+        guest: Option<String>,
+    },
+    Cancel,
+}
+
+/// The result for one event.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// The state of the event to store; `None` if the stored state does not change.
+    pub known: Option<KnownEvent>,
+    pub change: Option<StayChange>,
+}
+
+/// Returns the hash of everything that an event says, except for when and how often it was written.
+fn fingerprint(event: &FeedEvent) -> String {
+    let said = format!(
+        "{:?}",
+        (
+            event.check_in,
+            event.check_out,
+            &event.summary,
+            &event.description,
+            &event.url,
+            event.is_cancelled,
+        )
+    );
+    let digest = Sha256::digest(said);
+    STANDARD_NO_PAD.encode(digest)
+}
+
+/// Returns the status that an event asks for, and the guest's name. `None` for an event that is no
+/// stay.
+fn wanted(event: &FeedEvent, ambiguous: Ambiguous) -> Option<(ReservationStatus, Option<String>)> {
+    match meaning(&event.summary, &event.description, event.url.as_deref()) {
+        Meaning::Closure => None,
+        Meaning::Booking(name) => Some((ReservationStatus::Confirmed, name)),
+        Meaning::Unclear => match ambiguous {
+            Ambiguous::Hold => Some((ReservationStatus::Tentative, None)),
+            Ambiguous::Import => Some((ReservationStatus::Confirmed, None)),
+            Ambiguous::Ignore => None,
+        },
+    }
+}
+
+/// Returns the outcome for an event of this fetch.
+pub(super) fn present(
+    event: &FeedEvent,
+    ambiguous: Ambiguous,
+    known: Option<&KnownEvent>,
+    standing: Option<Standing>,
+) -> Outcome {
+    let fingerprint = fingerprint(event);
+    let before = known.filter(|known| known.fingerprint == fingerprint && !known.is_gone);
+    if let Some(same) = before {
+        return seen_again(same);
+    }
+    let wanted = wanted(event, ambiguous).filter(|_| !event.is_cancelled);
+    if wanted.is_none() && known.is_none() {
+        return Outcome::default();
+    }
+    let change = match wanted {
+        _ if standing.is_some_and(|standing| standing.is_of_platform) => None,
+        Some((status, guest)) => Some(StayChange::Put {
+            check_in: event.check_in,
+            check_out: event.check_out,
+            status,
+            guest,
+        }),
+        None => cancellation(standing),
+    };
+    Outcome {
+        known: Some(KnownEvent {
+            fingerprint,
+            ..KnownEvent::default()
+        }),
+        change,
+    }
+}
+
+/// Returns the result for an event that is there and says the same as before, or cannot be read.
+pub(super) fn seen_again(known: &KnownEvent) -> Outcome {
+    Outcome {
+        known: (known.missed > 0 && !known.is_gone).then(|| KnownEvent {
+            missed: 0,
+            ..known.clone()
+        }),
+        change: None,
+    }
+}
+
+/// Returns the outcome for an event that this fetch lacks.
+pub(super) fn absent(known: &KnownEvent, standing: Option<Standing>) -> Outcome {
+    if known.is_gone {
+        return Outcome::default();
+    }
+    let missed = (known.missed + 1).min(MOST_MISSED);
+    let change = if missed >= MOST_MISSED {
+        cancellation(standing)
+    } else {
+        None
+    };
+    let next = KnownEvent {
+        missed,
+        is_gone: change.is_some(),
+        ..known.clone()
+    };
+    Outcome {
+        known: (next != *known).then_some(next),
+        change,
+    }
+}
+
+/// Returns the cancellation of a stay that the feed may still cancel.
+fn cancellation(standing: Option<Standing>) -> Option<StayChange> {
+    standing
+        .filter(|standing| {
+            !standing.is_cancelled && !standing.has_begun && !standing.is_of_platform
+        })
+        .map(|_| StayChange::Cancel)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::calendars::ics::read;
+
+    fn event(lines: &str) -> FeedEvent {
+        let text = format!(
+            "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\n{}\r\nEND:VEVENT\r\nEND:VCALENDAR",
+            lines.replace('\n', "\r\n")
+        );
+        read(&text, &TimeZone::UTC).unwrap().events.remove(0)
+    }
+
+    fn reserved(last: i64) -> FeedEvent {
+        event(&format!(
+            "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:202612{last}\nSUMMARY:Reserved"
+        ))
+    }
+
+    const COMING: Standing = Standing {
+        is_cancelled: false,
+        has_begun: false,
+        is_of_platform: false,
+    };
+    const BEGUN: Standing = Standing {
+        has_begun: true,
+        ..COMING
+    };
+    const OF_PLATFORM: Standing = Standing {
+        is_of_platform: true,
+        ..COMING
+    };
+
+    fn known(event: &FeedEvent) -> KnownEvent {
+        present(event, Ambiguous::Hold, None, None).known.unwrap()
+    }
+
+    #[test]
+    fn an_unchanged_event_changes_nothing() {
+        let first = known(&reserved(15));
+        let again = event(
+            "DTSTAMP:20261120T000000Z\nSEQUENCE:7\nLAST-MODIFIED:20261120T000000Z\nCREATED:20261120T000000Z\n\
+             DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved",
+        );
+        let outcome = present(&again, Ambiguous::Hold, Some(&first), Some(COMING));
+        assert_eq!(outcome, Outcome::default());
+    }
+
+    #[test]
+    fn moved_dates_are_put_and_a_closure_cancels() {
+        let first = known(&reserved(15));
+        let moved = present(&reserved(16), Ambiguous::Hold, Some(&first), Some(COMING));
+        assert_eq!(
+            moved.change,
+            Some(StayChange::Put {
+                check_in: date(2026, 12, 11),
+                check_out: date(2026, 12, 16),
+                status: ReservationStatus::Confirmed,
+                guest: None,
+            })
+        );
+        for lines in ["SUMMARY:Blocked", "SUMMARY:Reserved\nSTATUS:CANCELLED"] {
+            let other = event(&format!(
+                "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\n{lines}"
+            ));
+            let change =
+                |standing| present(&other, Ambiguous::Hold, Some(&first), Some(standing)).change;
+            assert_eq!(change(COMING), Some(StayChange::Cancel), "{lines}");
+            assert_eq!(change(BEGUN), None, "{lines}");
+            assert_eq!(change(OF_PLATFORM), None, "{lines}");
+            assert_eq!(
+                present(&other, Ambiguous::Hold, None, None),
+                Outcome::default()
+            );
+        }
+    }
+
+    #[test]
+    fn unclear_events_follow_the_setting() {
+        let unclear = event("DTSTART;VALUE=DATE:20261211\nSUMMARY:CLOSED - Not available");
+        let status = |ambiguous| match present(&unclear, ambiguous, None, None).change {
+            Some(StayChange::Put { status, .. }) => Some(status),
+            _ => None,
+        };
+        assert_eq!(status(Ambiguous::Hold), Some(ReservationStatus::Tentative));
+        assert_eq!(
+            status(Ambiguous::Import),
+            Some(ReservationStatus::Confirmed)
+        );
+        assert_eq!(status(Ambiguous::Ignore), None);
+    }
+
+    #[test]
+    fn two_fetches_without_an_event_cancel_its_stay() {
+        let first = known(&reserved(15));
+        let once = absent(&first, Some(COMING));
+        assert_eq!(once.change, None);
+        let once = once.known.unwrap();
+        let back = present(&reserved(15), Ambiguous::Hold, Some(&once), Some(COMING));
+        assert_eq!((back.known, back.change), (Some(first), None));
+        let twice = absent(&once, Some(COMING));
+        assert_eq!(twice.change, Some(StayChange::Cancel));
+        let gone = twice.known.unwrap();
+        assert_eq!(absent(&gone, Some(COMING)), Outcome::default());
+        let returned = present(&reserved(15), Ambiguous::Hold, Some(&gone), Some(COMING));
+        assert!(matches!(returned.change, Some(StayChange::Put { .. })));
+    }
+
+    #[test]
+    fn a_stay_that_has_begun_or_is_of_the_platform_is_never_cancelled() {
+        let once = absent(&known(&reserved(15)), None).known.unwrap();
+        for standing in [Some(BEGUN), Some(OF_PLATFORM), None] {
+            let twice = absent(&once, standing);
+            assert_eq!(twice.change, None);
+            assert_eq!(absent(&twice.known.unwrap(), standing), Outcome::default());
+        }
+    }
+}

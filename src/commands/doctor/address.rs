@@ -1,0 +1,148 @@
+//! Checks the public address: whether browsers and apps reach this service there, with all paths.
+
+use std::time::Duration;
+
+use engine::error::innermost;
+use jiff::Timestamp;
+use reqwest::header::DATE;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+use super::report::Report;
+use crate::config::ServeFlags;
+use crate::people::is_loopback;
+
+const ADDRESS: &str = "public URL";
+/// Deadline for an answer.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// The metadata of the authorization server, which names the public address.
+const METADATA: &str = "/.well-known/oauth-authorization-server";
+/// Paths that every proxy must pass on.
+const NEEDED: [&str; 3] = [
+    "/console",
+    "/docs",
+    "/.well-known/oauth-protected-resource/mcp",
+];
+
+/// Checks the public address. Returns the time of the server that answers there.
+pub(super) async fn check(flags: &ServeFlags, report: &mut Report) -> Option<Timestamp> {
+    let Some(address) = &flags.public_url else {
+        report.note(
+            ADDRESS,
+            "it is not set, so links lead to the address that the service listens on",
+            "set --public-url to the address that guests see",
+        );
+        return None;
+    };
+    let url = Url::parse(address).ok()?;
+    if url.scheme() == "http" && !is_loopback(&url) {
+        report.wrong_with(
+            ADDRESS,
+            &format!("{address} is not https, so links, cookies and keys travel readably"),
+            "serve TLS, or put a proxy with TLS before the service, and begin --public-url with https",
+        );
+    }
+    let client = Client::builder()
+        .timeout(DEADLINE)
+        .redirect(Policy::none())
+        .no_proxy()
+        .build()
+        .ok()?;
+    let answer = match get(&client, &format!("{address}{METADATA}")).await {
+        Ok(answer) => answer,
+        Err(reason) => {
+            report.note(
+                ADDRESS,
+                &format!("nothing answers at {address}: {reason}"),
+                "start the service, and check the DNS record, the proxy and its certificate",
+            );
+            return None;
+        }
+    };
+    let time = time_of(&answer);
+    if judge(answer, address, report).await {
+        check_paths(&client, address, &url, report).await;
+    }
+    time
+}
+
+/// Judges the metadata that are served at the public address. Returns whether they are those of a
+/// service with this address.
+async fn judge(answer: Response, address: &str, report: &mut Report) -> bool {
+    let status = answer.status();
+    if status != StatusCode::OK {
+        report.wrong_with(
+            ADDRESS,
+            &format!("{address}{METADATA} answers {status}"),
+            "let the proxy pass on /.well-known; docs/how-to has a page for each proxy",
+        );
+        return false;
+    }
+    let metadata: Option<Value> = answer.json().await.ok();
+    let issuer = metadata
+        .as_ref()
+        .and_then(|metadata| metadata["issuer"].as_str());
+    if issuer == Some(address) {
+        report.good(ADDRESS, &format!("{address} leads to this service"));
+        return true;
+    }
+    report.wrong_with(
+        ADDRESS,
+        &format!(
+            "the service at {address} has the public URL {}",
+            issuer.unwrap_or("of something else")
+        ),
+        "give the running service the same --public-url, and restart it",
+    );
+    false
+}
+
+/// Checks the paths that a proxy must pass on, and the ones that it must keep inside.
+async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Report) {
+    let prefix = url.path().trim_end_matches('/');
+    let beyond = (!prefix.is_empty()).then(|| {
+        let host = address.strip_suffix(prefix).unwrap_or(address);
+        format!("{host}{METADATA}{prefix}")
+    });
+    let needed = NEEDED.iter().map(|path| format!("{address}{path}"));
+    for needed in needed.chain(beyond) {
+        let status = get(client, &needed).await.map(|answer| answer.status());
+        if status.is_ok_and(|status| status == StatusCode::NOT_FOUND || status.is_server_error()) {
+            report.wrong_with(
+                ADDRESS,
+                &format!("{needed} does not reach the service"),
+                "let the proxy pass this path on; docs/how-to has a page for each proxy",
+            );
+        }
+    }
+    let metrics = get(client, &format!("{address}/metrics")).await;
+    if !is_loopback(url) && metrics.is_ok_and(|answer| answer.status() == StatusCode::OK) {
+        report.note(
+            ADDRESS,
+            &format!("{address}/metrics can be read without a credential"),
+            "keep /metrics and /platform/v1 inside your network",
+        );
+    }
+}
+
+async fn get(client: &Client, url: &str) -> Result<Response, String> {
+    let said = |error: reqwest::Error| {
+        let error = error.without_url();
+        if error.is_timeout() {
+            "no answer in time".to_owned()
+        } else {
+            innermost(&error).to_string()
+        }
+    };
+    client.get(url).send().await.map_err(said)
+}
+
+/// Returns the time of the server that gave an answer.
+fn time_of(answer: &Response) -> Option<Timestamp> {
+    let date = answer.headers().get(DATE)?.to_str().ok()?;
+    jiff::fmt::rfc2822::parse(date)
+        .ok()
+        .map(|date| date.timestamp())
+}

@@ -1,0 +1,90 @@
+//! `vestibule doctor`: checks everything that the service needs, and prints remedies. It changes no
+//! data of the service.
+
+mod address;
+mod certificates;
+mod database;
+mod provider;
+mod report;
+mod settings;
+mod storage;
+
+use engine::clock::Clock;
+use jiff::{SignedDuration, Timestamp};
+
+use self::report::Report;
+use crate::config::ServeFlags;
+
+/// The greatest difference between two clocks that is no fault. Tokens of identity providers are
+/// judged with less tolerance than this.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Examines the settings of `serve` and everything that they name, and prints a report. Fails if
+/// something is wrong.
+pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
+    let clock = Clock::system();
+    let mut report = Report::default();
+    settings::check(flags, &mut report);
+    let database_time = database::check(flags, &mut report).await;
+    storage::check(flags, &mut report).await;
+    certificates::check(flags, &clock, &mut report);
+    let public_time = address::check(flags, &mut report).await;
+    provider::check(flags, &clock, &mut report).await;
+    let times = [
+        ("the database", database_time),
+        ("the public address", public_time),
+    ];
+    check_clock(clock.now(), &times, &mut report);
+    super::print(&report.to_string())?;
+    match report.wrong() {
+        0 => Ok(()),
+        1 => Err("1 check found something wrong".into()),
+        wrong => Err(format!("{wrong} checks found something wrong")),
+    }
+}
+
+/// Compares this machine's clock with others.
+fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mut Report) {
+    const CLOCK: &str = "clock";
+    let mut compared = Vec::new();
+    for (name, time) in others {
+        let Some(time) = time else { continue };
+        let ahead = now.duration_since(*time);
+        if ahead.abs() > CLOCK_TOLERANCE {
+            report.wrong_with(
+                CLOCK,
+                &format!("{now} here, and {time} at {name}"),
+                "set the time on both by NTP; sign-ins, signatures and schedules depend on it",
+            );
+            return;
+        }
+        compared.push(*name);
+    }
+    if compared.is_empty() {
+        report.good(CLOCK, &format!("{now}; no other clock to compare it with"));
+    } else {
+        let others = compared.join(" and ");
+        report.good(CLOCK, &format!("{now}, the same as at {others}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_may_differ_by_a_minute() {
+        let now: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        for (other, wrong) in [
+            (None, 0),
+            (Some("2026-11-21T09:30:59Z"), 0),
+            (Some("2026-11-21T09:28:00Z"), 1),
+            (Some("2026-11-23T09:30:00Z"), 1),
+        ] {
+            let mut report = Report::default();
+            let other = other.map(|time| time.parse().unwrap());
+            check_clock(now, &[("the database", other)], &mut report);
+            assert_eq!(report.wrong(), wrong, "{report}");
+        }
+    }
+}

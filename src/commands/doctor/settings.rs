@@ -1,0 +1,47 @@
+//! Checks the settings themselves: their values, their files of secrets, and names that are none.
+
+use super::report::Report;
+use crate::config::{ServeFlags, unknown_variables};
+
+const SETTINGS: &str = "settings";
+
+pub(super) fn check(flags: &ServeFlags, report: &mut Report) {
+    let before = report.wrong();
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for unknown in unknown_variables(variables) {
+        report.note(
+            SETTINGS,
+            &unknown,
+            "correct the name, or remove the variable",
+        );
+    }
+    let read = [
+        flags.database.url().map(drop),
+        flags.database.options().map(drop),
+        flags.replica_urls().map(drop),
+        flags.platform_keys().map(drop),
+        flags.translator_key().map(drop),
+        flags.stock_photos_key().map(drop),
+        flags.device_connector_key().map(drop),
+        flags.redis_url().map(drop),
+        flags.oidc().map(drop),
+        flags.tls().map(drop),
+    ];
+    for message in read.into_iter().filter_map(Result::err) {
+        report.wrong_with(
+            SETTINGS,
+            &message,
+            "correct the flag, the variable or the file of the secret",
+        );
+    }
+    if flags.platform_keys().is_ok_and(|keys| keys.is_empty()) {
+        report.note(
+            SETTINGS,
+            "no platform key is set, so /platform/v1 answers 401 to every request",
+            "name a file with a key in VESTIBULE_PLATFORM_KEY_FILE, unless no platform sends records",
+        );
+    }
+    if report.wrong() == before {
+        report.good(SETTINGS, "all values can be read");
+    }
+}

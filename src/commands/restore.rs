@@ -1,0 +1,119 @@
+//! `vestibule restore`: puts a backup in the place of a SQLite database, with the files of guests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use engine::clock::Clock;
+use store::Location;
+
+use super::backup::{
+    DATABASE, UPLOADS, copy, copy_files, failed, sets_in, sync_directory, uploads_directory,
+};
+use crate::config::RestoreFlags;
+
+/// The files of SQLite beside a database, which belong to it.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// Restores a backup. The service must not run. A former database is kept under another name.
+pub async fn restore(flags: RestoreFlags) -> Result<(), String> {
+    let line = tokio::task::spawn_blocking(move || carry_out(&flags)).await;
+    super::print(&line.map_err(|error| error.to_string())??)
+}
+
+fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
+    let url = flags.database.url()?;
+    let Location::Sqlite(database) = Location::of(&url).map_err(|error| error.to_string())? else {
+        return Err("restore is for SQLite databases; use pg_restore for PostgreSQL".into());
+    };
+    let backup = Found::at(&flags.from)?;
+    let is_there = database
+        .try_exists()
+        .map_err(|error| failed(&database, &error))?;
+    if is_there && !flags.replace {
+        return Err(format!(
+            "{}: already exists; --replace restores in its place, and keeps it under another name",
+            database.display()
+        ));
+    }
+    // A running service holds this lock.
+    let _claim = store::claim(&url).map_err(|error| error.to_string())?;
+    let stamp = Clock::system()
+        .now()
+        .strftime("%Y-%m-%dT%H-%M-%SZ")
+        .to_string();
+    let fresh = with_suffix(&database, &format!(".restoring-{stamp}"));
+    let bytes = copy(&format!("sqlite:{}", backup.database.display()), &fresh)?;
+    let mut files = 0;
+    if let (Some(from), Some(into)) = (
+        &backup.uploads,
+        uploads_directory(&url, flags.uploads_url.as_deref())?,
+    ) {
+        files = copy_files(from, &into, None)?;
+    }
+    set_aside(&database, &stamp, is_there)?;
+    fs::rename(&fresh, &database).map_err(|error| failed(&database, &error))?;
+    let directory = database
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    sync_directory(directory.unwrap_or(Path::new(".")))?;
+    Ok(format!(
+        "restored {} from {}: {bytes} bytes, {files} files\n",
+        database.display(),
+        backup.database.display()
+    ))
+}
+
+/// A backup: its database, and the files of guests, if it has them.
+struct Found {
+    database: PathBuf,
+    uploads: Option<PathBuf>,
+}
+
+impl Found {
+    /// Finds the backup at a path: a file, a set, or the newest set of a directory.
+    fn at(path: &Path) -> Result<Self, String> {
+        if path.is_file() {
+            return Ok(Self {
+                database: path.to_owned(),
+                uploads: None,
+            });
+        }
+        let set = if path.join(DATABASE).is_file() {
+            path.to_owned()
+        } else {
+            sets_in(path)?
+                .pop()
+                .ok_or_else(|| format!("{}: there is no backup", path.display()))?
+        };
+        let uploads = set.join(UPLOADS);
+        Ok(Self {
+            database: set.join(DATABASE),
+            uploads: uploads.is_dir().then_some(uploads),
+        })
+    }
+}
+
+/// Renames the former database, or removes the empty file that the lock made. SQLite must not apply
+/// its log to the restored one.
+fn set_aside(database: &Path, stamp: &str, is_there: bool) -> Result<(), String> {
+    let former = with_suffix(database, &format!(".replaced-{stamp}"));
+    for suffix in BESIDE.iter().copied().chain([""]) {
+        let from = with_suffix(database, suffix);
+        if !from.exists() {
+            continue;
+        }
+        let moved = if is_there {
+            fs::rename(&from, with_suffix(&former, suffix))
+        } else {
+            fs::remove_file(&from)
+        };
+        moved.map_err(|error| failed(&from, &error))?;
+    }
+    Ok(())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}

@@ -1,0 +1,95 @@
+//! `vestibule setup-link`, `vestibule organization create` and `vestibule member invite`: the first
+//! steps without a platform. They also work beside a running `vestibule serve`.
+
+use std::sync::Arc;
+
+use engine::clock::Clock;
+use engine::error::{Error, Kind};
+use engine::field::Country;
+use engine::pipeline::Service;
+
+use crate::config::{CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, SetupLinkFlags};
+use crate::people::{self, Invitation, Invited, NewOrganization};
+use crate::server;
+
+/// Prints a link to set up the first organization.
+pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {
+    let service = open(&flags.database, &flags.public_url).await?;
+    let link = people::setup_link(&service)
+        .await
+        .map_err(|error| said(&error))?;
+    let link = link.ok_or(
+        "there is an organization already; `vestibule member invite` prints a sign-in link for one of its members",
+    )?;
+    super::print(&format!("set up at {link}\n"))
+}
+
+/// Adds an organization and its first member.
+pub(super) async fn create_organization(flags: CreateOrganizationFlags) -> Result<(), String> {
+    let service = open(&flags.database, &flags.public_url).await?;
+    let new = NewOrganization {
+        name: flags.name,
+        country: Country(flags.country),
+        timezone: flags.timezone,
+        languages: flags.languages,
+        email: flags.email,
+        member_name: flags.member_name,
+    };
+    let invited = people::add_organization(&service, new)
+        .await
+        .map_err(|error| said(&error))?;
+    super::print(&format!(
+        "organization {}\n{}",
+        invited.organization,
+        lines(&invited)
+    ))
+}
+
+/// Invites a member, or makes another link for a member.
+pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String> {
+    let service = open(&flags.database, &flags.public_url).await?;
+    let (organization, email) = (flags.organization, flags.email.clone());
+    let invitation = Invitation {
+        organization,
+        email: flags.email,
+        name: flags.name,
+        permissions: flags.permissions,
+    };
+    let invited = people::invite(&service, invitation).await;
+    let invited = invited.map_err(|error| match error.kind() {
+        Kind::Conflict => format!(
+            "{email} is not active, so no link was made. Make them active in the console, at Access, Members, \
+             or with `isActive` of the operations updateMember and putMember."
+        ),
+        Kind::NotFound => format!("there is no organization {organization}"),
+        _ => said(&error),
+    })?;
+    super::print(&lines(&invited))
+}
+
+/// Returns the lines that tell of a member and their link.
+fn lines(invited: &Invited) -> String {
+    let Invited {
+        member,
+        is_new,
+        has_every_permission,
+        url,
+        ..
+    } = invited;
+    let about = match (is_new, has_every_permission) {
+        (true, true) => " (new, with every permission)",
+        (true, false) => " (new)",
+        (false, _) => " (a member already)",
+    };
+    format!("member {member}{about}\nsign in at {url} (good once, for one hour)\n")
+}
+
+async fn open(database: &DatabaseFlags, public_url: &str) -> Result<Arc<Service>, String> {
+    server::offline_at(database, Clock::system(), public_url).await
+}
+
+fn said(error: &Error) -> String {
+    error
+        .cause()
+        .map_or_else(|| error.message().to_string(), str::to_owned)
+}

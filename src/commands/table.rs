@@ -1,0 +1,109 @@
+//! `vestibule import --csv`: imports the records of a table, whole or not at all.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use engine::clock::Clock;
+use engine::error::Error;
+
+use super::import::open;
+use crate::config::ImportFlags;
+use crate::server;
+use crate::tables::{self, Imported, Sheet, TableError};
+
+/// Maximum size of a file: that of the operation.
+const LIMIT: u64 = 16 << 20;
+
+/// Reads a CSV file and imports its records.
+pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), String> {
+    let kind = flags.kind.ok_or("--csv needs --kind")?;
+    let (input, _) = open(path)?;
+    let mut bytes = Vec::new();
+    input
+        .take(LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LIMIT {
+        return Err(format!(
+            "{} is larger than 16 MiB; split it",
+            path.display()
+        ));
+    }
+    let csv = String::from_utf8(bytes).map_err(|_| {
+        format!(
+            "{} is not UTF-8; save it as CSV UTF-8 and import it again",
+            path.display()
+        )
+    })?;
+    let sheet = Sheet {
+        kind,
+        csv,
+        columns: flags.column.iter().cloned().collect(),
+        date_format: flags.date_format.clone(),
+        is_dry_run: flags.dry_run,
+    };
+    let service = server::offline(&flags.database, Clock::system()).await?;
+    let imported = tables::import_file(&service, flags.organization, sheet)
+        .await
+        .map_err(|error| said(&error))?;
+    super::settle(service.store.clone()).await?;
+    if flags.json {
+        let text = serde_json::to_string_pretty(&imported).map_err(|error| error.to_string())?;
+        super::print(&format!("{text}\n"))?;
+    } else {
+        super::print(&summary(&imported, flags.dry_run))?;
+    }
+    if imported.errors.is_empty() {
+        Ok(())
+    } else {
+        Err(problems(&imported))
+    }
+}
+
+fn summary(imported: &Imported, is_dry_run: bool) -> String {
+    let mut text = String::new();
+    if imported.errors.is_empty() {
+        let would = if is_dry_run { "would be " } else { "" };
+        text = format!(
+            "{} {would}added, {} {would}changed, {} unchanged, {} events\n",
+            imported.added, imported.changed, imported.unchanged, imported.events
+        );
+    }
+    if !imported.ignored_columns.is_empty() {
+        text.push_str("columns left out: ");
+        text.push_str(&imported.ignored_columns.join(", "));
+        text.push('\n');
+    }
+    text
+}
+
+fn problems(imported: &Imported) -> String {
+    let line = |error: &TableError| {
+        let column = error
+            .column
+            .as_ref()
+            .map(|column| format!(", {column}"))
+            .unwrap_or_default();
+        format!("line {}{column}: {}", error.line, error.message)
+    };
+    let lines: Vec<String> = imported.errors.iter().map(line).collect();
+    let more = if imported.more_errors > 0 {
+        format!("\nand {} more", imported.more_errors)
+    } else {
+        String::new()
+    };
+    format!("nothing was imported\n{}{more}", lines.join("\n"))
+}
+
+fn said(error: &Error) -> String {
+    let (issues, _) = error.failing();
+    if issues.is_empty() {
+        let message = error.message().to_string();
+        return error.cause().map_or(message, str::to_owned);
+    }
+    let lines: Vec<String> = issues
+        .iter()
+        .map(|issue| issue.reason.to_string())
+        .collect();
+    lines.join("\n")
+}

@@ -1,0 +1,132 @@
+//! Reads the text of a setting, whether it comes from a flag, a variable or a file. Nothing else
+//! reads one, so every setting treats stray characters alike.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use clap::builder::TypedValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
+
+/// The byte order mark that some editors put at the beginning of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+/// The quotes that a shell would have taken away, and a file of variables keeps.
+const QUOTES: [char; 2] = ['"', '\''];
+
+/// Returns the text of a setting without white space, line breaks and a byte order mark around it.
+///
+/// Quotes around the text and control characters in it are errors. The message never contains the
+/// text, which may be a secret.
+pub fn read(raw: &str) -> Result<&str, String> {
+    let text = raw.trim_matches(|letter: char| letter.is_whitespace() || letter == BYTE_ORDER_MARK);
+    if text.starts_with(QUOTES) || text.ends_with(QUOTES) {
+        return Err("there are quotes around the value; leave them out".into());
+    }
+    if text.chars().any(char::is_control) {
+        return Err("there is a line break or another control character in the value".into());
+    }
+    Ok(text)
+}
+
+/// Returns the lines of a setting that takes one value a line. Blank lines around them are dropped.
+pub fn lines(raw: &str) -> Result<Vec<&str>, String> {
+    let lines = raw
+        .trim_matches(|letter: char| letter.is_whitespace() || letter == BYTE_ORDER_MARK)
+        .split('\n');
+    lines.map(read).collect()
+}
+
+/// Returns the text of a key, in which there is no blank.
+pub fn key(raw: &str) -> Result<&str, String> {
+    let text = read(raw)?;
+    if text.contains(char::is_whitespace) {
+        return Err("there is a blank in the key".into());
+    }
+    Ok(text)
+}
+
+/// Parses a setting by its type, once its text has been read.
+pub fn parse<T: FromStr<Err: Display>>(raw: &str) -> Result<T, String> {
+    read(raw)?
+        .parse()
+        .map_err(|error: T::Err| error.to_string())
+}
+
+/// A parser of clap that gets the text as [`read`] returns it.
+#[derive(Clone)]
+pub struct Cleaned<P>(pub P);
+
+impl<P: TypedValueParser> TypedValueParser for Cleaned<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, Error> {
+        let Some(raw) = value.to_str() else {
+            return self.0.parse_ref(command, argument, value);
+        };
+        match read(raw) {
+            Ok(text) => self.0.parse_ref(command, argument, OsStr::new(text)),
+            Err(reason) => Err(refused(command, argument, &reason)),
+        }
+    }
+}
+
+/// Builds the error of a setting whose text cannot be read.
+fn refused(command: &Command, argument: Option<&Arg>, reason: &str) -> Error {
+    let name = argument.map_or_else(String::new, ToString::to_string);
+    let mut error = Error::raw(ErrorKind::ValueValidation, format!("{name}: {reason}\n"));
+    error.insert(ContextKind::InvalidArg, ContextValue::String(name));
+    error.with_cmd(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_stands_around_a_value_is_dropped() {
+        for raw in [
+            "pk_1",
+            " pk_1",
+            "pk_1\n",
+            "pk_1\r\n",
+            "\u{feff}pk_1\n\n",
+            "\t pk_1\u{a0}",
+            "\n\u{feff} pk_1",
+        ] {
+            assert_eq!(read(raw), Ok("pk_1"), "{raw:?}");
+            assert_eq!(key(raw), Ok("pk_1"), "{raw:?}");
+        }
+        assert_eq!(read("a b"), Ok("a b"));
+        assert_eq!(lines("\u{feff}a \r\n b\n\n"), Ok(vec!["a", "b"]));
+        assert_eq!(lines("a\n\nb"), Ok(vec!["a", "", "b"]));
+    }
+
+    #[test]
+    fn quotes_and_control_characters_are_bad_values() {
+        for raw in ["\"pk_1\"", "'pk_1'", "\"pk_1", "pk_1'", " \"pk_1\" \n"] {
+            assert!(read(raw).unwrap_err().contains("quotes"), "{raw:?}");
+        }
+        for raw in ["a\nb", "a\tb", "a\u{0}b", "a\u{7f}b"] {
+            assert!(read(raw).unwrap_err().contains("control"), "{raw:?}");
+        }
+        assert!(key("a b").unwrap_err().contains("blank"));
+        assert!(key("a\u{a0}b").unwrap_err().contains("blank"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_read_again_as_the_same(raw: String) {
+            if let Ok(text) = read(&raw) {
+                prop_assert_eq!(read(text), Ok(text));
+            }
+        }
+    }
+}

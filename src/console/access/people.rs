@@ -1,0 +1,203 @@
+//! Members: invite, change, and a new sign-in link. Only members with access to all flats may do it.
+
+use askama::Template;
+use axum::response::Response;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::super::form::{
+    FormView, Layout, Outcome, Reading, Resource, Stored, create_form, created, edit_form, saved,
+};
+use super::super::frame::{Done, Frame};
+use super::super::refusal::Refusal;
+use super::super::reply;
+use super::super::screens::Answering;
+use super::super::visit::Visit;
+use super::{ANSWERS, MEMBERS, MOST};
+
+const LINK: &str = "createMemberSignInLink";
+const PATH: &str = "/access/members";
+
+static MEMBER: Resource = Resource {
+    create: "inviteMember",
+    read: MEMBERS,
+    stored,
+    update: "updateMember",
+    layout: &Layout {
+        create: &["name", "email", "permissions", "propertyIds"],
+        sections: &[],
+        elsewhere: &[],
+        markdown: &[],
+        names: &[],
+    },
+};
+
+/// Refuses members who may not manage members: those limited to some flats.
+fn require(visit: &Visit) -> Result<(), Refusal> {
+    if visit.answers_for_organization() {
+        Ok(())
+    } else {
+        Err(Refusal::missing())
+    }
+}
+
+fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+    Box::pin(async move {
+        for answer in 0..ANSWERS {
+            let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+            let members: Vec<Value> = visit.get(MEMBERS, arguments).await?;
+            let is_last = members.len() < MOST;
+            let wanted = id.to_string();
+            let found = members
+                .into_iter()
+                .find(|member| member["id"].as_str() == Some(&wanted));
+            if let Some(found) = found {
+                return Ok(Stored::of(id, found));
+            }
+            if is_last {
+                break;
+            }
+        }
+        Err(Refusal::missing())
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/member.html")]
+struct Page<'v> {
+    frame: Frame<'v>,
+    form: FormView,
+    /// Address that makes a sign-in link, for a member who may sign in.
+    link: Option<String>,
+    problem: Option<String>,
+}
+
+fn frame(visit: &Visit, title: String) -> Frame<'_> {
+    let words = &visit.words.access;
+    Frame::new(visit, title).below(visit, words.members, PATH)
+}
+
+fn new_page(visit: &Visit, form: FormView) -> Response {
+    let status = form.status;
+    let page = Page {
+        frame: frame(visit, visit.words.access.invite.to_owned()),
+        form,
+        link: None,
+        problem: None,
+    };
+    reply::of(visit, status, &page)
+}
+
+pub(super) fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let action = visit.address(&format!("{PATH}/new"));
+        Ok(new_page(visit, create_form(visit, &MEMBER, action).await?))
+    })
+}
+
+pub(super) fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let action = visit.address(&format!("{PATH}/new"));
+        match created(visit, &MEMBER, action).await? {
+            Outcome::Done(made) => Ok(linked(visit, &made, made["signInUrl"].as_str())),
+            Outcome::Again(form) => Ok(new_page(visit, *form)),
+        }
+    })
+}
+
+fn called(member: &Value) -> String {
+    let name = member["name"].as_str().unwrap_or_default().trim();
+    let email = member["email"].as_str().unwrap_or_default();
+    if name.is_empty() { email } else { name }.to_owned()
+}
+
+fn page(visit: &Visit, stored: Stored, form: FormView, problem: Option<(u16, String)>) -> Response {
+    let member = Value::Object(stored.value);
+    let is_active = member["isActive"] == true;
+    let status = problem.as_ref().map_or(form.status, |(status, _)| *status);
+    let page = Page {
+        frame: frame(visit, called(&member)),
+        form,
+        link: (is_active && visit.may(LINK))
+            .then(|| visit.address(&format!("{PATH}/{}/link", stored.id))),
+        problem: problem.map(|(_, text)| text),
+    };
+    reply::of(visit, status, &page)
+}
+
+fn action(visit: &Visit, stored: &Stored) -> String {
+    visit.address(&format!("{PATH}/{}", stored.id))
+}
+
+pub(super) fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let stored = stored(visit, visit.named("id")?).await?;
+        let form = edit_form(visit, &MEMBER, &stored, action(visit, &stored)).await?;
+        Ok(page(visit, stored, form, None))
+    })
+}
+
+pub(super) fn save(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let stored = stored(visit, visit.named("id")?).await?;
+        match saved(visit, &MEMBER, &stored, action(visit, &stored)).await? {
+            Outcome::Done(is_changed) => {
+                let done = if is_changed {
+                    Done::Saved
+                } else {
+                    Done::Unchanged
+                };
+                Ok(reply::done(visit, &format!("{PATH}/{}", stored.id), done))
+            }
+            Outcome::Again(form) => Ok(page(visit, stored, *form, None)),
+        }
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/member-link.html")]
+struct LinkPage<'v> {
+    frame: Frame<'v>,
+    name: String,
+    /// The link; `None` if the form was sent a second time.
+    url: Option<String>,
+    way: String,
+}
+
+fn linked(visit: &Visit, member: &Value, url: Option<&str>) -> Response {
+    let page = LinkPage {
+        frame: frame(visit, visit.words.access.link.to_owned()),
+        name: called(member),
+        url: url.map(str::to_owned),
+        way: visit.address(PATH),
+    };
+    reply::of(visit, 200, &page)
+}
+
+pub(super) fn link(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let stored = stored(visit, visit.named("id")?).await?;
+        let form = edit_form(visit, &MEMBER, &stored, action(visit, &stored)).await?;
+        if !visit.may_write() {
+            return Ok(page(visit, stored, form, None));
+        }
+        let made = visit
+            .create::<Value>(LINK, json!({ "id": stored.id }), &visit.key("link"))
+            .await;
+        match made {
+            Ok(made) => {
+                let member = Value::Object(stored.value);
+                Ok(linked(visit, &member, made["url"].as_str()))
+            }
+            Err(refusal) => {
+                let said = refusal.sentences(visit).join(" ");
+                Ok(page(visit, stored, form, Some((refusal.status, said))))
+            }
+        }
+    })
+}

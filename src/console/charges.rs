@@ -1,0 +1,133 @@
+//! The charges of a stay, each with its moments, its account and its outcome.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::visit::Visit;
+use super::when::{self, When};
+use super::words::Words;
+
+const LIST: &str = "listReservationCharges";
+const ACCOUNTS: &str = "listPaymentAccounts";
+const FEES: &str = "listFeeProducts";
+const WAIVERS: &str = "listDamageWaivers";
+/// Maximum number of charges that are shown.
+const MOST: usize = 200;
+
+/// A charge, as the interface returns it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Charge {
+    kind: String,
+    fee_product_id: Option<String>,
+    damage_waiver_id: Option<String>,
+    amount_cents: i64,
+    currency: String,
+    payment_account_id: Option<String>,
+    status: String,
+    due_at: String,
+    release_at: Option<String>,
+    message: Option<String>,
+    reference: Option<String>,
+}
+
+/// A charge on a page.
+pub struct ChargeRow {
+    pub kind: &'static str,
+    /// The name of the fee or waiver.
+    pub name: Option<String>,
+    pub amount: String,
+    pub status: (&'static str, &'static str),
+    pub due: When,
+    pub release: Option<When>,
+    /// The name of the account; `None` if no account is charged.
+    pub account: Option<String>,
+    pub message: Option<String>,
+    pub reference: Option<String>,
+}
+
+/// The charges of a stay, oldest first.
+pub struct StayCharges {
+    pub rows: Vec<ChargeRow>,
+    /// Whether the stay has more charges than are shown.
+    pub is_cut: bool,
+    pub words: &'static Words,
+}
+
+impl StayCharges {
+    /// Returns `None` if the stay has no charges, or if the member may not read them.
+    pub async fn of(visit: &Visit, reservation: Uuid) -> Option<Self> {
+        if !visit.may(LIST) {
+            return None;
+        }
+        let answer = visit
+            .ask::<Vec<Charge>>(LIST, json!({ "id": reservation, "limit": MOST }))
+            .await
+            .ok()?;
+        let charges = answer.data;
+        if charges.is_empty() {
+            return None;
+        }
+        let wanted =
+            |ids: fn(&Charge) -> Option<&String>| charges.iter().any(|one| ids(one).is_some());
+        let accounts = names(
+            visit,
+            ACCOUNTS,
+            wanted(|one| one.payment_account_id.as_ref()),
+        )
+        .await;
+        let mut things = names(visit, FEES, wanted(|one| one.fee_product_id.as_ref())).await;
+        things.extend(names(visit, WAIVERS, wanted(|one| one.damage_waiver_id.as_ref())).await);
+        let total = answer.total.unwrap_or_default();
+        Some(Self {
+            is_cut: total > charges.len(),
+            rows: charges
+                .into_iter()
+                .map(|one| row(visit, one, &accounts, &things))
+                .collect(),
+            words: visit.words,
+        })
+    }
+}
+
+/// Returns the names of records by their id, if they are wanted and the member may read them.
+async fn names(visit: &Visit, list: &str, is_wanted: bool) -> HashMap<String, String> {
+    if !is_wanted || !visit.may(list) {
+        return HashMap::new();
+    }
+    let rows: Vec<Value> = visit.get(list, json!({})).await.unwrap_or_default();
+    rows.iter()
+        .filter_map(|row| {
+            let (id, name) = (row["id"].as_str()?, row["name"].as_str()?);
+            Some((id.to_owned(), name.to_owned()))
+        })
+        .collect()
+}
+
+fn row(
+    visit: &Visit,
+    charge: Charge,
+    accounts: &HashMap<String, String>,
+    things: &HashMap<String, String>,
+) -> ChargeRow {
+    let words = &visit.words.charges;
+    let thing = charge.fee_product_id.or(charge.damage_waiver_id);
+    ChargeRow {
+        kind: words.kind(&charge.kind),
+        name: thing.and_then(|id| things.get(&id).cloned()),
+        amount: visit
+            .dates()
+            .money(charge.amount_cents, Some(&charge.currency)),
+        status: words.status(&charge.status),
+        due: when::moment(visit, &charge.due_at),
+        release: when::maybe(visit, charge.release_at.as_deref()),
+        account: charge
+            .payment_account_id
+            .map(|id| accounts.get(&id).cloned().unwrap_or(id)),
+        message: charge.message,
+        reference: charge.reference,
+    }
+}

@@ -1,0 +1,65 @@
+//! The list of first steps on the home page, until all of them are done. Each is computed from the
+//! stored data.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::screens::way;
+use super::visit::Visit;
+use super::words::Begin;
+
+/// A first step: the list that has something once it is done, the page where it is done, and its
+/// label.
+type Task = (&'static str, &'static str, fn(&Begin) -> &'static str);
+
+static TASKS: [Task; 6] = [
+    ("listPortalBrandings", "/brandings/new", |words| {
+        words.first_branding
+    }),
+    ("listPortals", "/portals/new", |words| words.first_portal),
+    ("listProperties", "/flats/new", |words| words.first_flat),
+    ("listPrecheckSteps", "/steps/new", |words| words.first_step),
+    ("listPortalManuals", "/manuals/new", |words| {
+        words.first_manual
+    }),
+    ("listReservations", "/stays", |words| words.first_stay),
+];
+
+/// A line of the list.
+pub struct FirstStep {
+    pub label: &'static str,
+    pub is_done: bool,
+    pub way: String,
+}
+
+/// Returns the first steps, or nothing once all of them are done. Only members who manage the whole
+/// organization see them.
+pub async fn first_steps(visit: &Visit) -> Vec<FirstStep> {
+    if !visit.answers_for_organization() {
+        return Vec::new();
+    }
+    let tasks = TASKS
+        .iter()
+        .filter_map(|task| Some((task, way(visit, task.1, "")?)));
+    let steps = join_all(tasks.map(|(task, way)| line(visit, task, way))).await;
+    let steps: Vec<FirstStep> = steps.into_iter().flatten().collect();
+    if steps.iter().all(|step| step.is_done) {
+        return Vec::new();
+    }
+    steps
+}
+
+/// Returns a line, or `None` if the list cannot be read.
+async fn line(visit: &Visit, (list, _, label): &Task, way: String) -> Option<FirstStep> {
+    let operation = visit.service.app.operation(list)?;
+    let arguments = match operation.paging {
+        Some(_) => json!({ "limit": 1 }),
+        None => json!({}),
+    };
+    let rows: Vec<Value> = visit.get(list, arguments).await.ok()?;
+    Some(FirstStep {
+        label: label(&visit.words.begin),
+        is_done: !rows.is_empty(),
+        way,
+    })
+}

@@ -1,0 +1,146 @@
+//! The fields of the form of a record, made of the schema of its kind.
+
+use serde_json::{Map, Value, json};
+
+use crate::console::form::{Kind as Control, Spec, of_object};
+use crate::console::visit::Visit;
+use crate::records::Kind;
+
+/// The lists of the places that an instruction can be for.
+const PLACES: &str = "listProperties+listPropertyGroups+listTags";
+
+/// Returns the fields of a kind that a form can edit, with the custom fields of a flat. `stored` is
+/// the record as it is stored.
+pub(super) async fn specs(
+    visit: &Visit,
+    kind: Kind,
+    stored: Option<&Map<String, Value>>,
+) -> Vec<Spec> {
+    let mut specs = of_schema(kind, stored);
+    if kind == Kind::Property {
+        specs.extend(custom_fields(visit).await);
+    }
+    specs
+}
+
+/// Returns the fields of a kind that its schema describes. `stored` is the record as it is stored.
+fn of_schema(kind: Kind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
+    let mut specs = of_object(&kind.form_schema(), None);
+    for spec in &mut specs {
+        // The present value of a secret is not shown. A new record has none.
+        let is_withheld = kind.withheld().contains(&spec.name);
+        spec.is_readable = !is_withheld || stored.is_none();
+        let named = kind
+            .form_references()
+            .iter()
+            .find(|reference| reference.field == spec.name);
+        if let Some(list) = named.and_then(|reference| list_of(reference.to)) {
+            spec.kind = match spec.kind {
+                Control::Lines | Control::References(_) => {
+                    // No row and no list mean the same.
+                    spec.is_nullable = false;
+                    Control::References(list.to_owned())
+                }
+                _ => Control::Reference(list.to_owned()),
+            };
+        } else if kind == Kind::Instruction && spec.name == "scopeId" {
+            spec.kind = Control::Reference(PLACES.to_owned());
+        } else if kind == Kind::Property && spec.name == "address" {
+            let is_text = stored
+                .and_then(|stored| stored.get("address"))
+                .is_none_or(|address| address.is_string() || address.is_null());
+            if is_text {
+                spec.kind = Control::Area;
+            }
+        }
+    }
+    specs.retain(|spec| spec.kind != Control::Other);
+    specs.sort_by_key(|spec| !spec.is_required);
+    specs
+}
+
+/// The field of a flat that holds the values of custom fields.
+const CUSTOM: &str = "customFields";
+
+/// Returns the field of a flat's values for the custom fields of the organization.
+async fn custom_fields(visit: &Visit) -> Option<Spec> {
+    let fields: Vec<Value> = visit.get("listCustomFields", json!({})).await.ok()?;
+    let part = |field: &Value| Spec {
+        called: field["name"].as_str().map(str::to_owned),
+        ..plain(field["id"].as_str().unwrap_or_default(), Control::Area)
+    };
+    let parts: Vec<Spec> = fields.iter().map(part).collect();
+    (!parts.is_empty()).then(|| plain(CUSTOM, Control::Object(parts)))
+}
+
+/// Returns an optional field without a description.
+fn plain(name: &str, kind: Control) -> Spec {
+    Spec {
+        name: name.to_owned(),
+        called: None,
+        description: String::new(),
+        kind,
+        is_nullable: true,
+        is_required: false,
+        is_readable: true,
+        when: None,
+        needs: None,
+        linked_by: None,
+    }
+}
+
+/// Returns the operation that lists the records of a kind.
+const fn list_of(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Property => Some("listProperties"),
+        Kind::PropertyGroup => Some("listPropertyGroups"),
+        Kind::Tag => Some("listTags"),
+        Kind::Reservation => Some("listReservations"),
+        Kind::Department => Some("listDepartments"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_a_flat_is_made_of_its_schema() {
+        let specs = of_schema(Kind::Property, None);
+        let kind = |name: &str| {
+            specs
+                .iter()
+                .find(|spec| spec.name == name)
+                .map(|spec| &spec.kind)
+        };
+        assert_eq!(
+            kind("tagIds"),
+            Some(&Control::References("listTags".into()))
+        );
+        assert_eq!(
+            kind("propertyGroupId"),
+            Some(&Control::Reference("listPropertyGroups".into()))
+        );
+        assert_eq!(kind("address"), Some(&Control::Area));
+        assert_eq!(kind("customFields"), None);
+        let required: Vec<&str> = specs
+            .iter()
+            .filter(|spec| spec.is_required)
+            .map(|spec| spec.name.as_str())
+            .collect();
+        assert_eq!(required.len(), 3, "{required:?}");
+    }
+
+    #[test]
+    fn a_stored_secret_is_kept_unless_it_is_typed_again() {
+        let is_readable = |stored: Option<&Map<String, Value>>| {
+            of_schema(Kind::Property, stored)
+                .into_iter()
+                .find(|spec| spec.name == "wifiPassword")
+                .map(|spec| spec.is_readable)
+        };
+        assert_eq!(is_readable(None), Some(true));
+        assert_eq!(is_readable(Some(&Map::new())), Some(false));
+    }
+}

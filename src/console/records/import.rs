@@ -1,0 +1,227 @@
+//! The import of a CSV file: the file, then a preview of the changes, then the import.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{IMPORT, SCREEN, address, frame, kind_of, require};
+use crate::console::frame::Frame;
+use crate::console::refusal::Refusal;
+use crate::console::reply;
+use crate::console::screens::Answering;
+use crate::console::visit::Visit;
+use crate::records::Kind;
+use crate::tables;
+use crate::words::fill;
+
+/// Maximum number of lines that the preview shows.
+const MOST_LINES: usize = 100;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Imported {
+    added: usize,
+    changed: usize,
+    unchanged: usize,
+    ignored_columns: Vec<String>,
+    errors: Vec<WrongCell>,
+    more_errors: usize,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrongCell {
+    line: u64,
+    column: Option<String>,
+    message: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    line: u64,
+    external_id: String,
+    state: String,
+    fields: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/import.html")]
+struct Import<'v> {
+    frame: Frame<'v>,
+    action: String,
+    columns: String,
+    dates: String,
+    /// The names of the fields that a column can have.
+    fields: String,
+    problem: Option<String>,
+}
+
+fn form(visit: &Visit, kind: Kind, problem: Option<(u16, String)>) -> Response {
+    let words = &visit.words.records;
+    let page = Import {
+        frame: frame(visit, kind, words.import.to_owned()),
+        action: address(visit, "/flats/import", kind),
+        columns: visit.sent("columns").unwrap_or_default().to_owned(),
+        dates: visit.sent("dates").unwrap_or_default().to_owned(),
+        fields: tables::field_names(kind).join(", "),
+        problem: problem.as_ref().map(|(_, text)| text.clone()),
+    };
+    reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
+}
+
+/// Shows the form that takes a file.
+pub(super) fn ask(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        Ok(form(visit, kind_of(visit)?, None))
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/import-look.html")]
+struct Look<'v> {
+    frame: Frame<'v>,
+    action: String,
+    again: String,
+    csv: String,
+    columns: String,
+    dates: String,
+    counts: [String; 4],
+    errors: Vec<(String, String)>,
+    lines: Vec<(String, &'static str, String)>,
+    ignored: Option<String>,
+    /// The label of the button; `None` where nothing can be imported.
+    submit: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/import-done.html")]
+struct Finished<'v> {
+    frame: Frame<'v>,
+    said: String,
+    ignored: Option<String>,
+    way: String,
+}
+
+/// Shows the changes that a file would make, or imports the file.
+pub(super) fn import(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let kind = kind_of(visit)?;
+        let words = &visit.words.records;
+        let csv = visit.sent("csv").unwrap_or_default();
+        if csv.trim().is_empty() || !visit.may_write() {
+            let problem = words.no_file.to_owned();
+            return Ok(form(visit, kind, Some((400, problem))));
+        }
+        if csv.contains('\u{fffd}') {
+            let problem = words.no_text.to_owned();
+            return Ok(form(visit, kind, Some((400, problem))));
+        }
+        let is_final = visit.sent("import").is_some();
+        let dates = visit.sent("dates").unwrap_or_default().trim();
+        let arguments = json!({
+            "kind": kind, "csv": csv, "columns": columns(visit), "dryRun": !is_final,
+            "dateFormat": (!dates.is_empty()).then_some(dates),
+        });
+        match visit.ask::<Imported>(IMPORT, arguments).await {
+            Ok(answer) if is_final => Ok(finished(visit, kind, &answer.data)),
+            Ok(answer) => Ok(look(visit, kind, csv, answer.data)),
+            Err(refusal) => Ok(refused(visit, kind, &refusal)),
+        }
+    })
+}
+
+fn refused(visit: &Visit, kind: Kind, refusal: &Refusal) -> Response {
+    let problem = refusal.sentences(visit).join(" ");
+    form(visit, kind, Some((refusal.status, problem)))
+}
+
+/// Returns the fields that the member has chosen for columns.
+fn columns(visit: &Visit) -> BTreeMap<String, Value> {
+    visit
+        .sent("columns")
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.rsplit_once('='))
+        .map(|(header, field)| (header.trim().to_owned(), json!(field.trim())))
+        .collect()
+}
+
+fn ignored(visit: &Visit, imported: &Imported) -> Option<String> {
+    let names = imported.ignored_columns.join(", ");
+    (!names.is_empty()).then(|| fill(visit.words.records.ignored, &[("names", &names)]))
+}
+
+fn look(visit: &Visit, kind: Kind, csv: &str, imported: Imported) -> Response {
+    let words = &visit.words.records;
+    let count = |text: &str, count: usize| fill(text, &[("count", &count.to_string())]);
+    let line = |line: u64| fill(words.line, &[("line", &line.to_string())]);
+    let place = |error: &WrongCell| match &error.column {
+        Some(column) => format!("{}, {column}", line(error.line)),
+        None => line(error.line),
+    };
+    let wrong = imported.errors.len() + imported.more_errors;
+    let total = imported.added + imported.changed;
+    let state = |state: &str| match state {
+        "new" => words.is_new,
+        "wrong" => words.is_wrong,
+        _ => words.is_changed,
+    };
+    let page = Look {
+        frame: frame(visit, kind, words.import.to_owned()),
+        action: address(visit, "/flats/import", kind),
+        again: address(visit, "/flats/import", kind),
+        csv: csv.to_owned(),
+        columns: visit.sent("columns").unwrap_or_default().to_owned(),
+        dates: visit.sent("dates").unwrap_or_default().to_owned(),
+        counts: [
+            count(words.count_new, imported.added),
+            count(words.count_changed, imported.changed),
+            count(words.count_unchanged, imported.unchanged),
+            count(words.count_wrong, wrong),
+        ],
+        errors: imported
+            .errors
+            .iter()
+            .map(|error| (place(error), error.message.clone()))
+            .collect(),
+        lines: imported
+            .lines
+            .iter()
+            .filter(|line| line.state != "unchanged" && line.state != "wrong")
+            .take(MOST_LINES)
+            .map(|row| {
+                let name = format!("{}: {}", line(row.line), row.external_id);
+                (name, state(&row.state), row.fields.join(", "))
+            })
+            .collect(),
+        ignored: ignored(visit, &imported),
+        submit: (wrong == 0 && total > 0).then(|| count(words.do_import, total)),
+    };
+    reply::of(visit, if wrong > 0 { 400 } else { 200 }, &page)
+}
+
+fn finished(visit: &Visit, kind: Kind, imported: &Imported) -> Response {
+    let words = &visit.words.records;
+    let [added, changed, unchanged] =
+        [imported.added, imported.changed, imported.unchanged].map(|count| count.to_string());
+    let page = Finished {
+        frame: frame(visit, kind, words.import.to_owned()),
+        said: fill(
+            words.imported,
+            &[
+                ("added", &added),
+                ("changed", &changed),
+                ("unchanged", &unchanged),
+            ],
+        ),
+        ignored: ignored(visit, imported),
+        way: address(visit, SCREEN.path, kind),
+    };
+    reply::of(visit, 200, &page)
+}

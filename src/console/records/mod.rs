@@ -1,0 +1,506 @@
+//! Flats and the other records that are kept by hand: one list and one form for every kind, made of
+//! the schema of the kind, and the import of a CSV file.
+//!
+//! The kind is in the query (`?kind=tag`). Without it the pages are about flats.
+
+mod fields;
+mod import;
+
+use askama::Template;
+use axum::response::Response;
+use engine::fold::natural;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use self::fields::specs;
+use super::audit::Changed;
+use super::form::{FormView, FreeForm, Spec, Stored};
+use super::frame::{Done, Frame};
+use super::paging::{Paging, ROWS};
+use super::refusal::Refusal;
+use super::reply;
+use super::screens::{Answering, Group, Page, Screen, way};
+use super::visit::Visit;
+use crate::records::{Kind, Origin, defaults};
+
+/// The screen of the records.
+pub static SCREEN: Screen = Screen {
+    path: "/flats",
+    icon: "building",
+    title: |words| words.records.flats,
+    group: Group::Setup,
+    needs: Some(LIST),
+    pages: &[
+        Page::get("getRecordsScreen", "/flats", list),
+        Page::get("getNewRecordScreen", "/flats/new", new).needing(&[PUT]),
+        Page::post("createRecordOnScreen", "/flats/new", create).needing(&[PUT]),
+        Page::get("getImportScreen", "/flats/import", import::ask).needing(&[IMPORT]),
+        Page::post("importRecordsOnScreen", "/flats/import", import::import)
+            .needing(&[IMPORT])
+            .taking_file(),
+        Page::get("getRecordScreen", "/flats/{id}", show).needing(&[READ]),
+        Page::post("updateRecordOnScreen", "/flats/{id}", save).needing(&[READ, UPDATE]),
+        Page::get("getRemoveRecordScreen", "/flats/{id}/remove", ask).needing(&[READ, PUT]),
+        Page::post("removeRecordOnScreen", "/flats/{id}/remove", remove).needing(&[READ, PUT]),
+    ],
+};
+
+const LIST: &str = "listRecords";
+const READ: &str = "getRecord";
+const PUT: &str = "putRecords";
+const UPDATE: &str = "updateRecord";
+const IMPORT: &str = "importRecords";
+
+/// The kinds that the screen shows, in the order of its tabs.
+const KINDS: [Kind; 13] = [
+    Kind::Property,
+    Kind::PropertyGroup,
+    Kind::Tag,
+    Kind::Reservation,
+    Kind::LockCode,
+    Kind::Instruction,
+    Kind::Upsell,
+    Kind::FeeProduct,
+    Kind::DamageWaiver,
+    Kind::PaymentAccount,
+    Kind::CustomField,
+    Kind::CustomUrl,
+    Kind::BackgroundCheckAccount,
+];
+
+/// Returns the kind that the query names.
+fn kind_of(visit: &Visit) -> Result<Kind, Refusal> {
+    match visit.asks("kind") {
+        None => Ok(Kind::Property),
+        Some(name) => name
+            .parse()
+            .ok()
+            .filter(|kind| KINDS.contains(kind))
+            .ok_or_else(Refusal::missing),
+    }
+}
+
+/// Returns the address of a page about a kind.
+fn address(visit: &Visit, path: &str, kind: Kind) -> String {
+    if kind == Kind::Property {
+        visit.address(path)
+    } else {
+        visit.address_with(path, &[("kind", kind.as_ref())])
+    }
+}
+
+/// Returns the path of a page about a kind, with its query, below the console.
+fn path(path: &str, kind: Kind) -> String {
+    if kind == Kind::Property {
+        path.to_owned()
+    } else {
+        format!("{path}?kind={}", kind.as_ref())
+    }
+}
+
+/// Refuses members who may not change records: those limited to some flats.
+fn require(visit: &Visit) -> Result<(), Refusal> {
+    if visit.answers_for_organization() {
+        Ok(())
+    } else {
+        Err(Refusal::missing())
+    }
+}
+
+/// A tab of the screen: label, address, and whether it is selected.
+type Tab = (&'static str, String, bool);
+
+fn tabs(visit: &Visit, shown: Kind) -> Vec<Tab> {
+    KINDS
+        .into_iter()
+        .filter(|kind| *kind != Kind::Reservation || *kind == shown)
+        .map(|kind| {
+            (
+                visit.words.records.of(kind),
+                address(visit, SCREEN.path, kind),
+                kind == shown,
+            )
+        })
+        .collect()
+}
+
+struct Row {
+    name: String,
+    about: String,
+    /// Label of the origin; `None` for the origin `manual`.
+    origin: Option<&'static str>,
+    way: String,
+}
+
+#[derive(Template)]
+#[template(path = "console/records.html")]
+struct List<'v> {
+    frame: Frame<'v>,
+    tabs: Vec<Tab>,
+    action: String,
+    kind: Option<&'static str>,
+    query: String,
+    /// Address of the list without filters.
+    all: String,
+    rows: Vec<Row>,
+    paging: Paging,
+    new: Option<(&'static str, String)>,
+    import: Option<String>,
+    empty: &'static str,
+}
+
+fn list(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let kind = kind_of(visit)?;
+        let words = &visit.words.records;
+        let query = visit.asks("query").unwrap_or_default().trim().to_owned();
+        let asked = (!query.is_empty()).then(|| query.clone());
+        let arguments = json!({
+            "kind": kind, "query": asked, "limit": ROWS, "offset": Paging::offset(visit),
+        });
+        let answer = visit.ask::<Vec<Value>>(LIST, arguments).await?;
+        let total = answer.total.unwrap_or(answer.data.len());
+        let is_open = visit.answers_for_organization();
+        let rows = answer.data.iter().map(|record| row(visit, kind, record));
+        let page = List {
+            frame: Frame::new(visit, words.of(kind)),
+            tabs: tabs(visit, kind),
+            action: visit.address(SCREEN.path),
+            kind: (kind != Kind::Property).then(|| kind.into()),
+            query,
+            all: address(visit, SCREEN.path, kind),
+            rows: rows.collect(),
+            paging: Paging::of(visit, SCREEN.path, total),
+            new: (is_open && visit.may(PUT))
+                .then(|| (words.adding(kind), address(visit, "/flats/new", kind))),
+            import: (is_open && visit.may(IMPORT)).then(|| address(visit, "/flats/import", kind)),
+            empty: if kind == Kind::Property {
+                words.empty_flats
+            } else {
+                words.empty
+            },
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+fn text<'r>(record: &'r Value, field: &str) -> &'r str {
+    record[field].as_str().unwrap_or_default()
+}
+
+/// Returns the name of a record.
+fn name(visit: &Visit, kind: Kind, record: &Value) -> String {
+    let names = [
+        text(record, "name").to_owned(),
+        text(record, "title").to_owned(),
+        text(record, "host").to_owned(),
+        ["firstName", "lastName"]
+            .map(|part| record["guest"][part].as_str().unwrap_or_default())
+            .join(" ")
+            .trim()
+            .to_owned(),
+    ];
+    let name = names.into_iter().find(|name| !name.trim().is_empty());
+    name.unwrap_or_else(|| visit.words.records.of(kind).to_owned())
+}
+
+fn row(visit: &Visit, kind: Kind, record: &Value) -> Row {
+    let words = &visit.words.records;
+    let about = match kind {
+        Kind::Property => text(record, "address").to_owned(),
+        Kind::Reservation => format!("{} – {}", text(record, "checkIn"), text(record, "checkOut")),
+        _ => String::new(),
+    };
+    let origin = text(record, "origin");
+    Row {
+        name: name(visit, kind, record),
+        about,
+        origin: if origin == Origin::Platform.as_ref() {
+            Some(words.by_platform)
+        } else if origin == Origin::Calendar.as_ref() {
+            Some(words.by_calendar)
+        } else {
+            None
+        },
+        way: address(visit, &format!("/flats/{}", text(record, "id")), kind),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "console/record.html")]
+struct RecordPage<'v> {
+    frame: Frame<'v>,
+    form: FormView,
+    /// Whether the platform manages the record.
+    is_of_platform: bool,
+    /// Further pages about the record: label and address.
+    ways: Vec<(&'static str, String)>,
+    remove: Option<String>,
+    changed: Option<Changed>,
+}
+
+fn frame(visit: &Visit, kind: Kind, title: String) -> Frame<'_> {
+    Frame::new(visit, title).below(
+        visit,
+        visit.words.records.of(kind),
+        &path(SCREEN.path, kind),
+    )
+}
+
+fn form_of_new<'s>(visit: &Visit, kind: Kind, specs: &'s [Spec]) -> FreeForm<'s> {
+    FreeForm {
+        operation: PUT,
+        specs,
+        action: address(visit, "/flats/new", kind),
+        is_new: true,
+        is_locked: false,
+    }
+}
+
+fn new_page(visit: &Visit, kind: Kind, form: FormView) -> Response {
+    let status = form.status;
+    let page = RecordPage {
+        frame: frame(visit, kind, visit.words.records.adding(kind).to_owned()),
+        form,
+        is_of_platform: false,
+        ways: Vec::new(),
+        remove: None,
+        changed: None,
+    };
+    reply::of(visit, status, &page)
+}
+
+fn new(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let kind = kind_of(visit)?;
+        let specs = specs(visit, kind, None).await;
+        let settings = &visit.signed_in.organization.settings;
+        let mut values = defaults(kind, settings, visit.service.clock.now());
+        for spec in &specs {
+            // The query of a link to this form can contain initial values.
+            if let Some(text) = visit.asks(&spec.name) {
+                values.insert(spec.name.clone(), json!(text));
+            }
+        }
+        let form = form_of_new(visit, kind, &specs)
+            .begin(visit, values)
+            .await?;
+        Ok(new_page(visit, kind, form))
+    })
+}
+
+fn create(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let kind = kind_of(visit)?;
+        let specs = specs(visit, kind, None).await;
+        let form = form_of_new(visit, kind, &specs);
+        if !visit.may_write() {
+            return Ok(new_page(visit, kind, form.again(visit, None).await?));
+        }
+        let data = completed(visit, kind, form.typed(visit)?);
+        // The id of the form is that of the record, so that sending it twice creates one record.
+        let id = visit
+            .sent("key")
+            .and_then(|key| key.parse::<Uuid>().ok())
+            .unwrap_or_else(|| visit.service.kit.ids.uuid(visit.service.clock.now()));
+        let arguments = json!({ "records": [{ "kind": kind, "id": id, "data": data }] });
+        match visit
+            .create::<Value>(PUT, arguments, &visit.key("create"))
+            .await
+        {
+            Ok(_) if kind == Kind::Reservation => {
+                Ok(reply::done(visit, &format!("/stays/{id}"), Done::Created))
+            }
+            Ok(_) => {
+                let to = path(&format!("/flats/{id}"), kind);
+                Ok(reply::done(visit, &to, Done::Created))
+            }
+            Err(refusal) => {
+                let refusal = below_data(refusal);
+                let form = form.again(visit, Some(&refusal)).await?;
+                Ok(new_page(visit, kind, form))
+            }
+        }
+    })
+}
+
+/// Adds the required fields that the form leaves empty and that have an obvious value.
+fn completed(visit: &Visit, kind: Kind, typed: Map<String, Value>) -> Map<String, Value> {
+    let settings = &visit.signed_in.organization.settings;
+    let mut data = defaults(kind, settings, visit.service.clock.now());
+    data.extend(typed);
+    data
+}
+
+/// Makes the issues of a record issues of the form's fields.
+fn below_data(mut refusal: Refusal) -> Refusal {
+    for issue in &mut refusal.issues {
+        if let Some(place) = issue.path.iter().position(|step| step == "data") {
+            issue.path.drain(..=place);
+        }
+    }
+    refusal
+}
+
+async fn stored(visit: &Visit, kind: Kind) -> Result<Stored, Refusal> {
+    let id = visit.named("id")?;
+    let value = visit.get(READ, json!({ "kind": kind, "id": id })).await?;
+    Ok(Stored::of(id, value))
+}
+
+fn form_of<'s>(visit: &Visit, kind: Kind, stored: &Stored, specs: &'s [Spec]) -> FreeForm<'s> {
+    FreeForm {
+        operation: UPDATE,
+        specs,
+        action: address(visit, &format!("/flats/{}", stored.id), kind),
+        is_new: false,
+        is_locked: is_of_platform(stored) || !visit.answers_for_organization(),
+    }
+}
+
+fn is_of_platform(stored: &Stored) -> bool {
+    stored.value.get("origin").and_then(Value::as_str) == Some(Origin::Platform.as_ref())
+}
+
+async fn page(visit: &Visit, kind: Kind, stored: Stored, form: FormView) -> Response {
+    let (status, id) = (form.status, stored.id.to_string());
+    let is_of_platform = is_of_platform(&stored);
+    let words = &visit.words.records;
+    let mut ways = Vec::new();
+    if kind == Kind::Property && visit.may("listReservations") {
+        let query = [("propertyId", id.as_str())];
+        ways.push((words.stays_of, visit.address_with("/stays", &query)));
+    }
+    if kind == Kind::Reservation {
+        ways.extend(way(visit, "/stays/{id}", &id).map(|way| (words.page_of, way)));
+    }
+    let is_open = visit.answers_for_organization() && !is_of_platform && visit.may(PUT);
+    let title = name(visit, kind, &Value::Object(stored.value.clone()));
+    let page = RecordPage {
+        frame: frame(visit, kind, title),
+        form,
+        is_of_platform,
+        ways,
+        remove: is_open.then(|| address(visit, &format!("/flats/{id}/remove"), kind)),
+        changed: Changed::of(visit, stored.id).await,
+    };
+    reply::of(visit, status, &page)
+}
+
+fn show(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        let kind = kind_of(visit)?;
+        let stored = stored(visit, kind).await?;
+        let specs = specs(visit, kind, Some(&stored.value)).await;
+        let form = form_of(visit, kind, &stored, &specs)
+            .begin(visit, stored.value.clone())
+            .await?;
+        Ok(page(visit, kind, stored, form).await)
+    })
+}
+
+fn save(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let kind = kind_of(visit)?;
+        let stored = stored(visit, kind).await?;
+        let specs = specs(visit, kind, Some(&stored.value)).await;
+        let form = form_of(visit, kind, &stored, &specs);
+        if !visit.may_write() {
+            let form = form.again(visit, None).await?;
+            return Ok(page(visit, kind, stored, form).await);
+        }
+        let to = path(&format!("/flats/{}", stored.id), kind);
+        let changes = form.typed(visit)?;
+        if changes.is_empty() {
+            return Ok(reply::done(visit, &to, Done::Unchanged));
+        }
+        let was = visit.sent("updatedAt").unwrap_or_default();
+        if !was.is_empty() && stored.value.get("updatedAt").and_then(Value::as_str) != Some(was) {
+            let form = form.conflicting(visit, &stored).await?;
+            return Ok(page(visit, kind, stored, form).await);
+        }
+        let expected = (!was.is_empty()).then_some(was);
+        let arguments = json!({
+            "kind": kind, "id": stored.id, "data": changes, "expectedUpdatedAt": expected,
+        });
+        match visit.change(UPDATE, arguments).await {
+            Ok(_) => Ok(reply::done(visit, &to, Done::Saved)),
+            Err(refusal) => {
+                let refusal = below_data(refusal);
+                let form = form.again(visit, Some(&refusal)).await?;
+                Ok(page(visit, kind, stored, form).await)
+            }
+        }
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/record-remove.html")]
+struct Ask<'v> {
+    frame: Frame<'v>,
+    action: String,
+    back: String,
+    problem: Option<String>,
+}
+
+async fn ask_page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+    require(visit)?;
+    let kind = kind_of(visit)?;
+    let stored = stored(visit, kind).await?;
+    let own = format!("/flats/{}", stored.id);
+    let title = name(visit, kind, &Value::Object(stored.value));
+    let page = Ask {
+        frame: frame(visit, kind, title),
+        action: address(visit, &format!("{own}/remove"), kind),
+        back: address(visit, &own, kind),
+        problem: problem.as_ref().map(|(_, text)| text.clone()),
+    };
+    Ok(reply::of(
+        visit,
+        problem.map_or(200, |(status, _)| status),
+        &page,
+    ))
+}
+
+fn ask(visit: &Visit) -> Answering<'_> {
+    Box::pin(ask_page(visit, None))
+}
+
+fn remove(visit: &Visit) -> Answering<'_> {
+    Box::pin(async move {
+        require(visit)?;
+        let kind = kind_of(visit)?;
+        let stored = stored(visit, kind).await?;
+        if !visit.may_write() {
+            return ask_page(visit, None).await;
+        }
+        let record = json!({ "kind": kind, "id": stored.id, "isDeleted": true });
+        match visit.change(PUT, json!({ "records": [record] })).await {
+            Ok(_) => Ok(reply::done(visit, &path(SCREEN.path, kind), Done::Removed)),
+            Err(refusal) => {
+                let said = refusal.sentences(visit).join(" ");
+                ask_page(visit, Some((refusal.status, said))).await
+            }
+        }
+    })
+}
+
+/// Returns the address of the page that adds a stay, for members who may add one.
+pub fn new_stay(visit: &Visit) -> Option<String> {
+    (visit.answers_for_organization() && visit.may(LIST) && visit.may(PUT))
+        .then(|| address(visit, "/flats/new", Kind::Reservation))
+}
+
+/// Returns the address of the page with the fields of a stay.
+pub fn edit_stay(visit: &Visit, id: Uuid) -> Option<String> {
+    (visit.may(LIST) && visit.may(READ))
+        .then(|| address(visit, &format!("/flats/{id}"), Kind::Reservation))
+}
+
+/// Orders names as people order them.
+pub fn by_name<T>(rows: &mut [T], name: impl Fn(&T) -> &str) {
+    rows.sort_by(|one, other| natural(name(one), name(other)));
+}

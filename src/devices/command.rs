@@ -1,0 +1,167 @@
+//! The commands, and which devices take them. Pure.
+
+use engine::error::{Error, Reason, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::records::{Device, DeviceType};
+
+/// What a thermostat does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Mode {
+    Off,
+    Heat,
+    Cool,
+    Auto,
+}
+
+/// A command to a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Command {
+    Lock,
+    Unlock,
+    /// Sets the temperature, in degrees Celsius.
+    Temperature(f64),
+    Mode(Mode),
+}
+
+impl Command {
+    /// Returns the name of the command, which is the operation's id.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Lock => "lockDevice",
+            Self::Unlock => "unlockDevice",
+            Self::Temperature(_) => "setDeviceTemperature",
+            Self::Mode(_) => "setDeviceMode",
+        }
+    }
+
+    /// Returns the arguments for the connector.
+    pub(super) fn arguments(self) -> Value {
+        match self {
+            Self::Lock | Self::Unlock => json!({}),
+            Self::Temperature(celsius) => json!({ "celsius": celsius }),
+            Self::Mode(mode) => json!({ "mode": mode }),
+        }
+    }
+
+    /// Returns the type of the devices that take the command.
+    const fn device_type(self) -> DeviceType {
+        match self {
+            Self::Lock | Self::Unlock => DeviceType::Lock,
+            Self::Temperature(_) | Self::Mode(_) => DeviceType::Thermostat,
+        }
+    }
+
+    /// Checks that a device takes the command. Fails with 403 if its remote control is off, with
+    /// 409 if it is archived, and with 400 if it is of another type.
+    pub(super) fn check(self, device: &Device) -> Result<()> {
+        if device.is_remote_control_enabled == Some(false) {
+            return Err(Error::forbidden(Reason::rule(
+                "remote_control_off",
+                "The remote control of this device is off (isRemoteControlEnabled).",
+            )));
+        }
+        if device.is_archived == Some(true) {
+            return Err(Error::conflict(Reason::rule(
+                "device_archived",
+                "This device is archived; it takes no commands.",
+            )));
+        }
+        let wanted = self.device_type();
+        if device.device_type == wanted {
+            return Ok(());
+        }
+        let (is, wanted) = (device.device_type.as_ref(), wanted.as_ref());
+        let message =
+            format!("is a device of type `{is}`; the command needs one of type `{wanted}`");
+        Err(Error::invalid(
+            &["id"],
+            Reason::rule("device_type", message),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::error::Kind;
+
+    use super::*;
+
+    fn device(kind: &str, fields: &Value) -> Device {
+        let mut device = json!({
+            "propertyId": null, "name": "D", "deviceType": kind, "vendor": "V", "isOnline": true,
+        });
+        for (name, value) in fields.as_object().unwrap() {
+            device[name] = value.clone();
+        }
+        serde_json::from_value(device).unwrap()
+    }
+
+    fn judged(command: Command, kind: &str, fields: &Value) -> Option<Kind> {
+        let judged = command.check(&device(kind, fields));
+        judged.err().map(|error| error.kind())
+    }
+
+    #[test]
+    fn a_command_fits_one_type_of_device() {
+        let commands = [
+            (Command::Lock, "lock"),
+            (Command::Unlock, "lock"),
+            (Command::Temperature(21.5), "thermostat"),
+            (Command::Mode(Mode::Auto), "thermostat"),
+        ];
+        for (command, fitting) in commands {
+            for kind in ["lock", "thermostat", "noise_sensor", "hub"] {
+                let expected = (kind != fitting).then_some(Kind::Validation);
+                assert_eq!(
+                    judged(command, kind, &json!({})),
+                    expected,
+                    "{command:?}, {kind}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_archived_device_and_one_without_remote_control_take_no_command() {
+        let of = |fields: Value| judged(Command::Lock, "lock", &fields);
+        assert_eq!(
+            of(json!({ "isRemoteControlEnabled": true, "isArchived": false })),
+            None
+        );
+        assert_eq!(
+            of(json!({ "isRemoteControlEnabled": null, "isArchived": null })),
+            None
+        );
+        let off = json!({ "isRemoteControlEnabled": false });
+        assert_eq!(of(off.clone()), Some(Kind::Authorization));
+        let archived = json!({ "isArchived": true });
+        assert_eq!(of(archived.clone()), Some(Kind::Conflict));
+        // The type is judged last.
+        assert_eq!(
+            judged(Command::Lock, "hub", &off),
+            Some(Kind::Authorization)
+        );
+        assert_eq!(
+            judged(Command::Lock, "hub", &archived),
+            Some(Kind::Conflict)
+        );
+    }
+
+    #[test]
+    fn arguments_are_an_object() {
+        assert_eq!(Command::Lock.arguments(), json!({}));
+        assert_eq!(
+            Command::Temperature(21.5).arguments(),
+            json!({ "celsius": 21.5 })
+        );
+        assert_eq!(
+            Command::Mode(Mode::Off).arguments(),
+            json!({ "mode": "off" })
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! The device connector: a service that carries out commands to devices.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use engine::error::{Error, Reason, Result, innermost};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::Client;
+use reqwest::redirect::Policy;
+use serde::Serialize;
+use serde_json::Value;
+use url::Url;
+use uuid::Uuid;
+
+/// How long the connector may take, from the connection to the head of its answer.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// The User-Agent of requests to the connector.
+const USER_AGENT: &str = "Vestibule-Devices/1";
+/// Maximum number of commands of an organization that wait for the connector at one time.
+const MOST_WAITING: usize = 64;
+
+/// A client of the device connector.
+pub struct DeviceConnector {
+    client: Client,
+    endpoint: Url,
+    waiting: Waiting,
+}
+
+/// Number of waiting commands by organization. Organizations without any are not in it.
+type Waiting = Arc<Mutex<HashMap<Uuid, usize>>>;
+
+/// The body of a request to the connector.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Order {
+    pub organization_id: Uuid,
+    pub device_id: Uuid,
+    pub command: &'static str,
+    pub arguments: Value,
+    pub idempotency_key: Uuid,
+}
+
+impl DeviceConnector {
+    /// Makes a client of the connector at a URL. The key is its bearer token.
+    pub fn new(endpoint: Url, key: Option<&str>) -> Result<Self, String> {
+        let refused = |reason: &str| format!("devices cannot be controlled: {reason}");
+        let mut headers = HeaderMap::new();
+        if let Some(key) = key.filter(|key| !key.is_empty()) {
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                .map_err(|_| refused("the key contains characters that no header can have"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let client = Client::builder()
+            .user_agent(USER_AGENT)
+            .default_headers(headers)
+            .timeout(DEADLINE)
+            // The client follows no redirect, because the key must not reach another address.
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(|error| refused(&innermost(&error).to_string()))?;
+        Ok(Self {
+            client,
+            endpoint,
+            waiting: Waiting::default(),
+        })
+    }
+
+    /// Sends a command. A refusal of the connector is 502. Any other failure is 503: the command
+    /// may or may not have been carried out, and sending it again is safe.
+    pub(super) async fn send(&self, order: &Order) -> Result<()> {
+        let _place = Place::take(&self.waiting, order.organization_id)?;
+        let request = self.client.post(self.endpoint.clone()).json(order);
+        let response = request.send().await.map_err(|error| {
+            let error = error.without_url();
+            if error.is_timeout() {
+                unanswered("the device connector timed out")
+            } else {
+                unanswered(&format!("the device connector: {}", innermost(&error)))
+            }
+        })?;
+        let status = response.status();
+        let cause = format!("the device connector answered {}", status.as_u16());
+        if status.is_success() {
+            Ok(())
+        } else if status.is_client_error() {
+            Err(Error::provider(cause).with_message(Reason::rule(
+                "device_refused",
+                "The provider of the device refused the command.",
+            )))
+        } else {
+            Err(unanswered(&cause))
+        }
+    }
+}
+
+/// Returns the 503 of a command whose outcome the connector did not report.
+fn unanswered(cause: &str) -> Error {
+    Error::unavailable(cause).with_message(Reason::rule(
+        "device_unanswered",
+        "The device connector did not confirm the command; send it again with the same \
+            Idempotency-Key.",
+    ))
+}
+
+/// A place among the waiting commands of an organization.
+struct Place {
+    waiting: Waiting,
+    organization: Uuid,
+}
+
+impl Place {
+    /// Takes a place; 503 if the organization has none left.
+    fn take(waiting: &Waiting, organization: Uuid) -> Result<Self> {
+        let mut counts = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(organization).or_default();
+        if *count >= MOST_WAITING {
+            return Err(Error::unavailable(
+                "too many commands of one organization wait for the device connector",
+            ));
+        }
+        *count += 1;
+        Ok(Self {
+            waiting: waiting.clone(),
+            organization,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.organization) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.organization);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_fits_no_header_is_not_repeated() {
+        let url: Url = "https://devices.example/commands".parse().unwrap();
+        let refused = DeviceConnector::new(url, Some("se\ncret")).err().unwrap();
+        assert!(!refused.contains("cret"), "{refused}");
+    }
+
+    #[test]
+    fn one_organization_cannot_take_the_places_of_another() {
+        let waiting = Waiting::default();
+        let [one, other] = [1, 2].map(Uuid::from_u128);
+        let mut places: Vec<_> = (0..MOST_WAITING)
+            .map(|_| Place::take(&waiting, one).unwrap())
+            .collect();
+        assert!(Place::take(&waiting, one).is_err());
+        assert!(Place::take(&waiting, other).is_ok());
+        places.pop();
+        assert!(Place::take(&waiting, one).is_ok());
+        drop(places);
+        assert!(waiting.lock().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,40 @@
+//! Reviews that arrived at some time. `review.submitted` fires once for each review id, also where
+//! the review is deleted and comes again.
+
+use std::collections::HashSet;
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::values;
+use uuid::Uuid;
+
+store::statements! {
+    /// Those of some reviews that arrived before.
+    ARRIVED = "select review_id from review_arrival where organization_id = ?1 and review_id = any(?2)";
+    /// Notes that a review arrived.
+    NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2) on conflict do nothing";
+}
+
+/// Returns those of some reviews that arrived before.
+pub(crate) fn arrived_reviews(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<HashSet<Uuid>> {
+    if ids.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let rows = context.rows(&ARRIVED, values![ids])?;
+    rows.iter().map(|row| Ok(row.get(0)?)).collect()
+}
+
+/// Notes that reviews arrived.
+pub(crate) fn note_arrived_reviews(
+    context: &mut Context<'_, '_>,
+    ids: impl IntoIterator<Item = Uuid>,
+) -> Result<()> {
+    let rows: Vec<_> = ids.into_iter().map(|id| values![id]).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    context.execute_many(&NOTE_ARRIVAL, rows).map(drop)
+}

@@ -1,0 +1,44 @@
+//! The subscriptions of a credential. Only the credential that made a subscription sees, changes or
+//! deletes it. Every other one is 404.
+
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::values;
+use jiff::Timestamp;
+use store::Row;
+use uuid::Uuid;
+
+store::statements! {
+    /// A subscription of a credential.
+    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null";
+    /// Locks the row of a credential's subscription until the end of the transaction.
+    HOLD = "select disabled_at from webhook_subscription
+        where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null for key share";
+}
+
+/// Reads a subscription of the caller, with the columns of [`ONE`].
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Row>> {
+    let credential = context.access.credential.key();
+    context.row(&ONE, values![id, credential])
+}
+
+/// Reads a subscription of the caller, or fails with 404.
+pub(super) fn require(context: &mut Context<'_, '_>, id: Uuid) -> Result<Row> {
+    find(context, id)?.ok_or_else(not_found)
+}
+
+/// Locks a subscription of the caller until the end of the transaction. Returns whether it is
+/// active.
+pub(super) fn hold(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    let credential = context.access.credential.key();
+    let row = context
+        .row(&HOLD, values![id, credential])?
+        .ok_or_else(not_found)?;
+    Ok(row.get::<Option<Timestamp>>(0)?.is_none())
+}
+
+/// Returns the 404 for a subscription that does not exist or belongs to another credential.
+pub(super) fn not_found() -> Error {
+    Error::not_found("Webhook subscription")
+}

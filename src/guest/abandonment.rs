@@ -1,0 +1,183 @@
+//! Finds abandoned carts and records a `cart_abandoned` change for the platform: once after each
+//! change of a cart, while the portal has reminders switched on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::access::Access;
+use engine::context::{Context, Touches};
+use engine::error::Result;
+use engine::pipeline::Service;
+use engine::sweeping;
+use engine::values;
+use jiff::Timestamp;
+use store::Transaction;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::changes::{self, ChangeKind};
+use super::hours::Hours;
+use super::stay::Stay;
+
+/// Maximum pause between two searches for abandoned carts.
+const EVERY: Duration = Duration::from_secs(60);
+/// Minimum pause between two searches, even with a very short delay.
+const LEAST: Duration = Duration::from_millis(50);
+/// Maximum time until a cart is checked again, if its portal has reminders switched off.
+const AGAIN: Duration = Duration::from_secs(3_600);
+/// Maximum number of carts that one query returns.
+const BATCH: i64 = 100;
+/// Maximum number of batches in one run, so that other work gets a turn.
+const BATCHES: usize = 100;
+
+store::statements! {
+    /// Carts that count as abandoned.
+    DUE = "select c.organization_id, c.reservation_id from guest_cart c join organization o on o.id = c.organization_id
+        where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
+    /// The carts among some stays that still count as abandoned.
+    DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
+    /// Carts that count as abandoned after a moment, the latest first.
+    LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1 order by due_at desc limit ?2";
+    /// Sets the due time of some of these carts to that moment.
+    BRING_FORWARD = engine::some_late!("guest_cart", "reservation_id", "due_at");
+    /// Sets when a cart is checked again; null for never.
+    LOOK_AGAIN = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
+}
+
+/// The time after the last change of a cart until the cart counts as abandoned.
+#[derive(Debug, Clone, Copy)]
+pub struct CartAbandonmentDelay(pub Duration);
+
+impl Default for CartAbandonmentDelay {
+    /// A day, as the setting has it by default.
+    fn default() -> Self {
+        Self(Duration::from_secs(24 * 3_600))
+    }
+}
+
+/// Records abandoned carts until `stop` is cancelled. Every node runs this. The lock on the
+/// organization ensures that only one node records a cart.
+pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
+    let pause = delay(&service).clamp(LEAST, EVERY);
+    let mut turns = tokio::time::interval(pause);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = turns.tick() => {}
+        }
+        // A cancelled search is harmless: a transaction that has begun still ends.
+        if stop.run_until_cancelled(sweep(&service)).await.is_none() {
+            return;
+        }
+    }
+}
+
+/// Brings forward the carts that a clock noted while it was ahead. Returns whether there may be
+/// more.
+fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> Result<bool> {
+    let latest = now.checked_add(delay).unwrap_or(Timestamp::MAX);
+    sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)
+}
+
+/// Records the carts that count as abandoned now.
+pub(crate) async fn sweep(service: &Arc<Service>) {
+    if let Err(error) = tell(service).await {
+        tracing::warn!(
+            cause = error.cause(),
+            "could not tell of abandoned carts; retrying at the next look"
+        );
+    }
+}
+
+fn delay(service: &Service) -> Duration {
+    service
+        .kit
+        .part::<CartAbandonmentDelay>()
+        .map_or(EVERY, |delay| delay.0)
+}
+
+async fn tell(service: &Arc<Service>) -> Result<()> {
+    let (delay, now) = (delay(service), service.clock.now());
+    let forward = move |tx: &mut Transaction<'_>| bring_forward(tx, delay, now);
+    while service.store.write(forward).await? {}
+    for _ in 0..BATCHES {
+        let now = service.clock.now();
+        let due = service
+            .store
+            .read(move |tx| tx.rows(&DUE, &values![now, BATCH]))
+            .await?;
+        let mut carts = HashMap::<Uuid, Vec<Uuid>>::new();
+        for row in &due {
+            carts.entry(row.get(0)?).or_default().push(row.get(1)?);
+        }
+        for (organization, stays) in carts {
+            let shared = service.clone();
+            service
+                .store
+                .write(move |tx| judge_all(tx, &shared, organization, stays, now))
+                .await?;
+        }
+        if due.len() < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn judge_all(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    organization: Uuid,
+    stays: Vec<Uuid>,
+    now: Timestamp,
+) -> Result<()> {
+    let access = Access::platform();
+    let mut context = Context::for_writing(
+        service.system(tx, now),
+        organization,
+        &access,
+        Touches::Stream,
+    )?;
+    let rows = context.rows(&DUE_AMONG, values![stays, now])?;
+    for row in &rows {
+        let id: Uuid = row.get(0)?;
+        let due = match judged(&mut context, id, now)? {
+            Judgement::Tell => {
+                changes::record(&mut context, ChangeKind::CartAbandoned, id, None)?;
+                None
+            }
+            Judgement::Wait => now.checked_add(delay(service).min(AGAIN)).ok(),
+            Judgement::Over => None,
+        };
+        context.execute_along(&LOOK_AGAIN, values![id, due])?;
+    }
+    Ok(())
+}
+
+/// The outcome for a cart that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judgement {
+    /// The cart is recorded as abandoned.
+    Tell,
+    /// The portal wants no reminder now.
+    Wait,
+    /// Nobody can use the extras any more.
+    Over,
+}
+
+fn judged(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<Judgement> {
+    // The cart is deleted together with its reservation.
+    let stay = Stay::load(context, id)?;
+    let is_over = Hours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
+    let is_wanted = stay
+        .portal()
+        .is_some_and(|portal| portal.is_cart_abandonment_enabled);
+    Ok(match (stay.is_cancelled() || is_over, is_wanted) {
+        (true, _) => Judgement::Over,
+        (false, true) => Judgement::Tell,
+        (false, false) => Judgement::Wait,
+    })
+}

@@ -1,0 +1,105 @@
+//! The subject of a manual, as its icon indicates, and whether the manual is still for a guest whose
+//! stay is over.
+
+use super::manuals::ManualView;
+use super::phase::Phase;
+use crate::manuals::Rule;
+
+/// The subject of a manual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// Getting into the flat.
+    Door,
+    /// Joining the network.
+    Wifi,
+    /// Tasks before leaving.
+    Leaving,
+    /// Anything else.
+    Else,
+}
+
+impl About {
+    /// Returns the subject by the name of the Lucide icon, and by whether the manual shows the
+    /// flat's network.
+    #[must_use]
+    pub fn of(manual: &ManualView) -> Self {
+        if manual.wifi.is_some() {
+            Self::Wifi
+        } else {
+            Self::of_icon(manual.icon_name.as_deref())
+        }
+    }
+
+    /// Returns the subject by the name of the Lucide icon.
+    #[must_use]
+    pub fn of_icon(name: Option<&str>) -> Self {
+        let name = name.unwrap_or_default();
+        let is_one_of = |names: &[&str]| {
+            names.iter().any(|known| {
+                name == *known
+                    || name
+                        .strip_prefix(known)
+                        .is_some_and(|rest| rest.starts_with('-'))
+            })
+        };
+        if is_one_of(&["wifi"]) {
+            Self::Wifi
+        } else if is_one_of(&[
+            "log-out",
+            "luggage",
+            "calendar-x",
+            "door-open",
+            "plane-takeoff",
+        ]) {
+            Self::Leaving
+        } else if is_one_of(&["key", "lock", "door"]) {
+            Self::Door
+        } else {
+            Self::Else
+        }
+    }
+}
+
+/// Returns whether a manual is hidden because the stay is over: a manual about the door or the
+/// network. A `relative_date` rule with an end decides by itself how long its manual is shown.
+pub(super) fn is_over(icon_name: Option<&str>, rules: &[Rule], phase: Phase) -> bool {
+    let is_secret = matches!(About::of_icon(icon_name), About::Door | About::Wifi);
+    let has_end = rules.iter().any(
+        |rule| matches!(rule, Rule::RelativeDate(rule) if rule.end_date_relative_type.is_some()),
+    );
+    phase == Phase::After && is_secret && !has_end
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rule(more: serde_json::Value) -> Rule {
+        let mut rule = json!({ "ruleCategory": "relative_date" });
+        rule.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        serde_json::from_value(rule).unwrap()
+    }
+
+    #[test]
+    fn the_door_and_the_network_are_hidden_once_the_stay_is_over() {
+        for icon in ["wifi", "wifi-high", "key-round", "lock", "door-closed"] {
+            assert!(is_over(Some(icon), &[], Phase::After), "{icon}");
+            assert!(!is_over(Some(icon), &[], Phase::DepartureDay), "{icon}");
+        }
+        for icon in [None, Some("door-open"), Some("utensils")] {
+            assert!(!is_over(icon, &[], Phase::After), "{icon:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_with_an_end_decides_by_itself() {
+        let open = rule(json!({ "startDateRelativeType": "check_in_time" }));
+        let closed = rule(json!({ "endDateRelativeType": "after_check_out", "daysAfter": 3 }));
+        assert!(is_over(Some("wifi"), &[open], Phase::After));
+        assert!(!is_over(Some("wifi"), &[closed], Phase::After));
+    }
+}

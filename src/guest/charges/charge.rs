@@ -1,0 +1,401 @@
+//! A charge, and the rules of its status.
+
+use engine::error::{Error, Reason, Result};
+use engine::moment::Moment;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use strum::{AsRefStr, VariantArray};
+use uuid::Uuid;
+
+use super::moments::{StayMoments, Terms};
+
+/// What is charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
+#[serde(rename_all = "snake_case")]
+pub enum ChargeKind {
+    /// A fee.
+    Fee,
+    /// A damage waiver.
+    Waiver,
+    /// A deposit, which is released after the stay.
+    Deposit,
+}
+
+/// How a charge stands.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr, VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ChargeStatus {
+    /// To be paid, from `dueAt` on.
+    Due,
+    /// Paid, as the platform reported.
+    Paid,
+    /// The platform could not charge it.
+    Failed,
+    /// A deposit that was paid and given back.
+    Released,
+    /// Not to be paid any more.
+    Cancelled,
+}
+
+impl ChargeStatus {
+    /// Returns whether the charge is still to be paid.
+    pub(super) const fn is_open(self) -> bool {
+        matches!(self, Self::Due | Self::Failed)
+    }
+}
+
+/// An outcome that the platform reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, VariantArray)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportedStatus {
+    /// It was paid.
+    Paid,
+    /// It could not be charged.
+    Failed,
+    /// The paid deposit was given back.
+    Released,
+}
+
+/// A charge of a stay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = example())]
+pub struct Charge {
+    pub id: Uuid,
+    pub reservation_id: Uuid,
+    /// Id of the step that charges it.
+    pub step_id: Uuid,
+    pub kind: ChargeKind,
+    /// Id of the fee product; null unless the kind is `fee`.
+    pub fee_product_id: Option<Uuid>,
+    /// Id of the damage waiver; null unless the kind is `waiver`.
+    pub damage_waiver_id: Option<Uuid>,
+    /// In the minor unit of the currency.
+    pub amount_cents: u64,
+    /// ISO 4217 code.
+    pub currency: String,
+    /// Id of the payment account that is charged. Null where there was no active one.
+    pub payment_account_id: Option<Uuid>,
+    pub status: ChargeStatus,
+    /// When it is to be charged.
+    pub due_at: Moment,
+    /// When a deposit is to be given back; null for other kinds.
+    pub release_at: Option<Moment>,
+    /// The message of the platform's last report.
+    pub message: Option<String>,
+    /// The platform's reference of the payment.
+    pub reference: Option<String>,
+    pub created_at: Moment,
+    pub updated_at: Moment,
+}
+
+/// A charge as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredCharge {
+    #[serde(flatten)]
+    pub charge: Charge,
+    /// The terms of a deposit at the time of the submission.
+    #[serde(default)]
+    pub terms: Terms,
+    #[serde(default)]
+    pub is_due_told: bool,
+    #[serde(default)]
+    pub is_release_told: bool,
+    /// Whether the charge was cancelled because the stay was cancelled.
+    #[serde(default)]
+    pub is_cancelled_with_stay: bool,
+}
+
+/// A moment of a charge that the platform hears of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// The charge is due.
+    Due,
+    /// The paid deposit is to be released.
+    Release,
+}
+
+impl StoredCharge {
+    /// Returns the next notice and its moment. A notice that was given is not returned again.
+    pub(super) fn next_notice(&self) -> Option<(Notice, Moment)> {
+        let charge = &self.charge;
+        match charge.status {
+            ChargeStatus::Due if !self.is_due_told => Some((Notice::Due, charge.due_at)),
+            ChargeStatus::Paid if !self.is_release_told => {
+                charge.release_at.map(|at| (Notice::Release, at))
+            }
+            _ => None,
+        }
+    }
+
+    /// Marks the next notice as given if its moment has come, and returns it.
+    pub(super) fn tell(&mut self, now: Timestamp) -> Option<Notice> {
+        let (notice, at) = self.next_notice()?;
+        if at.0 > now {
+            return None;
+        }
+        match notice {
+            Notice::Due => self.is_due_told = true,
+            Notice::Release => self.is_release_told = true,
+        }
+        Some(notice)
+    }
+
+    /// Cancels it.
+    pub(super) fn cancel(&mut self, now: Timestamp) {
+        self.charge.status = ChargeStatus::Cancelled;
+        self.charge.updated_at = self.charge.updated_at.advanced_to(now);
+    }
+
+    /// Applies the outcome that the platform reports. Returns whether anything changed. Fails with
+    /// 409 for an outcome that the status does not allow.
+    pub(super) fn report(
+        &mut self,
+        status: ReportedStatus,
+        message: Option<String>,
+        reference: Option<String>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let charge = &mut self.charge;
+        let is_over = matches!(
+            charge.status,
+            ChargeStatus::Cancelled | ChargeStatus::Released
+        );
+        let reported = match status {
+            ReportedStatus::Released => {
+                if (charge.kind, charge.status) != (ChargeKind::Deposit, ChargeStatus::Paid) {
+                    return Err(conflict(
+                        "not_a_paid_deposit",
+                        "Only a deposit that is paid can be released.",
+                    ));
+                }
+                ChargeStatus::Released
+            }
+            ReportedStatus::Paid | ReportedStatus::Failed if is_over => {
+                return Err(conflict(
+                    "charge_is_over",
+                    "The charge is cancelled or released, so nothing of it can be paid any more.",
+                ));
+            }
+            ReportedStatus::Paid => ChargeStatus::Paid,
+            ReportedStatus::Failed => ChargeStatus::Failed,
+        };
+        let before = (charge.status, &charge.message, &charge.reference);
+        if before == (reported, &message, &reference) {
+            return Ok(false);
+        }
+        charge.status = reported;
+        charge.message = message;
+        charge.reference = reference;
+        charge.updated_at = charge.updated_at.advanced_to(now);
+        Ok(true)
+    }
+
+    /// Follows a change of the stay: moves the moments of a deposit, and cancels an unpaid charge
+    /// of a cancelled stay. Returns whether anything changed. `moments` is `None` while the flat is
+    /// not known; the moments stay then.
+    pub(super) fn follow(
+        &mut self,
+        is_cancelled: bool,
+        moments: Option<&StayMoments>,
+        now: Timestamp,
+    ) -> bool {
+        let charge = &mut self.charge;
+        let before = (charge.due_at, charge.release_at);
+        if is_cancelled {
+            if charge.status.is_open() {
+                self.is_cancelled_with_stay = true;
+                self.cancel(now);
+                return true;
+            }
+            if charge.status == ChargeStatus::Paid {
+                charge.release_at = charge.release_at.map(|at| at.min(Moment(now)));
+            }
+        } else if let (ChargeKind::Deposit, Some(moments)) = (charge.kind, moments) {
+            if charge.status.is_open() {
+                charge.due_at = moments.due(self.terms, charge.created_at);
+            }
+            if charge.status.is_open() || charge.status == ChargeStatus::Paid {
+                charge.release_at = Some(moments.release(self.terms));
+            }
+        }
+        let is_changed = before != (charge.due_at, charge.release_at);
+        if is_changed {
+            charge.updated_at = charge.updated_at.advanced_to(now);
+        }
+        is_changed
+    }
+
+    /// Returns a new charge in place of a cancelled one, for a stay that was cancelled and takes
+    /// place after all.
+    pub(super) fn renewed(
+        &mut self,
+        id: Uuid,
+        moments: Option<&StayMoments>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        if self.charge.status != ChargeStatus::Cancelled || !self.is_cancelled_with_stay {
+            return None;
+        }
+        self.is_cancelled_with_stay = false;
+        let now = Moment(now);
+        let mut renewed = Self {
+            charge: Charge {
+                id,
+                status: ChargeStatus::Due,
+                due_at: now,
+                message: None,
+                reference: None,
+                created_at: now,
+                updated_at: now,
+                ..self.charge.clone()
+            },
+            is_due_told: false,
+            is_release_told: false,
+            ..self.clone()
+        };
+        if let (ChargeKind::Deposit, Some(moments)) = (renewed.charge.kind, moments) {
+            renewed.charge.due_at = moments.due(renewed.terms, now);
+            renewed.charge.release_at = Some(moments.release(renewed.terms));
+        }
+        Some(renewed)
+    }
+}
+
+fn conflict(key: &'static str, message: &'static str) -> Error {
+    Error::conflict(Reason::rule(key, message))
+}
+
+pub(super) fn example() -> Value {
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789b1", "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "stepId": "0192f0c1-2345-7abc-8def-0123456789ac", "kind": "deposit", "feeProductId": null, "damageWaiverId": null,
+        "amountCents": 20_000, "currency": "EUR", "paymentAccountId": "0192f0c1-2345-7abc-8def-0123456789b2", "status": "due",
+        "dueAt": "2026-12-09T14:00:00.000Z", "releaseAt": "2026-12-22T10:00:00.000Z", "message": null, "reference": null,
+        "createdAt": "2026-11-21T09:30:00.000Z", "updatedAt": "2026-11-21T09:30:00.000Z",
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    pub(in super::super) fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    pub(in super::super) fn stored(kind: ChargeKind, status: ChargeStatus) -> StoredCharge {
+        let mut charge: Charge = serde_json::from_value(example()).unwrap();
+        charge.kind = kind;
+        charge.status = status;
+        if kind != ChargeKind::Deposit {
+            charge.release_at = None;
+        }
+        StoredCharge {
+            charge,
+            terms: Terms {
+                days_before: Some(2),
+                release_days: Some(7),
+            },
+            is_due_told: false,
+            is_release_told: false,
+            is_cancelled_with_stay: false,
+        }
+    }
+
+    #[test]
+    fn a_stored_charge_is_read_as_it_was_written() {
+        let charge = stored(ChargeKind::Deposit, ChargeStatus::Due);
+        let text = serde_json::to_string(&charge).unwrap();
+        assert_eq!(serde_json::from_str::<StoredCharge>(&text).unwrap(), charge);
+        let plain: StoredCharge = serde_json::from_value(example()).unwrap();
+        assert_eq!((plain.terms, plain.is_due_told), (Terms::default(), false));
+    }
+
+    #[test]
+    fn each_moment_is_told_once_and_only_where_something_is_to_be_done() {
+        let late = at("2027-01-01T00:00:00Z");
+        for kind in ChargeKind::VARIANTS.iter().copied() {
+            for status in ChargeStatus::VARIANTS.iter().copied() {
+                let mut charge = stored(kind, status);
+                let expected = match (kind, status) {
+                    (_, ChargeStatus::Due) => Some(Notice::Due),
+                    (ChargeKind::Deposit, ChargeStatus::Paid) => Some(Notice::Release),
+                    _ => None,
+                };
+                assert_eq!(charge.tell(at("2026-11-21T09:30:00Z")), None, "too early");
+                assert_eq!(charge.tell(late), expected, "{kind:?} {status:?}");
+                assert_eq!(charge.tell(late), None, "once");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cancelled_stay_cancels_what_is_not_paid_and_releases_a_paid_deposit() {
+        let now = at("2026-11-22T00:00:00Z");
+        for kind in ChargeKind::VARIANTS.iter().copied() {
+            for status in ChargeStatus::VARIANTS.iter().copied() {
+                let before = stored(kind, status);
+                let mut after = before.clone();
+                let is_changed = after.follow(true, None, now);
+                assert_eq!(is_changed, after != before, "{kind:?} {status:?}");
+                let expected = if status.is_open() {
+                    ChargeStatus::Cancelled
+                } else {
+                    status
+                };
+                assert_eq!(after.charge.status, expected);
+                let releases = (kind, status) == (ChargeKind::Deposit, ChargeStatus::Paid);
+                if releases {
+                    assert_eq!(after.charge.release_at, Some(Moment(now)));
+                } else {
+                    assert_eq!(after.charge.release_at, before.charge.release_at);
+                }
+                let later = at("2026-11-23T00:00:00Z");
+                assert!(!after.follow(true, None, later), "only the first time");
+                let renewed = after.renewed(Uuid::nil(), None, later);
+                assert_eq!(renewed.is_some(), status.is_open(), "{kind:?} {status:?}");
+                assert!(
+                    renewed.is_none_or(|charge| charge.charge.status == ChargeStatus::Due)
+                        && after.renewed(Uuid::nil(), None, later).is_none()
+                );
+            }
+        }
+    }
+
+    proptest! {
+        /// The rules on reports of outcomes.
+        #[test]
+        fn an_outcome_is_taken_where_it_can_be(
+            kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), reported in select(ReportedStatus::VARIANTS),
+        ) {
+            let (before, now) = (stored(kind, status), at("2026-12-24T00:00:00Z"));
+            let mut after = before.clone();
+            let is_over = matches!(status, ChargeStatus::Cancelled | ChargeStatus::Released);
+            let is_refused = match reported {
+                ReportedStatus::Released => kind != ChargeKind::Deposit || status != ChargeStatus::Paid,
+                ReportedStatus::Paid | ReportedStatus::Failed => is_over,
+            };
+            match after.report(reported, None, None, now) {
+                Ok(is_changed) => {
+                    prop_assert!(!is_refused);
+                    prop_assert_eq!(is_changed, after != before);
+                    prop_assert!(!after.report(reported, None, None, now).unwrap_or(false), "the same report changes nothing");
+                }
+                Err(error) => {
+                    prop_assert!(is_refused && after == before);
+                    prop_assert_eq!(error.kind().status(), 409);
+                }
+            }
+        }
+    }
+}

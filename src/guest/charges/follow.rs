@@ -1,0 +1,73 @@
+//! Adapts charges to changes of their stays: moved dates, other flats, cancellations.
+
+use std::collections::{BTreeSet, HashMap};
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::values;
+use uuid::Uuid;
+
+use super::charge::StoredCharge;
+use super::moments::StayMoments;
+use super::records::{self, from_row};
+use crate::records::{Kind, Property, Reservation, ReservationStatus, typed_among};
+
+store::statements! {
+    /// Selects charges of the stays in some properties, if a notice about the charge is still to be
+    /// sent.
+    OPEN_IN = "select c.doc from record r join guest_charge c on c.organization_id = ?1 and c.reservation_id = r.id
+        where r.organization_id = ?1 and r.kind = 'reservation' and r.property_id = any(?2) and c.notice_at is not null";
+}
+
+/// Adapts the charges of changed reservations, and of stays in changed properties. The changed
+/// records are already stored.
+pub(in crate::guest) fn follow(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: &[Uuid],
+) -> Result<()> {
+    let charges = match kind {
+        Kind::Reservation => records::of_stays(context, ids.to_vec())?,
+        Kind::Property => context
+            .rows(&OPEN_IN, values![ids])?
+            .iter()
+            .map(from_row)
+            .collect::<Result<_>>()?,
+        _ => return Ok(()),
+    };
+    if charges.is_empty() {
+        return Ok(());
+    }
+    let stays: BTreeSet<Uuid> = charges
+        .iter()
+        .map(|stored| stored.charge.reservation_id)
+        .collect();
+    let stays: HashMap<Uuid, Reservation> =
+        typed_among(context, Kind::Reservation, stays.into_iter().collect())?;
+    let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
+    let flats: HashMap<Uuid, Property> =
+        typed_among(context, Kind::Property, flats.into_iter().collect())?;
+    let now = context.now();
+    let mut changed: Vec<StoredCharge> = Vec::new();
+    for mut stored in charges {
+        let Some(stay) = stays.get(&stored.charge.reservation_id) else {
+            continue;
+        };
+        let moments = stay
+            .property_id
+            .and_then(|id| flats.get(&id))
+            .map(|flat| StayMoments::of(stay, flat));
+        let is_cancelled = stay.status == ReservationStatus::Cancelled;
+        let is_moved = stored.follow(is_cancelled, moments.as_ref(), now);
+        let renewed = if is_cancelled {
+            None
+        } else {
+            stored.renewed(context.new_id(), moments.as_ref(), now)
+        };
+        if is_moved || renewed.is_some() {
+            changed.push(stored);
+        }
+        changed.extend(renewed);
+    }
+    records::save(context, &changed)
+}

@@ -1,0 +1,63 @@
+//! The damage deposit as a guest sees it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::precheck::{self, Cost, DepositChoice, DepositOption, Step, StepType};
+use crate::translations::Texts;
+
+/// The choices of a damage deposit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DepositView {
+    /// The text below the heading, where the organization has written one.
+    pub subtitle: Option<String>,
+    /// The choices of the guest. Without choices, any saved object completes the step.
+    pub choices: Vec<DepositChoice>,
+    /// Days before check-in at which the deposit is due. Null: at submission.
+    pub days_before_checkin: Option<u32>,
+    /// Days after check-out at which the deposit is released. Null: at the check-out time.
+    pub release_days_after_checkout: Option<u32>,
+}
+
+/// Returns the choices of a step for a stay of this many nights; `None` for a step of another type.
+pub(in crate::guest) fn deposit(
+    step: &Step,
+    cost: Option<&Cost>,
+    texts: &Texts,
+    nights: i64,
+) -> Option<DepositView> {
+    let Some(Cost::Deposit(choices)) = cost else {
+        return None;
+    };
+    let choices = precheck::choices_for(step, choices, nights);
+    let charges = &step.charges;
+    let is_deposit_alone = !choices.is_empty()
+        && choices
+            .iter()
+            .all(|choice| choice.choice == DepositOption::Deposit);
+    let of_deposit = charges
+        .security_deposit_subtitle_ml_text_id
+        .filter(|_| is_deposit_alone);
+    Some(DepositView {
+        subtitle: texts.of(of_deposit.or(charges.damage_deposit_subtitle_ml_text_id)),
+        choices,
+        days_before_checkin: charges.security_deposit_days_before_checkin,
+        release_days_after_checkout: charges.security_deposit_release_days_after_checkout,
+    })
+}
+
+/// Returns the translations that [`deposit`] may show.
+pub(in crate::guest) fn subtitles(step: &Step) -> impl Iterator<Item = Uuid> + use<> {
+    let charges = &step.charges;
+    let texts = if step.step_type == StepType::DamageDeposit {
+        [
+            charges.damage_deposit_subtitle_ml_text_id,
+            charges.security_deposit_subtitle_ml_text_id,
+        ]
+    } else {
+        [None, None]
+    };
+    texts.into_iter().flatten()
+}

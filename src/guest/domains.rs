@@ -1,0 +1,279 @@
+//! The domain of a stay: the address of its page, and the routes that each host serves.
+//!
+//! The domain of a stay is the host of its branding, if that names a custom URL for guest portals.
+//! The branding is that of the portal that serves the flat, or else the default one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request as HttpRequest, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use engine::access::named;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
+use engine::surface::{Admission, Knock, note, query, refuse, request_id};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use serde_json::json;
+use url::Url;
+use uuid::Uuid;
+
+use super::link::{LINK, PREVIEW_PREFIX};
+use crate::portals;
+use crate::records::{Kind, Reservation, find_domain, host_name, portal_hosts, typed_among};
+use crate::scopes::portals_of;
+
+/// A path of the guest's page at which no stay is found. The page says so in the browser's
+/// language.
+const NO_STAY: &str = "/stay/-";
+
+/// Returns the address of a stay's page: the public URL, with this host if there is one.
+#[must_use]
+pub(crate) fn page_address(public_url: &str, host: Option<&str>, token: &str) -> String {
+    let base = public_url.trim_end_matches('/');
+    let at_host = host.and_then(|host| {
+        let mut url = Url::parse(base).ok()?;
+        url.set_host(Some(host)).ok()?;
+        Some(url)
+    });
+    match at_host {
+        Some(url) => format!("{}/stay/{token}", url.as_str().trim_end_matches('/')),
+        None => format!("{base}/stay/{token}"),
+    }
+}
+
+/// Returns the address of a reservation's page.
+pub(crate) fn stay_url(
+    context: &mut Context<'_, '_>,
+    reservation: Uuid,
+    token: &str,
+) -> Result<String> {
+    let hosts = hosts(context, vec![reservation])?;
+    let host = hosts.get(&reservation).map(String::as_str);
+    Ok(page_address(context.public_url(), host, token))
+}
+
+/// Returns the hosts of the domains of reservations. Those without a domain are left out.
+pub(crate) fn hosts(
+    context: &mut Context<'_, '_>,
+    reservations: Vec<Uuid>,
+) -> Result<HashMap<Uuid, String>> {
+    let urls = portal_hosts(context)?;
+    if urls.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let (mut of_branding, mut default) = (HashMap::new(), None);
+    for branding in portals::brandings(context)? {
+        let Some(host) = branding.custom_url_id.and_then(|id| urls.get(&id)) else {
+            continue;
+        };
+        if branding.is_default {
+            default = Some(host.clone());
+        }
+        of_branding.insert(branding.id, host.clone());
+    }
+    if of_branding.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let stays = typed_among::<Reservation>(context, Kind::Reservation, reservations)?;
+    let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
+    let portals = portals_of(context, flats.into_iter().collect())?;
+    let distinct: BTreeSet<Uuid> = portals.values().copied().collect();
+    let mut branding_of = HashMap::new();
+    for id in distinct {
+        let portal = portals::find_portal(context, id)?;
+        branding_of.insert(id, portal.and_then(|portal| portal.branding_id));
+    }
+    let host = |stay: &Reservation| {
+        let portal = stay.property_id.and_then(|flat| portals.get(&flat));
+        match portal.and_then(|portal| branding_of.get(portal).copied().flatten()) {
+            Some(branding) => of_branding.get(&branding).cloned(),
+            None => default.clone(),
+        }
+    };
+    let found = stays
+        .iter()
+        .filter_map(|(id, stay)| Some((*id, host(stay)?)));
+    Ok(found.collect())
+}
+
+/// Decides on a request under another host than that of the public URL. A host of a custom URL
+/// serves the guest's page and the guest interface, for the stays of its organization, and
+/// `/healthz`. Everything else is 404. A host that is registered nowhere serves everything.
+pub(crate) fn gate(service: Arc<Service>, knock: Knock) -> BoxFuture<'static, Result<Admission>> {
+    async move {
+        let Knock { host, path } = knock;
+        if path == "/healthz" {
+            return Ok(Admission::Pass);
+        }
+        let found = service.store.read(move |tx| find_domain(tx, &host)).await?;
+        let Some(domain) = found else {
+            return Ok(Admission::Pass);
+        };
+        if !domain.is_guest_portal {
+            return Err(Error::not_found("Route"));
+        }
+        let place = Place::of(&path);
+        let is_own = match place {
+            Place::Page(token) | Place::Interface(token) => {
+                owner(&service, token).await? == Some(domain.owner)
+            }
+            Place::Icon => true,
+            Place::Elsewhere => false,
+        };
+        match place {
+            _ if is_own => Ok(Admission::Pass),
+            Place::Page(_) => Ok(Admission::Instead(NO_STAY)),
+            Place::Interface(_) => Err(Error::not_found("Stay")),
+            Place::Icon | Place::Elsewhere => Err(Error::not_found("Route")),
+        }
+    }
+    .boxed()
+}
+
+/// A place of the service, as a path names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place<'p> {
+    /// The guest's page, with the token of a stay.
+    Page(&'p str),
+    /// The guest interface, with the token of a stay.
+    Interface(&'p str),
+    /// The icon of the guest's page.
+    Icon,
+    /// Any other place.
+    Elsewhere,
+}
+
+impl<'p> Place<'p> {
+    fn of(path: &'p str) -> Self {
+        if let Some(rest) = path.strip_prefix("/stay/") {
+            Self::Page(leading_token(rest))
+        } else if let Some(rest) = path.strip_prefix("/guest/v1/stays/") {
+            Self::Interface(leading_token(rest))
+        } else {
+            match path {
+                "/stay" => Self::Page(""),
+                "/favicon.ico" => Self::Icon,
+                _ => Self::Elsewhere,
+            }
+        }
+    }
+}
+
+/// Returns the characters at the beginning that a token can have.
+fn leading_token(rest: &str) -> &str {
+    let is_of_token = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    let end = rest.find(|letter| !is_of_token(letter));
+    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+}
+
+/// Returns the organization that the token of a stay or a preview names or belongs to. Whether the
+/// token opens anything is judged later.
+async fn owner(service: &Service, token: &str) -> Result<Option<Uuid>> {
+    let stated = named(PREVIEW_PREFIX, token).or_else(|| named("", token));
+    if stated.is_some() || token.is_empty() {
+        return Ok(stated);
+    }
+    let token = token.to_owned();
+    let find = move |tx: &mut store::Transaction<'_>| (LINK.find)(tx, vec![token]);
+    let found = service.store.read(find).await?;
+    Ok(found
+        .into_values()
+        .next()
+        .map(|identified| identified.organization.id))
+}
+
+/// Returns the route that checks whether a host is registered for guest portals. A proxy asks it
+/// before it obtains a certificate.
+pub(super) fn routes(service: &Arc<Service>) -> Router {
+    Router::new()
+        .route("/domain-check", get(check))
+        .with_state(service.clone())
+}
+
+async fn check(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
+    let (parts, _) = request.into_parts();
+    let id = request_id(&parts);
+    let query = query(&parts);
+    let mut asked = query.iter().filter(|(name, _)| name == "domain");
+    let host = match (asked.next(), asked.next()) {
+        (Some((_, text)), None) => host_name(text),
+        _ => None,
+    };
+    let mut response = match is_registered(&service, host).await {
+        Ok(true) => {
+            let body = json!({ "data": {}, "meta": { "requestId": id } });
+            let headers = [
+                (CONTENT_TYPE, "application/json"),
+                (CACHE_CONTROL, "no-store"),
+            ];
+            (headers, body.to_string()).into_response()
+        }
+        Ok(false) => refuse(&Error::not_found("Domain"), id),
+        Err(error) => refuse(&error, id),
+    };
+    note(&mut response, "checkDomain", None);
+    response
+}
+
+/// Returns whether guest portals are served under a host.
+async fn is_registered(service: &Service, host: Option<String>) -> Result<bool> {
+    let Some(host) = host else {
+        return Ok(false);
+    };
+    let found = service.store.read(move |tx| find_domain(tx, &host)).await?;
+    Ok(found.is_some_and(|domain| domain.is_guest_portal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_keeps_the_scheme_and_the_port_of_the_public_url() {
+        let at = |public_url: &str, host| page_address(public_url, host, "abc");
+        let host = Some("stay.example.org");
+        assert_eq!(at("https://a.example", None), "https://a.example/stay/abc");
+        assert_eq!(
+            at("https://a.example", host),
+            "https://stay.example.org/stay/abc"
+        );
+        assert_eq!(
+            at("http://a.example:8080/", host),
+            "http://stay.example.org:8080/stay/abc"
+        );
+        assert_eq!(
+            at("http://127.0.0.1:80", host),
+            "http://stay.example.org/stay/abc"
+        );
+        assert_eq!(
+            at("https://a.example/guests", host),
+            "https://stay.example.org/guests/stay/abc"
+        );
+        assert_eq!(at("", host), "/stay/abc");
+    }
+
+    #[test]
+    fn a_place_is_known_by_its_path() {
+        for (path, place) in [
+            ("/stay/abc", Place::Page("abc")),
+            ("/stay/a-_1/steps/x", Place::Page("a-_1")),
+            ("/stay/abc.", Place::Page("abc")),
+            ("/stay/abc%2Fd", Place::Page("abc")),
+            ("/stay/", Place::Page("")),
+            ("/stay", Place::Page("")),
+            ("/guest/v1/stays/abc/submit", Place::Interface("abc")),
+            ("/favicon.ico", Place::Icon),
+            ("/guest/v1/openapi.json", Place::Elsewhere),
+            ("/stays/abc", Place::Elsewhere),
+            ("/api/v1/portals", Place::Elsewhere),
+            ("/", Place::Elsewhere),
+        ] {
+            assert_eq!(Place::of(path), place, "{path}");
+        }
+    }
+}

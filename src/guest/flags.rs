@@ -1,0 +1,221 @@
+//! The flags of a submission: the reasons to look at it.
+//!
+//! The service raises flags at a submission and stores them with it. Flags that other systems
+//! reported are read from their last reports.
+
+use engine::operation::Object;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::precheckin::{Asked, QuestionView};
+use super::progress::{ProgressStatus, Report};
+use crate::precheck::{self, Step, StepType, UNDERAGE};
+
+/// The kind of a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FlagKind {
+    /// The step is looked at for every guest.
+    Step,
+    /// An answer to a question.
+    Answer,
+    /// An identity check.
+    Check,
+    /// A sentence of another system, or its failure.
+    External,
+}
+
+/// A flag, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Flag {
+    /// The step that raised it.
+    pub step_id: Uuid,
+    pub kind: FlagKind,
+    /// The question of an answer, or the name of a check.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// The sentence of another system.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+/// A flag, as staff read it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FlagView {
+    /// Step that raised it.
+    step_id: Uuid,
+    /// Reason: `step` for a step that is always looked at, `answer` for an answer, `check` for an
+    /// identity check, `external` for another system's report.
+    kind: FlagKind,
+    /// Question id for `answer`, check name for `check`, else null.
+    key: Option<String>,
+    /// The reason in words.
+    message: String,
+}
+
+impl Flag {
+    const fn new(step_id: Uuid, kind: FlagKind, key: Option<String>) -> Self {
+        Self {
+            step_id,
+            kind,
+            key,
+            message: None,
+        }
+    }
+
+    /// Returns the flag for staff. `questions` are those of its step, in the reader's language.
+    pub(super) fn view(self, questions: &[QuestionView]) -> FlagView {
+        let key = self.key.as_deref().unwrap_or_default();
+        let message = match self.kind {
+            FlagKind::Step => "This step is looked at for every guest.".to_owned(),
+            FlagKind::Answer => questions
+                .iter()
+                .find(|question| question.id.to_string() == key)
+                .map_or_else(|| "An answer of the guest.".to_owned(), in_words),
+            FlagKind::Check => precheck::finding(key).unwrap_or(key).to_owned(),
+            FlagKind::External => self
+                .message
+                .unwrap_or_else(|| "The background check failed.".to_owned()),
+        };
+        FlagView {
+            step_id: self.step_id,
+            kind: self.kind,
+            key: self.key,
+            message,
+        }
+    }
+}
+
+/// Returns a question and its answer as one line.
+fn in_words(question: &QuestionView) -> String {
+    let answer = question.answer.as_ref().unwrap_or(&Value::Null);
+    let is_chosen = |id: Uuid| {
+        let chosen = answer["optionIds"].as_array();
+        chosen.is_some_and(|chosen| chosen.contains(&Value::String(id.to_string())))
+    };
+    let names = question
+        .options
+        .iter()
+        .filter(|option| is_chosen(option.id))
+        .filter_map(|option| option.name.as_deref());
+    let said: Vec<&str> = names.chain(answer["text"].as_str()).collect();
+    let text = question.text.as_deref().unwrap_or_default();
+    format!("“{text}”: {}", said.join(", "))
+}
+
+/// Returns the flags that a submission raises, by the answers to its steps. The check-in date
+/// decides which guests are under age.
+pub(super) fn raised(steps: &[Asked], check_in: Date) -> Vec<Flag> {
+    let births: Vec<Date> = steps.iter().flat_map(births).collect();
+    let of_step = |asked: &Asked| {
+        let step = &asked.step;
+        let own = if step.is_manual_review_enabled {
+            of_answers(step, asked.answers())
+        } else {
+            Vec::new()
+        };
+        let youngest = births
+            .iter()
+            .map(|birth| precheck::age_on(*birth, check_in))
+            .min();
+        let is_underage = youngest
+            .zip(minimum_age(step))
+            .is_some_and(|(age, minimum)| i64::from(age) < i64::from(minimum));
+        let underage =
+            is_underage.then(|| Flag::new(step.id, FlagKind::Check, Some(UNDERAGE.to_owned())));
+        own.into_iter().chain(underage).collect::<Vec<_>>()
+    };
+    steps.iter().flat_map(of_step).collect()
+}
+
+/// Returns the flags that the answers to a step raise.
+fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<Flag> {
+    let whole = || Flag::new(step.id, FlagKind::Step, None);
+    match (step.step_type, answers) {
+        (StepType::DocumentUpload | StepType::DamageDeposit, _) => vec![whole()],
+        (StepType::AdditionalQuestions, Some(answers)) => {
+            let flagged = precheck::flagged_questions(&step.questions, answers);
+            // Without any flagged option, a step is looked at even if nothing was answered.
+            if flagged.is_empty() && !precheck::has_flags(&step.questions) {
+                return vec![whole()];
+            }
+            let flag = |id: Uuid| Flag::new(step.id, FlagKind::Answer, Some(id.to_string()));
+            flagged.into_iter().map(flag).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the age below which a guest is flagged by an identity check.
+fn minimum_age(step: &Step) -> Option<u32> {
+    let settings = &step.write_only;
+    precheck::flagged_below(
+        settings.identity_flag_policy.as_ref(),
+        settings.minimum_guest_age,
+    )
+    .filter(|_| step.step_type == StepType::IdentityCheck)
+}
+
+/// Returns the birth date of a guest, if it is known.
+fn birth(guest: &Object) -> Option<Date> {
+    guest.get("birthDate")?.as_str()?.trim().parse().ok()
+}
+
+/// Returns the known birth dates of the guests that a step names.
+fn births(asked: &Asked) -> Vec<Date> {
+    match (asked.step.step_type, asked.answers()) {
+        (StepType::YourDetails, Some(answers)) => birth(answers).into_iter().collect(),
+        (StepType::OtherGuests, Some(answers)) => {
+            let guests = answers.get("guests").and_then(Value::as_array);
+            let guests = guests.into_iter().flatten().filter_map(Value::as_object);
+            guests.filter_map(birth).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the flags of the last report about a step.
+pub(super) fn reported(step: &Step, report: Option<&Report>) -> Vec<Flag> {
+    let Some(report) = report else {
+        return Vec::new();
+    };
+    let check = |name: &String| Flag::new(step.id, FlagKind::Check, Some(name.clone()));
+    let has_failed = step.step_type == StepType::BackgroundCheck
+        && report.progress.status == ProgressStatus::Failed;
+    let failure = has_failed.then(|| Flag::new(step.id, FlagKind::External, None));
+    let sentence = |sentence: &String| Flag {
+        message: Some(sentence.clone()),
+        ..Flag::new(step.id, FlagKind::External, None)
+    };
+    let checks = report.raised.iter().map(check);
+    let sentences = report.flags.iter().map(sentence);
+    checks.chain(failure).chain(sentences).collect()
+}
+
+/// Returns all flags of a submission, each once: by the order of the steps, then those of steps
+/// that are no longer shown.
+pub(super) fn all(steps: &[Asked], stored: &[Flag]) -> Vec<Flag> {
+    let of_step = |asked: &Asked| {
+        let id = asked.step.id;
+        let stored = stored
+            .iter()
+            .filter(move |flag| flag.step_id == id)
+            .cloned();
+        let reported = reported(&asked.step, asked.given.report.as_ref());
+        stored.chain(reported).collect::<Vec<_>>()
+    };
+    let is_gone = |flag: &&Flag| steps.iter().all(|asked| asked.step.id != flag.step_id);
+    let gone = stored.iter().filter(is_gone).cloned();
+    let mut flags = Vec::new();
+    for flag in steps.iter().flat_map(of_step).chain(gone) {
+        if !flags.contains(&flag) {
+            flags.push(flag);
+        }
+    }
+    flags
+}

@@ -1,0 +1,145 @@
+//! The steps that are open to a guest: before the first submission, and again after it (rules:
+//! submissions#open-steps).
+//!
+//! Everything here follows from the submission, the shown steps and the moment. So nothing has to
+//! notice that a stay or the configuration changed.
+
+use engine::moment::Moment;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::decision::Submitted;
+use super::hours::Hours;
+use super::stay::Stay;
+
+/// The part of a stay that a moment belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StayStage {
+    /// The check-in time is still to come.
+    Ahead,
+    /// The check-in time has passed.
+    Begun,
+    /// The check-out time has passed.
+    Over,
+}
+
+impl StayStage {
+    /// Returns the stage of a stay at a moment. A stay without a flat has not begun.
+    pub(super) fn of(stay: &Stay, at: Timestamp) -> Self {
+        let Some(hours) = Hours::of(stay) else {
+            return Self::Ahead;
+        };
+        let begins = hours.check_in();
+        // Records may end a stay before it begins. Such a stay is over when it begins.
+        if at >= hours.check_out().max(begins) {
+            Self::Over
+        } else if at >= begins {
+            Self::Begun
+        } else {
+            Self::Ahead
+        }
+    }
+}
+
+/// A shown step, as the rules of open steps read it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepFacts {
+    pub id: Uuid,
+    /// Whether the step lets the guest submit.
+    pub is_ready: bool,
+    /// Time of the last save of the step, or of the last file that was added to it; `None` if never.
+    pub given_at: Option<Moment>,
+}
+
+/// Returns the ids of the steps that are open again after a submission, in order. There are none
+/// before the first submission, and from the check-in time on.
+pub(super) fn open_steps(
+    submitted: Option<&Submitted>,
+    steps: impl IntoIterator<Item = StepFacts>,
+    stage: StayStage,
+) -> Vec<Uuid> {
+    let Some(submitted) = submitted.filter(|_| stage == StayStage::Ahead) else {
+        return Vec::new();
+    };
+    steps
+        .into_iter()
+        .filter(|step| is_reopened(submitted, *step))
+        .map(|step| step.id)
+        .collect()
+}
+
+/// Returns whether the guest may save a step. A request for changes is not cut off by the check-in
+/// time, because staff wait for its answer.
+pub(super) fn is_open(submitted: Option<&Submitted>, step: StepFacts, stage: StayStage) -> bool {
+    match (submitted, stage) {
+        (_, StayStage::Over) => false,
+        (None, _) => true,
+        (Some(submitted), StayStage::Begun) if submitted.request().is_none() => false,
+        (Some(submitted), _) => is_reopened(submitted, step),
+    }
+}
+
+/// Returns whether a step belongs to the last submission: nothing was saved in it since, and staff
+/// have not asked for it again.
+pub(super) fn is_submitted(
+    submitted: Option<&Submitted>,
+    id: Uuid,
+    given_at: Option<Moment>,
+) -> bool {
+    submitted.is_some_and(|submitted| {
+        !submitted.requests(id) && given_at.is_none_or(|at| at <= submitted.at)
+    })
+}
+
+fn is_reopened(submitted: &Submitted, step: StepFacts) -> bool {
+    !step.is_ready || !is_submitted(Some(submitted), step.id, step.given_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan as _;
+    use proptest::prelude::*;
+    use strum::VariantArray as _;
+
+    use super::super::decision::Decision;
+    use super::super::precheckin::PrecheckinStatus;
+    use super::*;
+
+    const STAGES: [StayStage; 3] = [StayStage::Ahead, StayStage::Begun, StayStage::Over];
+
+    fn moment(minutes: i64) -> Moment {
+        let start: Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
+        Moment(start + minutes.minutes())
+    }
+
+    proptest! {
+        /// The rules in words: submissions#open-steps.
+        #[test]
+        fn open_steps_agree_with_the_sentences(
+            status in prop::option::of(prop::sample::select(PrecheckinStatus::VARIANTS)),
+            requested in prop::collection::vec(0..4_u128, 0..4), is_ready: bool,
+            given in prop::option::of(-2..3_i64), stage in prop::sample::select(&STAGES[..]),
+        ) {
+            let id = Uuid::from_u128(1);
+            let requested_step_ids: Vec<Uuid> = requested.iter().copied().map(Uuid::from_u128).collect();
+            let is_requested = status == Some(PrecheckinStatus::ChangesRequested) && requested_step_ids.contains(&id);
+            let decision = Decision { requested_step_ids, ..Decision::default() };
+            let submitted = status.map(|status| Submitted { status, at: moment(0), decision });
+            let step = StepFacts { id, is_ready, given_at: given.map(moment) };
+            let is_new = !is_ready || given.is_some_and(|minutes| minutes > 0) || is_requested;
+
+            let listed = open_steps(submitted.as_ref(), [step], stage);
+            let is_listed = status.is_some() && stage == StayStage::Ahead && is_new;
+            prop_assert_eq!(listed, if is_listed { vec![id] } else { Vec::new() });
+
+            let is_open = is_open(submitted.as_ref(), step, stage);
+            let expected = match stage {
+                StayStage::Ahead => status.is_none() || is_new,
+                StayStage::Begun => status.is_none() || (status == Some(PrecheckinStatus::ChangesRequested) && is_new),
+                StayStage::Over => false,
+            };
+            prop_assert_eq!(is_open, expected);
+            prop_assert!(!is_listed || is_open, "a listed step can be saved");
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to date.
+
+use engine::access::{Access, Credential};
+use engine::context::{Context, Touches};
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::{Object, Operation};
+use engine::pipeline::Service;
+use engine::values;
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Transaction};
+use uuid::Uuid;
+
+use super::hours::Hours;
+use super::operations::own_reservation;
+use super::stay::Stay;
+use crate::records::{Photos, ReservationStatus};
+
+/// The prefix of a pass's token.
+const PREFIX: &str = "wp_";
+/// Length of the organization's id in a token.
+const ORGANIZATION: usize = 32;
+/// The purpose for which the signing key of these tokens is derived.
+const PURPOSE: &str = "wallet_passes";
+/// Maximum number of devices with the pass of a stay.
+const DEVICES: i64 = 20;
+/// Maximum number of passes on a device.
+const PASSES: i64 = 100;
+/// Maximum number of door codes in a pass.
+const CODES: usize = 4;
+
+store::statements! {
+    /// The door codes that may be of a stay, by creation.
+    CODES_OF = "select doc from record where organization_id = ?1 and kind = 'lock_code'
+        and (property_id = ?2 or lower(doc ->> 'reservationId') = ?3) order by created_at, id";
+    /// The token of a stay, whoever asks.
+    STAY = "select l.token from guest_link l join organization o on o.id = l.organization_id
+        where l.organization_id = ?1 and l.reservation_id = ?2 and o.erased_at is null";
+    /// The stays whose passes are on a device, of all organizations.
+    ON_DEVICE = "select r.organization_id, r.reservation_id, l.token from pass_registration r
+        join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.reservation_id
+        join organization o on o.id = r.organization_id
+        where r.device_id = ?1 and o.erased_at is null order by r.organization_id, r.reservation_id limit ?2";
+    /// Whether a device has the pass of a stay.
+    REGISTERED = "select 1 from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
+    /// Counts the devices with the pass of a stay.
+    COUNT = "select count(*) from pass_registration where organization_id = ?1 and reservation_id = ?2";
+    /// Registers a device, or replaces its push token.
+    REGISTER = "insert into pass_registration (organization_id, reservation_id, device_id, push_token, told_at) values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, reservation_id, device_id) do update
+        set push_token = excluded.push_token, told_at = excluded.told_at, attempts = 0, next_push_at = null";
+    /// Removes a device from the pass of a stay.
+    UNREGISTER = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
+    /// Removes all devices from the passes of stays.
+    FORGET = "delete from pass_registration where organization_id = ?1 and reservation_id = any(?2)";
+    /// The hash of a pass's content when it was last compared, and when the content changed.
+    STATE = "select content_hash, changed_at from pass_state where organization_id = ?1 and reservation_id = ?2";
+    /// Notes the content of a pass.
+    NOTE_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
+        on conflict (organization_id, reservation_id) do update set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
+    /// Forgets the content of the passes of stays.
+    FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = any(?2)";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GetPass {
+    /// The stay's token, from the guest's link: it is the credential.
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+}
+
+/// What a wallet pass of a stay holds besides what the guest's view has.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "isEnabled": true, "authenticationToken": "wp_…", "doorCodes": [{ "name": "Front door", "code": "4711" }], "nextChangeAt": null }))]
+pub(crate) struct PassView {
+    /// Whether the pass is good; false voids it.
+    pub is_enabled: bool,
+    /// The token by which a device keeps the pass up to date.
+    pub authentication_token: String,
+    /// The door codes that are in force now.
+    pub door_codes: Vec<DoorCode>,
+    /// The next time at which a door code begins or ends; null where there is none.
+    pub next_change_at: Option<Moment>,
+}
+
+/// A door code of a stay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct DoorCode {
+    /// The name of its record.
+    pub name: String,
+    /// The code.
+    pub code: String,
+}
+
+/// A pass on a device.
+pub(crate) struct HeldPass {
+    /// The organization of the stay.
+    pub organization: Uuid,
+    /// The stay, which is the serial number of the pass.
+    pub reservation: Uuid,
+    /// The token of the stay.
+    pub token: String,
+}
+
+/// The result of a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registered {
+    /// The device did not have the pass before.
+    New,
+    /// The device had the pass already.
+    Known,
+    /// Too many devices have the pass.
+    Full,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::guest("getPass", Method::GET, "/stays/{token}/pass")
+            .summary("What a wallet pass of the stay holds: its door codes and its token")
+            .run(pass),
+    ]
+}
+
+fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
+    if let Credential::Preview { .. } = context.access.credential {
+        return Err(Error::not_found("Pass"));
+    }
+    let stay = Stay::load(context, own_reservation(context)?)?;
+    let is_enabled = !stay.is_cancelled()
+        && !stay.is_tentative()
+        && stay
+            .portal()
+            .is_some_and(|portal| portal.is_wallet_pass_enabled);
+    let signer = context.part::<Photos>()?.signer(PURPOSE)?;
+    let organization = context.organization.id;
+    let signature = signer.sign(&[organization.as_bytes(), stay.id.as_bytes()]);
+    let (door_codes, next_change_at) = if is_enabled {
+        door_codes(context, &stay)?
+    } else {
+        (Vec::new(), None)
+    };
+    Ok(PassView {
+        is_enabled,
+        authentication_token: format!("{PREFIX}{}{signature}", organization.simple()),
+        door_codes,
+        next_change_at: next_change_at.map(Moment),
+    })
+}
+
+/// Returns the door codes of a confirmed stay that are in force now, those that name the stay first,
+/// and when one of its codes comes into force or ends.
+fn door_codes(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+) -> Result<(Vec<DoorCode>, Option<Timestamp>)> {
+    let is_confirmed = stay.reservation.status == ReservationStatus::Confirmed;
+    let (Some(flat), Some(hours), true) = (stay.flat.clone(), Hours::of(stay), is_confirmed) else {
+        return Ok((Vec::new(), None));
+    };
+    let property = flat.placement.property;
+    let now = context.now();
+    let rows = context.rows(&CODES_OF, values![property, stay.id.to_string()])?;
+    let (mut own, mut others, mut next) = (Vec::new(), Vec::new(), None);
+    for row in rows {
+        let Json(record): Json<Object> = row.get(0)?;
+        for moment in ["startsAt", "endsAt"] {
+            let moment = moment_of(&record, moment).filter(|moment| now < *moment);
+            next = next.into_iter().chain(moment).min();
+        }
+        match in_force(
+            &record,
+            stay.id,
+            property,
+            (hours.check_in(), hours.check_out()),
+            now,
+        ) {
+            Some((code, true)) => own.push(code),
+            Some((code, false)) => others.push(code),
+            None => {}
+        }
+    }
+    own.extend(others);
+    own.truncate(CODES);
+    Ok((own, next))
+}
+
+/// Returns a moment in a record, if it has one of this name.
+fn moment_of(record: &Object, name: &str) -> Option<Timestamp> {
+    let text = record.get(name).and_then(Value::as_str)?;
+    text.parse::<Moment>().ok().map(|at| at.0)
+}
+
+/// Returns the code of a record that is in force for a stay now, and whether it names the stay. A
+/// code that names no stay needs times that overlap the stay, and the stay's flat.
+fn in_force(
+    record: &Object,
+    reservation: Uuid,
+    property: Uuid,
+    (check_in, check_out): (Timestamp, Timestamp),
+    now: Timestamp,
+) -> Option<(DoorCode, bool)> {
+    let text = |name: &str| record.get(name).and_then(Value::as_str);
+    let id = |name: &str| text(name).and_then(|text| text.parse::<Uuid>().ok());
+    let code = match record.get("code")? {
+        Value::String(code) if !code.trim().is_empty() => code.trim().to_owned(),
+        Value::Number(code) => code.to_string(),
+        _ => return None,
+    };
+    let (starts, ends) = (moment_of(record, "startsAt"), moment_of(record, "endsAt"));
+    let is_own = match record.get("reservationId") {
+        None | Some(Value::Null) => false,
+        Some(_) if id("reservationId") == Some(reservation) => true,
+        Some(_) => return None,
+    };
+    let overlaps = || {
+        starts
+            .zip(ends)
+            .is_some_and(|(starts, ends)| starts < check_out && check_in < ends)
+    };
+    let is_of_stay = is_own || id("propertyId") == Some(property) && overlaps();
+    let is_now = starts.is_none_or(|starts| starts <= now) && ends.is_none_or(|ends| now < ends);
+    let name = text("name").unwrap_or_default().to_owned();
+    (is_of_stay && is_now).then_some((DoorCode { name, code }, is_own))
+}
+
+/// Returns the organization of the stay that a token of a pass is for; `None` for a wrong token.
+pub(crate) fn owner(service: &Service, token: &str, reservation: Uuid) -> Option<Uuid> {
+    let (organization, signature) = token.strip_prefix(PREFIX)?.split_at_checked(ORGANIZATION)?;
+    let organization = Uuid::try_parse(organization).ok()?;
+    let signer = service.kit.part::<Photos>()?.signer(PURPOSE).ok()?;
+    signer
+        .is_signed(
+            &[organization.as_bytes(), reservation.as_bytes()],
+            signature,
+        )
+        .then_some(organization)
+}
+
+/// Returns the token of a stay; `None` where the stay is gone.
+pub(crate) fn token_of_stay(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    reservation: Uuid,
+) -> Result<Option<String>> {
+    let row = tx.row(&STAY, &values![organization, reservation])?;
+    Ok(row.map(|row| row.get(0)).transpose()?)
+}
+
+/// Returns the passes on a device.
+pub(crate) fn on_device(tx: &mut Transaction<'_>, device: &str) -> Result<Vec<HeldPass>> {
+    let rows = tx.rows(&ON_DEVICE, &values![device, PASSES])?;
+    let held = |row: &store::Row| -> Result<HeldPass> {
+        Ok(HeldPass {
+            organization: row.get(0)?,
+            reservation: row.get(1)?,
+            token: row.get(2)?,
+        })
+    };
+    rows.iter().map(held).collect()
+}
+
+/// Registers a device for the pass of a stay.
+pub(crate) fn register(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    (organization, reservation): (Uuid, Uuid),
+    device: &str,
+    push_token: &str,
+) -> Result<Registered> {
+    let access = Access::platform();
+    let mut context = opened(tx, service, organization, &access)?;
+    let is_known = context.exists(&REGISTERED, values![reservation, device])?;
+    if !is_known {
+        let count: i64 = context
+            .row(&COUNT, values![reservation])?
+            .map_or(Ok(0), |row| row.get(0))?;
+        if count >= DEVICES {
+            return Ok(Registered::Full);
+        }
+    }
+    // A phone that registers asks for the changes itself.
+    let now = context.now();
+    let told_at = context
+        .row(&STATE, values![reservation])?
+        .map_or(Ok(now), |row| row.get(1))?;
+    context.execute_along(&REGISTER, values![reservation, device, push_token, told_at])?;
+    Ok(if is_known {
+        Registered::Known
+    } else {
+        Registered::New
+    })
+}
+
+/// Removes a device from the pass of a stay, or all devices.
+pub(crate) fn unregister(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    (organization, reservation): (Uuid, Uuid),
+    device: Option<&str>,
+) -> Result<()> {
+    let access = Access::platform();
+    let mut context = opened(tx, service, organization, &access)?;
+    match device {
+        Some(device) => context.execute_along(&UNREGISTER, values![reservation, device]),
+        None => context.execute_along(&FORGET, values![vec![reservation]]),
+    }
+}
+
+/// Returns when the content of a pass changed; `None` if the hash differs from the stored one.
+pub(crate) fn changed_at(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    reservation: Uuid,
+    hash: &[u8],
+) -> Result<Option<Timestamp>> {
+    let Some(row) = tx.row(&STATE, &values![organization, reservation])? else {
+        return Ok(None);
+    };
+    let (known, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
+    Ok((known == hash).then_some(changed_at))
+}
+
+/// Notes that the content of a pass is another one, and returns when it changed. Changes are whole
+/// seconds apart, because devices ask by whole seconds.
+pub(crate) fn note_change(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    (organization, reservation): (Uuid, Uuid),
+    hash: &[u8],
+) -> Result<Timestamp> {
+    let access = Access::platform();
+    let mut context = opened(tx, service, organization, &access)?;
+    let mut before: Option<Timestamp> = None;
+    if let Some(row) = context.row(&STATE, values![reservation])? {
+        let (known, changed_at): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
+        if known == hash {
+            // Another request noted the same change first.
+            return Ok(changed_at);
+        }
+        before = Some(changed_at);
+    }
+    let second = |at: Timestamp| Timestamp::from_second(at.as_second()).unwrap_or(at);
+    let now = second(context.now());
+    let next = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
+    let changed_at = next.map_or(now, |next| next.max(now));
+    context.execute_along(
+        &NOTE_STATE,
+        values![reservation, store::Value::Bytes(hash.to_vec()), changed_at],
+    )?;
+    Ok(changed_at)
+}
+
+/// Opens the context of an organization for background work on its passes.
+pub(super) fn opened<'c, 't>(
+    tx: &'c mut Transaction<'t>,
+    service: &'c Service,
+    organization: Uuid,
+    access: &'c Access,
+) -> Result<Context<'c, 't>> {
+    let now = service.clock.now();
+    Context::for_writing(
+        service.system(tx, now),
+        organization,
+        access,
+        Touches::Stream,
+    )
+}
+
+/// Forgets the passes of deleted reservations.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute_along(&FORGET, values![reservations])?;
+    context.execute_along(&FORGET_STATES, values![reservations])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_in_force_for_its_stay_or_for_its_flat_and_time() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let (stay, flat, other) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+        let hours = (at("2026-12-11T14:00:00Z"), at("2026-12-15T10:00:00Z"));
+        let now = at("2026-12-12T00:00:00Z");
+        let times = json!({ "startsAt": "2026-12-11T00:00:00Z", "endsAt": "2026-12-16T00:00:00Z" });
+        let with = |more: Value| {
+            let mut record = json!({ "name": "Door", "code": "4711" });
+            record
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            record
+        };
+        let both = |one: Value, other: &Value| {
+            let mut one = one;
+            one.as_object_mut()
+                .unwrap()
+                .extend(other.as_object().unwrap().clone());
+            with(one)
+        };
+        for (record, expected) in [
+            (with(json!({ "reservationId": stay })), Some(true)),
+            (both(json!({ "reservationId": stay }), &times), Some(true)),
+            (
+                with(json!({ "reservationId": stay, "startsAt": "2026-12-12T00:00:01Z" })),
+                None,
+            ),
+            (
+                with(json!({ "reservationId": stay, "endsAt": "2026-12-12T00:00:00Z" })),
+                None,
+            ),
+            (
+                both(
+                    json!({ "reservationId": other, "propertyId": flat }),
+                    &times,
+                ),
+                None,
+            ),
+            (both(json!({ "propertyId": flat }), &times), Some(false)),
+            (
+                both(json!({ "propertyId": flat, "reservationId": null }), &times),
+                Some(false),
+            ),
+            (with(json!({ "propertyId": flat })), None),
+            (both(json!({ "propertyId": other }), &times), None),
+            (
+                with(
+                    json!({ "propertyId": flat, "startsAt": "2026-12-01T00:00:00Z", "endsAt": "2026-12-11T14:00:00Z" }),
+                ),
+                None,
+            ),
+            (with(json!({ "reservationId": stay, "code": " " })), None),
+        ] {
+            let found = in_force(record.as_object().unwrap(), stay, flat, hours, now);
+            assert_eq!(found.map(|(_, is_own)| is_own), expected, "{record}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Fills the placeholders of texts with the values of a stay and its flat (rules:
+//! translations#placeholders).
+//!
+//! A value is written in the guest's language and never becomes Markdown or HTML. A placeholder
+//! without a value hides the text; the explanation of the guest's view names it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use engine::context::Context;
+use engine::error::Result as Answer;
+use engine::operation::Object;
+use engine::typed::is_blank;
+use jiff::civil::Time;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::manuals::{facts, written};
+use super::postal::address_lines;
+use super::precheckin::agreement_text_id;
+use super::stay::{Flat, Stay};
+use crate::markdown;
+use crate::precheck::{self, Step, StepType};
+use crate::records::{Kind, Property, ReservationStatus, typed};
+use crate::translations::{
+    Piece, Placeholder, StayValue, Texts, custom_fields, has_placeholders, pieces,
+};
+use crate::words::{Dates, dates_in, regional};
+
+/// The text in place of a secret in previews.
+pub(super) const HIDDEN: &str = "••••••••";
+/// The icon of manuals about the wireless network. Only their descriptions may name its password.
+pub(super) const WIFI_ICON: &str = "wifi";
+
+/// The values of custom fields at a flat, by name in lower case.
+pub(super) type CustomValues = HashMap<String, Result<String, Why>>;
+
+/// The reason that a placeholder has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) enum Why {
+    /// The stay or the flat has no such value.
+    NoValue,
+    /// No custom field has the name.
+    NoField,
+    /// Several custom fields have the name.
+    SeveralFields,
+    /// The password may stand only in descriptions of manuals with the icon `wifi`.
+    NotHere,
+    /// The password is not shown while the booking is tentative.
+    Tentative,
+    /// The name is unknown.
+    Unknown,
+}
+
+/// A placeholder without a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// The name as the text writes it.
+    pub name: String,
+    why: Why,
+}
+
+impl Missing {
+    /// Returns the reason for people.
+    pub(super) fn message(&self) -> String {
+        let name = format!("{{{{{}}}}}", self.name);
+        match self.why {
+            Why::NoValue => format!("The text names {name}, which has no value for this stay."),
+            Why::NoField => format!("The text names {name}, but no custom field has this name."),
+            Why::SeveralFields => {
+                format!("The text names {name}, but several custom fields have this name.")
+            }
+            Why::NotHere => format!(
+                "The text names {name}, which may stand only in the description of a manual with the icon wifi."
+            ),
+            Why::Tentative => {
+                format!("The text names {name}, which is not shown while the booking is tentative.")
+            }
+            Why::Unknown => format!("The text names {name}, which is no known placeholder."),
+        }
+    }
+}
+
+/// Whether a text may contain the password of the wireless network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The description of a manual about the network.
+    WifiManual,
+    /// Any other text.
+    Elsewhere,
+}
+
+impl Place {
+    /// Returns the place of the description of a manual with this icon.
+    pub(super) fn of_icon(icon: Option<&str>) -> Self {
+        if icon == Some(WIFI_ICON) {
+            Self::WifiManual
+        } else {
+            Self::Elsewhere
+        }
+    }
+}
+
+/// The values that texts can name, for one stay and one language.
+pub(super) struct Values<'s> {
+    stay: &'s Stay,
+    custom: &'s CustomValues,
+    dates: Arc<Dates>,
+    language: &'s str,
+    is_preview: bool,
+}
+
+impl<'s> Values<'s> {
+    /// Makes the values of a stay. A preview has no password.
+    pub(super) fn of(
+        stay: &'s Stay,
+        custom: &'s CustomValues,
+        language: &'s str,
+        is_preview: bool,
+    ) -> Self {
+        let flat = stay.flat.as_deref();
+        let country = flat.map(|flat| flat.property.country.as_str());
+        Self {
+            stay,
+            custom,
+            dates: dates_in(&regional(language, &[], country)),
+            language,
+            is_preview,
+        }
+    }
+
+    /// Returns the language that texts are asked for in.
+    pub(super) const fn language(&self) -> &str {
+        self.language
+    }
+
+    /// Fills a text that is shown as it is.
+    pub(super) fn plain(&self, text: &str, place: Place) -> Result<String, Missing> {
+        self.fill(text, place, |_, value| value)
+    }
+
+    /// Fills Markdown. Values show as plain text where the Markdown is rendered.
+    pub(super) fn markdown(&self, text: &str, place: Place) -> Result<String, Missing> {
+        self.fill(text, place, |before, value| {
+            markdown::escaped_value(before, &value)
+        })
+    }
+
+    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` where nothing visible
+    /// is left.
+    pub(super) fn html(
+        &self,
+        text: &str,
+        place: Place,
+        language: &str,
+    ) -> Result<Option<String>, Missing> {
+        let mut values = Vec::new();
+        let marked = self.fill(text, place, |_, value| {
+            values.push(value);
+            markdown::mark(values.len() - 1)
+        })?;
+        Ok(markdown::to_html_with(&marked, &values, Some(language)))
+    }
+
+    fn fill(
+        &self,
+        text: &str,
+        place: Place,
+        mut write: impl FnMut(&str, String) -> String,
+    ) -> Result<String, Missing> {
+        let mut filled = String::with_capacity(text.len());
+        for piece in pieces(text) {
+            let name = match &piece {
+                Piece::Text(part) => {
+                    filled.push_str(part);
+                    continue;
+                }
+                Piece::Named { name, .. } => *name,
+            };
+            let value = match piece.placeholder() {
+                Some(placeholder) => self.value(&placeholder, place),
+                None => Err(Why::Unknown),
+            };
+            let value = value.map_err(|why| Missing {
+                name: name.to_owned(),
+                why,
+            })?;
+            let value = write(&filled, value);
+            filled.push_str(&value);
+        }
+        Ok(filled)
+    }
+
+    fn value(&self, placeholder: &Placeholder, place: Place) -> Result<String, Why> {
+        match placeholder {
+            Placeholder::Custom(name) => {
+                self.custom.get(name).cloned().unwrap_or(Err(Why::NoField))
+            }
+            Placeholder::Stay(StayValue::WifiPassword) => self.password(place),
+            Placeholder::Stay(value) => self
+                .of_stay(*value)
+                .filter(|value| !is_blank(value))
+                .ok_or(Why::NoValue),
+        }
+    }
+
+    fn password(&self, place: Place) -> Result<String, Why> {
+        if place != Place::WifiManual {
+            return Err(Why::NotHere);
+        }
+        if self.stay.reservation.status == ReservationStatus::Tentative {
+            return Err(Why::Tentative);
+        }
+        let password = self
+            .property()
+            .and_then(|property| property.wifi_password.clone())
+            .filter(|password| !password.is_empty())
+            .ok_or(Why::NoValue)?;
+        Ok(if self.is_preview {
+            HIDDEN.to_owned()
+        } else {
+            password
+        })
+    }
+
+    fn property(&self) -> Option<&Property> {
+        self.stay.flat.as_deref().map(|flat| &flat.property)
+    }
+
+    fn of_stay(&self, value: StayValue) -> Option<String> {
+        let reservation = &self.stay.reservation;
+        match value {
+            StayValue::PropertyName => Some(self.property()?.name.clone()),
+            StayValue::PropertyAddress => {
+                Some(address_lines(self.property()?.address.as_ref()?).join(", "))
+            }
+            StayValue::CheckInTime => self.time(facts(self.stay)?.check_in_time),
+            StayValue::CheckOutTime => self.time(facts(self.stay)?.check_out_time),
+            StayValue::WifiName => self.property()?.wifi_name.clone(),
+            StayValue::WifiPassword => None,
+            StayValue::GuestFirstName => reservation.guest.first_name.clone(),
+            StayValue::CheckIn => Some(self.dates.day_of_year(reservation.check_in)),
+            StayValue::CheckOut => Some(self.dates.day_of_year(reservation.check_out)),
+            StayValue::Nights => {
+                Some(precheck::days(reservation.check_in, reservation.check_out).to_string())
+            }
+        }
+    }
+
+    fn time(&self, time: Option<Time>) -> Option<String> {
+        time.map(|time| self.dates.time(time))
+    }
+}
+
+/// Reads the values at a flat of the custom fields that some texts name. The value at the flat
+/// comes before the value of the field itself.
+pub(super) fn custom_values<'t>(
+    context: &mut Context<'_, '_>,
+    flat: Option<Uuid>,
+    texts: impl Iterator<Item = &'t str>,
+) -> Answer<CustomValues> {
+    let named = |text| {
+        pieces(text)
+            .into_iter()
+            .filter_map(|piece| match piece.placeholder()? {
+                Placeholder::Custom(name) => Some(name),
+                Placeholder::Stay(_) => None,
+            })
+    };
+    let wanted: BTreeSet<String> = texts
+        .filter(|text| text.contains("{{"))
+        .flat_map(named)
+        .collect();
+    if wanted.is_empty() {
+        return Ok(CustomValues::new());
+    }
+    let mut fields = custom_fields(context)?;
+    let property = match flat {
+        Some(id) => typed::<Object>(context, Kind::Property, id)?,
+        None => None,
+    };
+    let here = property
+        .as_ref()
+        .and_then(|property| property.get("customFields"));
+    let value = |name: String| {
+        let found = fields.remove(&name).unwrap_or_default();
+        let value = match found.as_slice() {
+            [] => Err(Why::NoField),
+            [field] => here
+                .and_then(|values| values.get(field.id.to_string()))
+                .filter(|value| !value.is_null())
+                .or(field.value.as_ref())
+                .and_then(written)
+                .filter(|value| !is_blank(value))
+                .ok_or(Why::NoValue),
+            _ => Err(Why::SeveralFields),
+        };
+        (name, value)
+    };
+    Ok(wanted.into_iter().map(value).collect())
+}
+
+/// Returns a step with filled texts of its own; `None` where a text that the guest must answer has
+/// a placeholder without a value.
+pub(super) fn filled_step(
+    step: &Arc<Step>,
+    texts: &Texts,
+    values: &Values<'_>,
+) -> Option<Arc<Step>> {
+    if missing_of_step(step, texts, values).is_some() {
+        return None;
+    }
+    let contract = step.write_only.contract_template_text.as_deref();
+    let filled = contract
+        .filter(|text| has_placeholders(text))
+        .and_then(|text| values.plain(text, Place::Elsewhere).ok());
+    match filled {
+        Some(filled) => {
+            let mut step = Step::clone(step);
+            step.write_only.contract_template_text = Some(filled);
+            Some(Arc::new(step))
+        }
+        None => Some(Arc::clone(step)),
+    }
+}
+
+/// Returns the first placeholder without a value in the texts that the guest of a step answers: the
+/// text of an agreement, the questions and their options.
+pub(super) fn missing_of_step(step: &Step, texts: &Texts, values: &Values<'_>) -> Option<Missing> {
+    let questions = (step.step_type == StepType::AdditionalQuestions).then_some(&step.questions);
+    let asked = questions.into_iter().flatten().flat_map(|question| {
+        let names = question.options.iter().map(|option| option.name_ml_text_id);
+        names.chain([Some(question.text_ml_text_id)])
+    });
+    let contract = step
+        .write_only
+        .contract_template_text
+        .as_deref()
+        .filter(|_| step.step_type == StepType::Agreement && agreement_text_id(step).is_none());
+    asked
+        .chain([agreement_text_id(step)])
+        .filter_map(|id| texts.written(id))
+        .chain(contract)
+        .find_map(|text| values.plain(text, Place::Elsewhere).err())
+}
+
+/// Returns the id of the flat that custom fields are read at.
+pub(super) fn flat_id(flat: Option<&Flat>) -> Option<Uuid> {
+    flat.map(|flat| flat.placement.property)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_value_is_named_in_the_message() {
+        let missing = |why| Missing {
+            name: "custom.Door code".into(),
+            why,
+        };
+        for why in [
+            Why::NoValue,
+            Why::NoField,
+            Why::SeveralFields,
+            Why::NotHere,
+            Why::Tentative,
+            Why::Unknown,
+        ] {
+            let message = missing(why).message();
+            assert!(message.contains("{{custom.Door code}}"), "{message}");
+        }
+    }
+
+    #[test]
+    fn only_wifi_manuals_may_name_the_password() {
+        assert_eq!(Place::of_icon(Some("wifi")), Place::WifiManual);
+        assert_eq!(Place::of_icon(Some("key-round")), Place::Elsewhere);
+        assert_eq!(Place::of_icon(None), Place::Elsewhere);
+    }
+}

@@ -1,0 +1,181 @@
+//! Facts about a guest that the reservation does not hold: whether they stayed before, and whether
+//! their identity is verified.
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::values;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use store::{Json, Row};
+use uuid::Uuid;
+
+use super::progress::{ProgressStatus, Report};
+use super::setup::Setup;
+use crate::events;
+use crate::records::{Kind, Property, Reservation, VerificationStatus, typed};
+
+/// Maximum number of earlier stays that are looked at.
+const EARLIER: i64 = 50;
+
+store::statements! {
+    /// Confirmed stays with the same e-mail address that begin before a stay, the earliest first.
+    EARLIER_STAYS = "select e.doc from record r
+        join record e on e.organization_id = r.organization_id and e.kind = r.kind and e.guest_email = r.guest_email
+            and e.status = 'confirmed' and e.check_in < r.check_in
+        where r.organization_id = ?1 and r.kind = 'reservation' and r.id = ?2 and e.organization_id = ?1
+        order by e.check_in, e.id limit ?3";
+    /// The last report of the platform on a step of a stay that checks an identity.
+    IDENTITY = "select p.doc from step_progress p
+        join precheck_step s on s.organization_id = p.organization_id and s.id = p.step_id
+        where p.organization_id = ?1 and p.reservation_id = ?2 and s.doc ->> 'stepType' = 'identity_check'
+        order by p.updated_at desc, p.step_id limit 1";
+}
+
+/// The facts that are wanted. Each takes a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Whether the guest stayed before.
+    pub stayed: bool,
+    /// Whether the guest's identity is verified.
+    pub verified: bool,
+}
+
+impl Wanted {
+    /// Both facts.
+    pub(super) const BOTH: Self = Self {
+        stayed: true,
+        verified: true,
+    };
+
+    /// Returns the facts that the rules of the setup's steps and manuals depend on.
+    pub(super) fn by(setup: &Setup) -> Self {
+        Self {
+            stayed: setup
+                .steps
+                .iter()
+                .any(|step| step.targeting.is_returning_guest_excluded),
+            verified: setup.shelves.ask_for_verification(),
+        }
+    }
+}
+
+/// Adds the wanted facts to the reservation where it does not state them itself.
+pub(super) fn complete(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    reservation: &mut Reservation,
+    wanted: Wanted,
+) -> Result<()> {
+    if wanted.stayed && reservation.is_returning_guest != Some(true) {
+        reservation.is_returning_guest = Some(stayed_before(context, id)?);
+    }
+    let stated = reservation.verification_status.unwrap_or_default();
+    if wanted.verified && stated == VerificationStatus::Unverified {
+        let row = context.row(&IDENTITY, values![id])?;
+        let report = row.map(|row| row.get(0)).transpose()?;
+        reservation.verification_status =
+            report.map(|Json(report): Json<Report>| verification(&report));
+    }
+    Ok(())
+}
+
+/// Returns the verification status that follows from a report on an identity check. A check that
+/// sends the step back to the guest or to the team outweighs the status.
+fn verification(report: &Report) -> VerificationStatus {
+    if report.has_reached_retake_limit() {
+        return VerificationStatus::Failed;
+    }
+    match report.progress.status {
+        ProgressStatus::Failed => VerificationStatus::Failed,
+        ProgressStatus::Completed if report.is_returned => VerificationStatus::Pending,
+        ProgressStatus::Completed => VerificationStatus::Verified,
+        ProgressStatus::Pending | ProgressStatus::ActionRequired => VerificationStatus::Pending,
+    }
+}
+
+/// Returns whether an earlier stay of the same e-mail address has ended. If one ends later, the
+/// answer holds until then.
+fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
+    let now = context.now();
+    for row in context.rows(&EARLIER_STAYS, values![id, EARLIER])? {
+        let Some(end) = end(context, &row, now)? else {
+            return Ok(true);
+        };
+        context.holds_until(end);
+    }
+    Ok(false)
+}
+
+/// Returns when a stay ends; `None` if it has ended. The flat is read only if its time zone decides.
+fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Option<Timestamp>> {
+    let Json(stay): Json<Reservation> = row.get(0)?;
+    if is_over_everywhere(stay.check_out, now) {
+        return Ok(None);
+    }
+    let flat = match stay.property_id {
+        Some(id) => typed::<Property>(context, Kind::Property, id)?,
+        None => None,
+    };
+    let end = events::check_out(&stay, flat.as_ref()).unwrap_or_else(|| end_of_day(stay.check_out));
+    Ok((end > now).then_some(end))
+}
+
+/// Returns whether a day is over in every time zone.
+fn is_over_everywhere(day: Date, now: Timestamp) -> bool {
+    let today = now.to_zoned(TimeZone::UTC).date();
+    day.checked_add(2.days()).is_ok_and(|later| later <= today)
+}
+
+/// Returns the end of a day by UTC, for a stay without a flat.
+fn end_of_day(day: Date) -> Timestamp {
+    let end = day.to_datetime(Time::MAX).to_zoned(TimeZone::UTC);
+    end.map_or(Timestamp::MAX, |end| end.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_on_the_identity_is_a_verification_status() {
+        for (reported, more, status) in [
+            ("completed", json!({}), VerificationStatus::Verified),
+            ("failed", json!({}), VerificationStatus::Failed),
+            ("pending", json!({}), VerificationStatus::Pending),
+            ("action_required", json!({}), VerificationStatus::Pending),
+            (
+                "completed",
+                json!({ "isReturned": true }),
+                VerificationStatus::Pending,
+            ),
+            (
+                "completed",
+                json!({ "raised": ["document_expired"] }),
+                VerificationStatus::Verified,
+            ),
+            (
+                "completed",
+                json!({ "raised": ["retake_limit"] }),
+                VerificationStatus::Failed,
+            ),
+        ] {
+            let mut report = json!({ "status": reported });
+            report
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            let report: Report = serde_json::from_value(report).unwrap();
+            assert_eq!(verification(&report), status, "{reported} {more}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_over_everywhere_when_it_is_over_in_the_last_time_zone() {
+        let of = |now: &str| is_over_everywhere(Date::constant(2026, 11, 19), now.parse().unwrap());
+        assert!(!of("2026-11-20T12:00:00Z") && !of("2026-11-20T23:59:59Z"));
+        assert!(of("2026-11-21T00:00:00Z"));
+    }
+}

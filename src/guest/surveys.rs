@@ -1,0 +1,215 @@
+//! Surveys that guests answer during and after the stay. Each answer becomes a review.
+
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::moment::Moment;
+use engine::operation::{Object, Operation};
+use engine::values;
+use http::Method;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use super::hours::Hours;
+use super::operations::own_reservation;
+use super::stay::Stay;
+use crate::events::{self, Event};
+use crate::portals::Portal;
+use crate::records::{Kind, SurveyKind, add_record};
+
+/// Days after the day of check-out on which the survey of departure is still open.
+const DAYS: i64 = 14;
+
+store::statements! {
+    /// Selects the surveys of a stay that are answered.
+    GIVEN = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
+    /// Notes that a survey of a stay is answered.
+    INSERT_GIVEN = "insert into guest_survey (organization_id, reservation_id, kind, review_id) values (?1, ?2, ?3, ?4)";
+    /// Deletes the notes of deleted reservations.
+    FORGET = "delete from guest_survey where organization_id = ?1 and reservation_id = any(?2)";
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GiveReview {
+    /// The stay's token, from the guest's link: it is the credential.
+    #[expect(dead_code, reason = "the caller is identified by it")]
+    token: String,
+    /// The survey: `checkin` is open from check-in to check-out, `checkout` from the day of
+    /// check-out to 14 days after it. Each is answered once.
+    kind: SurveyKind,
+    /// The rating as a whole, from 1 to 5.
+    #[schemars(range(min = 1, max = 5))]
+    overall_rating: u8,
+    /// Ratings from 1 to 5 by category. Null or left out: none.
+    #[serde(default)]
+    category_ratings: Option<CategoryRatings>,
+    /// Text for everyone, up to 6000 characters. Null, blank or left out: none.
+    #[serde(default)]
+    #[schemars(length(max = 6000))]
+    public_text: Option<String>,
+    /// Text for the host alone, up to 6000 characters. Null, blank or left out: none.
+    #[serde(default)]
+    #[schemars(length(max = 6000))]
+    private_review: Option<String>,
+}
+
+/// Ratings by category; null or left out: not rated.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+struct CategoryRatings {
+    /// How clean the flat was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    cleanliness: Option<u8>,
+    /// How well the host communicated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    communication: Option<u8>,
+    /// How good the location is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    location: Option<u8>,
+    /// How accurate the description was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    accuracy: Option<u8>,
+    /// Value for money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    value: Option<u8>,
+    /// How well arrival went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    checkin: Option<u8>,
+}
+
+/// A review that was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
+struct GivenReview {
+    /// Id of the review.
+    id: Uuid,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::guest("giveReview", Method::POST, "/stays/{token}/reviews")
+            .summary("Answer a survey about the stay, which becomes a review")
+            .creates()
+            .touches_stream()
+            .run(give),
+    ]
+}
+
+/// Returns whether the portal asks for the review of a survey.
+const fn is_asked(portal: &Portal, kind: SurveyKind) -> bool {
+    match kind {
+        SurveyKind::Checkin => portal.is_review_request_checkin_enabled,
+        SurveyKind::Checkout => portal.is_review_request_checkout_enabled,
+    }
+}
+
+/// Returns whether the time of a survey has come and is not over.
+fn is_open(kind: SurveyKind, hours: &Hours, at: Timestamp) -> bool {
+    let (from, until) = match kind {
+        SurveyKind::Checkin => (hours.check_in(), hours.check_out()),
+        SurveyKind::Checkout => (
+            hours.days_after_check_out(0),
+            hours.days_after_check_out(DAYS + 1),
+        ),
+    };
+    from <= at && at < until
+}
+
+/// Returns the surveys that a stay's guest can answer at a moment, answered ones included.
+pub(super) fn open(stay: &Stay, at: Timestamp) -> Vec<SurveyKind> {
+    let (Some(portal), Some(hours), false) = (stay.portal(), Hours::of(stay), stay.is_cancelled())
+    else {
+        return Vec::new();
+    };
+    SurveyKind::VARIANTS
+        .iter()
+        .copied()
+        .filter(|kind| is_asked(portal, *kind) && is_open(*kind, &hours, at))
+        .collect()
+}
+
+/// Returns the first moment after `at` at which the passage of time changes a stay's view: its
+/// surveys or its phase.
+pub(super) fn until(stay: &Stay, at: Timestamp) -> Timestamp {
+    Hours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, DAYS + 1))
+}
+
+/// Returns those open surveys of a stay that its guest has not answered.
+pub(super) fn requested(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    at: Timestamp,
+) -> Result<Vec<SurveyKind>> {
+    let mut open = open(stay, at);
+    if !open.is_empty() {
+        let given = given(context, stay.id)?;
+        open.retain(|kind| !given.contains(kind));
+    }
+    Ok(open)
+}
+
+fn given(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<SurveyKind>> {
+    let kind = |row: &store::Row| -> Result<SurveyKind> {
+        row.get::<String>(0)?
+            .parse()
+            .map_err(|_| Error::internal("a survey of an unknown kind"))
+    };
+    let rows = context.rows(&GIVEN, values![reservation])?;
+    rows.iter().map(kind).collect()
+}
+
+fn give(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview> {
+    let stay = Stay::load(context, own_reservation(context)?)?;
+    let is_open = open(&stay, context.now()).contains(&input.kind);
+    let Some(property) = stay.reservation.property_id.filter(|_| is_open) else {
+        return Err(Error::forbidden("This review is not asked for now."));
+    };
+    if given(context, stay.id)?.contains(&input.kind) {
+        return Err(Error::conflict("This review has been given already."));
+    }
+    let id = context.new_id();
+    context.execute_along(&INSERT_GIVEN, values![stay.id, input.kind.as_ref(), id])?;
+    let review = review(&input, property, stay.id, Moment(context.now()));
+    let named = [(Kind::Property, property), (Kind::Reservation, stay.id)];
+    add_record(context, Kind::Review, id, review, &named)?;
+    events::note_arrived_reviews(context, [id])?;
+    events::fire(
+        context,
+        Event::ReviewSubmitted,
+        Kind::Review,
+        id,
+        Some(property),
+    )?;
+    Ok(GivenReview { id })
+}
+
+/// Builds the record of a review.
+fn review(input: &GiveReview, property: Uuid, reservation: Uuid, now: Moment) -> Object {
+    let written =
+        |text: &Option<String>| text.clone().filter(|text| !engine::typed::is_blank(text));
+    let Value::Object(review) = json!({
+        "propertyId": property, "reservationId": reservation, "source": "portal_survey",
+        "surveyKind": input.kind, "submittedAt": now, "overallRating": input.overall_rating,
+        "categoryRatings": input.category_ratings, "publicText": written(&input.public_text),
+        "privateReview": written(&input.private_review),
+    }) else {
+        return Object::new();
+    };
+    review
+}
+
+/// Forgets the surveys of deleted reservations. Their reviews stay.
+pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
+    context.execute_along(&FORGET, values![reservations])
+}

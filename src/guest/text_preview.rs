@@ -1,0 +1,162 @@
+//! Operation previewTranslation: a text with its placeholders filled, as a made-up guest of a flat
+//! would read it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
+use engine::field::Language;
+use engine::operation::{Needs, Operation};
+use http::Method;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::placeholders::{self, Place, Values};
+use super::preview::made_up;
+use super::stay::{Flat, Stay};
+use super::view::language_of;
+use crate::manuals;
+use crate::records::{Guest, Kind, get_record};
+use crate::translations::{self, Piece, check_readable, pieces};
+use crate::words::in_language;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr" }))]
+struct PreviewTranslation {
+    /// Id of the text, as a field such as `descriptionId` holds it.
+    id: Uuid,
+    /// Id of the property that a made-up guest stays in, from today.
+    property_id: Uuid,
+    /// Language of the text, as a BCP 47 tag. Null or left out: English.
+    #[serde(default)]
+    language: Option<Language>,
+}
+
+/// A text as a guest of the property would read it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = json!({ "language": "en", "text": "Welcome to Casa Azul 2-1.", "html": "<p>Welcome to Casa Azul 2-1.</p>", "missing": [] }))]
+struct TextPreview {
+    /// Language of the text.
+    language: Option<String>,
+    /// Text with the values in place of the placeholders; null where a value is missing, so the
+    /// guest does not get the text.
+    text: Option<String>,
+    /// The same as HTML, for texts that are Markdown.
+    html: Option<String>,
+    /// Placeholders without a value.
+    missing: Vec<MissingValue>,
+}
+
+/// A placeholder without a value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+struct MissingValue {
+    /// Name, as the text writes it.
+    placeholder: String,
+    /// For people.
+    message: String,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "previewTranslation",
+            Method::POST,
+            "/translations/{id}/preview",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("Read a text with its placeholders filled for a property")
+        .tool(
+            "translations",
+            "Preview a text",
+            "A text as a guest of a property would read it, with values in place of `{{property.name}}` and the like.",
+        )
+        .reads()
+        .run(preview),
+    ]
+}
+
+fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<TextPreview> {
+    check_readable(context, input.id)?;
+    get_record(context, Kind::Property, input.property_id)?;
+    let guest = Guest::default();
+    let language = language_of(input.language.as_deref(), &guest);
+    let stay = stay(context, input.property_id, &language)?;
+    let texts = translations::texts(context, [input.id], &language)?;
+    let Some(text) = texts.of(Some(input.id)) else {
+        return Ok(TextPreview {
+            language: None,
+            text: None,
+            html: None,
+            missing: Vec::new(),
+        });
+    };
+    let place = place(context, input.id)?;
+    let custom = placeholders::custom_values(
+        context,
+        Some(input.property_id),
+        std::iter::once(text.as_str()),
+    )?;
+    let values = Values::of(&stay, &custom, &language, true);
+    let written_in = texts.language_of(input.id).unwrap_or(&language);
+    Ok(TextPreview {
+        language: texts.language_of(input.id).map(str::to_owned),
+        html: values.html(&text, place, written_in).ok().flatten(),
+        missing: missing(&text, &values, place),
+        text: values.plain(&text, place).ok(),
+    })
+}
+
+/// Returns the stay of a made-up guest who arrives today.
+fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result<Stay> {
+    let flat = Flat::load(context, Some(property))?;
+    let zone = flat
+        .as_ref()
+        .and_then(|flat| TimeZone::get(&flat.property.timezone).ok())
+        .unwrap_or(TimeZone::UTC);
+    let mut reservation = made_up(context.now().to_zoned(zone).date());
+    reservation.guest = Guest {
+        first_name: Some(in_language(language).0.preview.guest.to_owned()),
+        ..Guest::default()
+    };
+    Ok(Stay {
+        id: context.new_id(),
+        reservation,
+        flat: flat.map(Arc::new),
+    })
+}
+
+/// Returns where a text stands: in a manual about the network, or elsewhere.
+fn place(context: &mut Context<'_, '_>, text: Uuid) -> Result<Place> {
+    let manuals = manuals::all(context)?;
+    let is_of_wifi = manuals.iter().any(|covered| {
+        let manual = &covered.manual.answered;
+        manual.description_id == Some(text)
+            && Place::of_icon(manual.icon_name.as_deref()) == Place::WifiManual
+    });
+    Ok(if is_of_wifi {
+        Place::WifiManual
+    } else {
+        Place::Elsewhere
+    })
+}
+
+fn missing(text: &str, values: &Values<'_>, place: Place) -> Vec<MissingValue> {
+    let of = |piece: &Piece<'_>| match piece {
+        Piece::Text(_) => None,
+        Piece::Named { whole, .. } => {
+            let missing = values.plain(whole, place).err()?;
+            Some(MissingValue {
+                message: missing.message(),
+                placeholder: missing.name,
+            })
+        }
+    };
+    let missing: BTreeSet<MissingValue> = pieces(text).iter().filter_map(of).collect();
+    missing.into_iter().collect()
+}

@@ -1,0 +1,630 @@
+//! Finds the formatting in a host's text. All other text is escaped, so that guests read it as it was
+//! typed (rules: manuals#texts-as-hosts-write-them).
+//!
+//! Hosts write codes: `*1234#`, `5*6*7#`, `<b3ach>`. Markdown would take their signs away.
+
+use super::tags::Tag;
+
+/// The schemes that a link may have.
+pub(super) const SCHEMES: [&str; 7] = ["http", "https", "mailto", "tel", "sms", "geo", "whatsapp"];
+
+/// The characters whose escape in Markdown is one here as well. A backslash before any other
+/// character is text.
+const ESCAPED: &str = "*_~`[]<>#|";
+
+/// A text whose signs are escaped unless they are formatting.
+pub(super) struct Guarded {
+    pub markdown: String,
+    /// The names of the elements whose tags are in the text.
+    pub elements: Vec<String>,
+}
+
+/// Escapes all signs of a text that are no formatting. `is_marked` says of an element whether its
+/// tags are shown, as marked text.
+pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> Guarded {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut guard = Guard {
+        is_marked,
+        pieces: Vec::new(),
+        openers: Vec::new(),
+        letters: 0,
+        elements: Vec::new(),
+    };
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut blocks = Blocks::default();
+    let mut number = 0;
+    while number < lines.len() {
+        if number > 0 {
+            guard.push("\n");
+        }
+        number += guard.block(&lines[number..], &mut blocks);
+    }
+    Guarded {
+        markdown: guard.pieces.iter().map(Piece::written).collect(),
+        elements: guard.elements,
+    }
+}
+
+/// The blocks around a line.
+#[derive(Default)]
+struct Blocks {
+    /// The columns at which the content of the open list items begins, the outermost first.
+    items: Vec<usize>,
+    /// Whether the line before is a part of a paragraph.
+    is_in_paragraph: bool,
+}
+
+/// A part of the guarded text.
+enum Piece {
+    Text(String),
+    /// A run of a sign. It is escaped unless it is a part of a pair.
+    Run {
+        sign: char,
+        count: usize,
+        is_paired: bool,
+    },
+}
+
+impl Piece {
+    fn written(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Run {
+                sign,
+                count,
+                is_paired: true,
+            } => sign.to_string().repeat(*count),
+            Self::Run { sign, count, .. } => format!("\\{sign}").repeat(*count),
+        }
+    }
+}
+
+/// A run that can begin formatting, with the number of letters before it.
+struct Opener {
+    piece: usize,
+    sign: char,
+    count: usize,
+    letters: usize,
+}
+
+struct Guard<'g> {
+    is_marked: &'g dyn Fn(&str) -> bool,
+    pieces: Vec<Piece>,
+    openers: Vec<Opener>,
+    /// The number of letters so far.
+    letters: usize,
+    elements: Vec<String>,
+}
+
+impl Guard<'_> {
+    fn push(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    /// Adds the next line, or the lines of a block that is no Markdown. Returns the number of
+    /// lines.
+    fn block(&mut self, lines: &[&str], blocks: &mut Blocks) -> usize {
+        let line = &untabbed(lines[0]);
+        if line.trim().is_empty() {
+            self.openers.clear();
+            blocks.is_in_paragraph = false;
+            return 1;
+        }
+        let body = line.trim_start_matches(' ');
+        let indent = blocks.indent(line.len() - body.len(), body);
+        if let Some(end) = fence(body, &lines[1..]) {
+            self.openers.clear();
+            blocks.is_in_paragraph = false;
+            self.push(&" ".repeat(indent));
+            self.push(body);
+            for line in &lines[1..=end] {
+                self.push("\n");
+                self.push(line);
+            }
+            return end + 1;
+        }
+        if let Some(count) = html_block(body, lines, blocks.is_in_paragraph) {
+            self.openers.clear();
+            blocks.is_in_paragraph = false;
+            for (place, line) in lines[..count].iter().enumerate() {
+                if place > 0 {
+                    self.push("\n");
+                }
+                self.html(line.trim_start());
+            }
+            return count;
+        }
+        self.push(&" ".repeat(indent));
+        if is_break(body) {
+            self.openers.clear();
+            blocks.is_in_paragraph = false;
+            self.push(body);
+            return 1;
+        }
+        let (markers, text) = self.markers(body, indent, blocks);
+        if !markers.is_empty() {
+            self.openers.clear();
+        }
+        blocks.is_in_paragraph = !markers.contains('#');
+        let text = self.line_start(text);
+        self.inline(text, &lines[1..]);
+        1
+    }
+
+    /// Adds the markers of lists, quotes and headings at the beginning of a line. Returns them and
+    /// the text behind them. A marker in front of a text without a letter is text.
+    fn markers<'t>(
+        &mut self,
+        body: &'t str,
+        indent: usize,
+        blocks: &mut Blocks,
+    ) -> (&'t str, &'t str) {
+        let mut rest = body;
+        while let Some(marker) = marker(rest) {
+            let behind = &rest[marker.width..];
+            let text = behind.trim_start_matches(' ');
+            let is_item = marker.is_item && (text.is_empty() || text.starts_with("[ ] "));
+            if !has_letter(text) && !is_item {
+                // The sign before a number is a part of it, but an item is counted by its own.
+                if marker.is_counted {
+                    break;
+                }
+                // A star is escaped like every other star.
+                if !rest.starts_with('*') {
+                    self.push("\\");
+                }
+                return (&body[..body.len() - rest.len()], rest);
+            }
+            self.push(&rest[..marker.width]);
+            self.push(" ");
+            if marker.is_item {
+                let column = indent + body.len() - rest.len() + marker.width + 1;
+                blocks.items.push(column);
+            }
+            rest = text;
+            if marker.is_heading {
+                break;
+            }
+        }
+        (&body[..body.len() - rest.len()], rest)
+    }
+
+    /// Escapes a line that Markdown would hide, because it looks like the definition of a link and
+    /// is none. Returns the rest of the line.
+    fn line_start<'t>(&mut self, text: &'t str) -> &'t str {
+        let is_definition = text.starts_with('[')
+            && text
+                .split_once("]:")
+                .is_some_and(|(_, target)| !is_link(target.trim()));
+        if is_definition {
+            self.push("\\[");
+            return &text[1..];
+        }
+        text
+    }
+
+    /// Adds the text of a line.
+    fn inline(&mut self, line: &str, behind: &[&str]) {
+        let mut place = 0;
+        while let Some(letter) = line[place..].chars().next() {
+            let rest = &line[place..];
+            place += match letter {
+                '\\' => self.backslash(rest),
+                '`' => self.code(line, place),
+                '<' => self.angle(rest, behind),
+                ']' => self.target(rest),
+                '#' if is_closing(line, place) => {
+                    self.push("\\#");
+                    1
+                }
+                '*' | '_' | '~' => self.run(line, place, letter),
+                _ => self.plain(line, place, letter),
+            };
+        }
+    }
+
+    /// Adds a character, or a whole address.
+    fn plain(&mut self, line: &str, place: usize, letter: char) -> usize {
+        let rest = &line[place..];
+        let is_start = line[..place]
+            .chars()
+            .next_back()
+            .is_none_or(|before| !before.is_alphanumeric());
+        let is_address = ["http://", "https://", "www."]
+            .iter()
+            .any(|start| rest.starts_with(start));
+        let count = if is_start && is_address {
+            rest.find(|letter: char| letter.is_whitespace() || "<>)]".contains(letter))
+                .unwrap_or(rest.len())
+        } else {
+            letter.len_utf8()
+        };
+        self.letters += usize::from(letter.is_alphabetic());
+        self.push(&rest[..count]);
+        count
+    }
+
+    /// Adds a backslash. It is text unless it escapes a sign of Markdown.
+    fn backslash(&mut self, rest: &str) -> usize {
+        match rest[1..].chars().next() {
+            Some(next) if ESCAPED.contains(next) => {
+                self.push(&rest[..2]);
+                2
+            }
+            Some(next) if next.is_ascii_punctuation() => {
+                self.push("\\\\");
+                1
+            }
+            None => {
+                self.push("\\\\");
+                1
+            }
+            Some(_) => {
+                self.push("\\");
+                1
+            }
+        }
+    }
+
+    /// Adds a code span, or backquotes that are text: those without a counterpart, and those inside
+    /// a word.
+    fn code(&mut self, line: &str, place: usize) -> usize {
+        let rest = &line[place..];
+        let count = rest.len() - rest.trim_start_matches('`').len();
+        let is_in_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+        let sign = &rest[..count];
+        let ends = rest[count..]
+            .find(sign)
+            .map(|end| count + end)
+            .filter(|end| !rest[end + count..].starts_with('`'))
+            .filter(|end| !is_in_word(rest[end + count..].chars().next()))
+            .filter(|_| !is_in_word(line[..place].chars().next_back()));
+        if let Some(end) = ends {
+            self.letters += usize::from(has_letter(&rest[count..end]));
+            self.push(&rest[..end + count]);
+            end + count
+        } else {
+            self.push(&"\\`".repeat(count));
+            count
+        }
+    }
+
+    /// Adds an angle bracket. It is text unless it begins a tag of HTML, a comment or an address.
+    fn angle(&mut self, rest: &str, behind: &[&str]) -> usize {
+        if let Some(tag) = Tag::read(rest) {
+            let is_closed = tag.is_closed(&rest[tag.text.len()..])
+                || behind.iter().any(|line| tag.is_closed(line));
+            if is_closed {
+                return self.tag(&tag);
+            }
+        }
+        let kept = comment(rest).or_else(|| address(rest));
+        if let Some(kept) = kept {
+            self.push(kept);
+            kept.len()
+        } else {
+            self.push("\\<");
+            1
+        }
+    }
+
+    /// Adds a tag of HTML.
+    fn tag(&mut self, tag: &Tag<'_>) -> usize {
+        if !self.elements.contains(&tag.name) {
+            self.elements.push(tag.name.clone());
+        }
+        if (self.is_marked)(&tag.name) {
+            let shown = tag.text.replace('&', "&amp;").replace('<', "&lt;");
+            let shown = shown.replace('>', "&gt;").replace('*', "&#42;");
+            self.push(&format!("<mark>{shown}</mark>"));
+        } else {
+            self.push(tag.text);
+        }
+        tag.text.len()
+    }
+
+    /// Adds a line of a block of HTML, where nothing is Markdown.
+    fn html(&mut self, line: &str) {
+        let mut rest = line;
+        while let Some(place) = rest.find('<') {
+            self.push(&rest[..place]);
+            rest = &rest[place..];
+            let count = match (Tag::read(rest), comment(rest)) {
+                (Some(tag), _) => self.tag(&tag),
+                (None, Some(comment)) => {
+                    self.push(comment);
+                    comment.len()
+                }
+                (None, None)
+                    if rest[1..].starts_with(|next: char| {
+                        next.is_ascii_alphabetic() || "/!?".contains(next)
+                    }) =>
+                {
+                    self.push("&lt;");
+                    1
+                }
+                (None, None) => {
+                    self.push("<");
+                    1
+                }
+            };
+            rest = &rest[count..];
+        }
+        self.push(rest);
+    }
+
+    /// Adds the end of a link's text, with the link's target. Brackets in front of a target without
+    /// a letter are text.
+    fn target(&mut self, rest: &str) -> usize {
+        let target = rest
+            .strip_prefix("](")
+            .and_then(|target| target.split_once(')'))
+            .map(|(target, _)| target);
+        match target {
+            Some(target) if has_letter(target) => {
+                let is_number = ["tel:", "sms:", "whatsapp:"]
+                    .iter()
+                    .any(|scheme| target.trim_start().starts_with(scheme));
+                // Hosts write numbers in groups, which Markdown does not take for an address.
+                let written = if is_number {
+                    target.replace(char::is_whitespace, "")
+                } else if target.starts_with("www.") {
+                    format!("https://{target}")
+                } else {
+                    target.to_owned()
+                };
+                self.push(&format!("]({written})"));
+                target.len() + 3
+            }
+            Some(_) => {
+                self.push("\\]");
+                1
+            }
+            None => {
+                self.push("]");
+                1
+            }
+        }
+    }
+
+    /// Adds a run of a sign that may be formatting, and pairs it with an earlier run.
+    fn run(&mut self, line: &str, place: usize, sign: char) -> usize {
+        let rest = &line[place..];
+        let count = rest.len() - rest.trim_start_matches(sign).len();
+        let around = Around::of(&line[..place], &rest[count..]);
+        let is_sized = if sign == '~' { count == 2 } else { count <= 3 };
+        let is_single = sign == '*' && count == 1;
+        let piece = self.pieces.len();
+        let mut is_paired = false;
+        if is_sized && around.can_end(sign, is_single) {
+            let opener = self
+                .openers
+                .iter()
+                .rposition(|opener| opener.sign == sign && opener.count == count);
+            if let Some(found) = opener {
+                let opener = self.openers.remove(found);
+                self.openers.truncate(found);
+                is_paired = opener.letters < self.letters;
+                if let (true, Some(Piece::Run { is_paired, .. })) =
+                    (is_paired, self.pieces.get_mut(opener.piece))
+                {
+                    *is_paired = true;
+                }
+            }
+        }
+        if is_sized && !is_paired && around.can_begin(sign, is_single) {
+            self.openers.push(Opener {
+                piece,
+                sign,
+                count,
+                letters: self.letters,
+            });
+        }
+        self.pieces.push(Piece::Run {
+            sign,
+            count,
+            is_paired,
+        });
+        count
+    }
+}
+
+impl Blocks {
+    /// Returns the indent of a line. Four blanks more than the content of its list item would make
+    /// it a block of code.
+    fn indent(&mut self, indent: usize, body: &str) -> usize {
+        if self.is_in_paragraph && marker(body).is_none() {
+            return indent;
+        }
+        while self.items.last().is_some_and(|column| *column > indent) {
+            self.items.pop();
+        }
+        let column = self.items.last().copied().unwrap_or_default();
+        if indent >= column + 4 { column } else { indent }
+    }
+}
+
+/// The two characters on either side of a run of signs, the nearest first.
+struct Around {
+    before: [Option<char>; 2],
+    after: [Option<char>; 2],
+}
+
+impl Around {
+    fn of(before: &str, after: &str) -> Self {
+        let mut before = before.chars().rev();
+        let mut after = after.chars();
+        Self {
+            before: [before.next(), before.next()],
+            after: [after.next(), after.next()],
+        }
+    }
+
+    fn can_begin(&self, sign: char, is_single: bool) -> bool {
+        self.is_clear(self.after) && !is_in_word(self.before[0], sign, is_single)
+    }
+
+    fn can_end(&self, sign: char, is_single: bool) -> bool {
+        self.is_clear(self.before) && !is_in_word(self.after[0], sign, is_single)
+    }
+
+    /// Whether there is something inside, and neither the signs nor the character inside touch a
+    /// digit or `#`.
+    fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
+        let touches = |letter: Option<char>| {
+            letter.is_some_and(|letter| letter.is_numeric() || letter == '#')
+        };
+        inside[0].is_some_and(|letter| !letter.is_whitespace())
+            && !touches(self.before[0])
+            && !touches(self.after[0])
+            && !touches(inside[1])
+    }
+}
+
+/// Whether a run of signs stands inside of a word, where it is no formatting: `a*b`, `snake_case`.
+/// Scripts without capitals often do without blanks, so their words do not tell.
+fn is_in_word(outside: Option<char>, sign: char, is_single: bool) -> bool {
+    outside.is_some_and(|letter| match sign {
+        '_' => letter.is_alphanumeric(),
+        _ => is_single && (letter.is_lowercase() || letter.is_uppercase()),
+    })
+}
+
+fn has_letter(text: &str) -> bool {
+    text.contains(char::is_alphabetic)
+}
+
+/// Writes the tabs at the beginning of a line as four blanks each.
+fn untabbed(line: &str) -> String {
+    let body = line.trim_start_matches([' ', '\t']);
+    let indent = &line[..line.len() - body.len()];
+    indent.replace('\t', "    ") + body
+}
+
+/// Returns the number of the line that ends a block of code which begins with this line.
+fn fence(body: &str, behind: &[&str]) -> Option<usize> {
+    let count = body.len() - body.trim_start_matches('`').len();
+    if count < 3 || body[count..].contains('`') {
+        return None;
+    }
+    let ends = |line: &&str| {
+        let line = line.trim();
+        line.len() >= count && line.trim_start_matches('`').is_empty()
+    };
+    behind.iter().position(ends).map(|end| end + 1)
+}
+
+/// Returns the number of lines of a block of HTML which begins with this line.
+fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize> {
+    let tag = Tag::read(body);
+    if body.starts_with("<!--") {
+        let ends = lines.iter().position(|line| line.contains("-->"));
+        return Some(ends.map_or(lines.len(), |end| end + 1));
+    }
+    let begins = |name: &str| {
+        body.get(1..=name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    if ["script", "style", "pre", "textarea"]
+        .iter()
+        .any(|name| begins(name))
+        && tag
+            .as_ref()
+            .is_some_and(|tag| tag.is_verbatim() && !tag.is_end)
+    {
+        let ends = |line: &&str| {
+            let line = line.to_ascii_lowercase();
+            ["</script>", "</style>", "</pre>", "</textarea>"]
+                .iter()
+                .any(|end| line.contains(end))
+        };
+        let end = lines.iter().position(ends);
+        return Some(end.map_or(lines.len(), |end| end + 1));
+    }
+    let is_alone = |tag: &Tag<'_>| body[tag.text.len()..].trim().is_empty() && !is_in_paragraph;
+    tag.filter(|tag| tag.is_block() || is_alone(tag))?;
+    let end = lines.iter().position(|line| line.trim().is_empty());
+    Some(end.unwrap_or(lines.len()))
+}
+
+/// Whether a line is a rule: three or more of one sign.
+fn is_break(body: &str) -> bool {
+    let signs: String = body.split_whitespace().collect();
+    signs.len() > 2
+        && ['*', '-', '_']
+            .iter()
+            .any(|sign| signs.trim_start_matches(*sign).is_empty())
+}
+
+/// A marker at the beginning of a block.
+struct Marker {
+    /// The length of the marker without the blanks behind it.
+    width: usize,
+    is_item: bool,
+    /// Whether the item has a number.
+    is_counted: bool,
+    is_heading: bool,
+}
+
+fn marker(text: &str) -> Option<Marker> {
+    let marker = |width, is_item, is_counted, is_heading| {
+        Some(Marker {
+            width,
+            is_item,
+            is_counted,
+            is_heading,
+        })
+    };
+    let is_over = |width: usize| text[width..].is_empty() || text[width..].starts_with(' ');
+    let digits = text.len()
+        - text
+            .trim_start_matches(|letter: char| letter.is_ascii_digit())
+            .len();
+    let hashes = text.len() - text.trim_start_matches('#').len();
+    if text.starts_with('>') {
+        return marker(1, false, false, false);
+    }
+    if text.starts_with(['-', '*', '+']) && is_over(1) {
+        return marker(1, true, false, false);
+    }
+    if (1..=6).contains(&hashes) && is_over(hashes) {
+        return marker(hashes, false, false, true);
+    }
+    let is_counted = (1..=9).contains(&digits) && text[digits..].starts_with(['.', ')']);
+    if is_counted && is_over(digits + 1) {
+        return marker(digits + 1, true, true, false);
+    }
+    None
+}
+
+/// Whether a `#` begins the end of a line and follows a digit. Markdown would drop it at the end of
+/// a heading.
+fn is_closing(line: &str, place: usize) -> bool {
+    line[place..].trim_end().trim_start_matches('#').is_empty()
+        && line[..place].ends_with(' ')
+        && line[..place].trim_end().ends_with(char::is_numeric)
+}
+
+fn comment(rest: &str) -> Option<&str> {
+    let inside = rest.strip_prefix("<!--")?;
+    let end = inside.find("-->")?;
+    Some(&rest[..4 + end + 3])
+}
+
+/// Returns the address in angle brackets at the beginning of a text.
+fn address(rest: &str) -> Option<&str> {
+    let end = rest.find('>')?;
+    let inside = &rest[1..end];
+    let is_plain = !inside.contains(|letter: char| letter.is_whitespace() || letter == '<');
+    (is_plain && (is_link(inside) || engine::format::is_email(inside))).then(|| &rest[..=end])
+}
+
+/// Whether a text begins as an address with a scheme that a link may have.
+fn is_link(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, rest)| {
+        !rest.is_empty() && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str())
+    })
+}

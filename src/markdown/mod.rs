@@ -1,0 +1,529 @@
+//! Renders texts of hosts as HTML. The HTML is safe to show for every text.
+//!
+//! A text is shown as it was typed, except for clear formatting ([`guard`]). Tags of HTML
+//! that are not on the list of harmless ones are dropped. Numbers keep their order in texts that
+//! are written from right to left ([`isolate`]). Values that are inserted into a text are never
+//! formatting ([`values`]). Every text of a host becomes HTML here.
+
+mod guard;
+mod isolate;
+mod tags;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use ammonia::Builder;
+use comrak::nodes::{AstNode, NodeList, NodeValue};
+use comrak::{Arena, Options};
+pub use values::{escaped_value, mark};
+
+/// Marks the place of an open box of a check list until the text is sanitized, and of a ticked one.
+/// The characters are for private use, and are removed from texts.
+const BOXES: [(char, &str); 2] = [
+    ('\u{e0f0}', "<input type=\"checkbox\">"),
+    ('\u{e0f1}', "<input type=\"checkbox\" checked>"),
+];
+
+static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    // Chinese and Japanese texts have no blanks around emphasis.
+    options.extension.cjk_friendly_emphasis = true;
+    // Line ends are kept: people who write a door code under an address mean two lines.
+    options.render.hardbreaks = true;
+    // HTML in the Markdown passes through here. The sanitizer below removes the harmful parts.
+    options.render.r#unsafe = true;
+    options
+});
+
+/// The sanitizer. Linked sites get no referrer and no access to the portal's window.
+static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut builder = Builder::default();
+    builder
+        .add_tags(["label"])
+        .url_schemes(guard::SCHEMES.into())
+        .link_rel(Some("noopener noreferrer nofollow"));
+    // A picture is loaded when it scrolls into view.
+    builder.set_tag_attribute_value("img", "loading", "lazy");
+    builder
+});
+
+/// The names of the harmless elements.
+static KEPT: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SAFE.clone_tags());
+
+/// The highest heading level in a manual.
+const FIRST_HEADING: u32 = 3;
+/// The lowest heading level in HTML.
+const LAST_HEADING: u32 = 6;
+
+/// Renders Markdown as HTML. Tags and attributes that are not on the list of harmless ones are
+/// removed. Returns `None` where nothing visible is left. `language` is that of the text, if it is
+/// known.
+#[must_use]
+pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
+    to_html_with(text, &[], language)
+}
+
+/// Renders Markdown in which a [`mark`] stands for each of some values. The values are inserted into
+/// the rendered HTML as plain text, before it is sanitized.
+#[must_use]
+pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {
+    let (text, _) = tags::with_links_to_videos(&without_marks(text));
+    let markdown = guard::guarded(&text, &|_| false).markdown;
+    rendered(&markdown, values, language)
+}
+
+/// Renders Markdown as HTML for its author: tags that guests do not see are shown as marked text.
+#[must_use]
+pub fn to_marked_html(text: &str) -> Option<String> {
+    let (text, _) = tags::with_links_to_videos(&without_marks(text));
+    rendered(&guard::guarded(&text, &is_dropped).markdown, &[], None)
+}
+
+/// Returns a text as HTML that shows it unchanged. `language` is that of the text, if it is known.
+#[must_use]
+pub fn plain(text: &str, language: Option<&str>) -> String {
+    isolate::plain(text, language)
+}
+
+/// Returns HTML that shows a text unchanged, line by line.
+#[must_use]
+pub fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(isolate::line).collect();
+    format!("<p>{}</p>", lines.join("<br>"))
+}
+
+/// Returns a warning for the author of a text: the HTML that guests do not see, and a player that
+/// became a link. `None` where everything is shown.
+#[must_use]
+pub fn warning(text: &str) -> Option<String> {
+    let (text, has_player) = tags::with_links_to_videos(text);
+    let elements = guard::guarded(&text, &|_| false).elements;
+    let dropped: Vec<String> = elements
+        .iter()
+        .filter(|name| is_dropped(name))
+        .map(|name| format!("<{name}>"))
+        .collect();
+    let of_tags = (!dropped.is_empty())
+        .then(|| format!("has HTML that guests do not see: {}", dropped.join(", ")));
+    let of_players = has_player
+        .then(|| "has an embedded player, which guests see as a link to the video".to_owned());
+    let said: Vec<String> = of_tags.into_iter().chain(of_players).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+fn is_dropped(element: &str) -> bool {
+    !KEPT.contains(element)
+}
+
+/// Removes the characters that mark the boxes of check lists.
+fn without_marks(text: &str) -> Cow<'_, str> {
+    let is_mark = |letter: char| BOXES.iter().any(|(mark, _)| *mark == letter);
+    if text.contains(is_mark) {
+        text.replace(is_mark, "").into()
+    } else {
+        text.into()
+    }
+}
+
+fn rendered(markdown: &str, values: &[String], language: Option<&str>) -> Option<String> {
+    let arena = Arena::new();
+    let root = comrak::parse_document(&arena, markdown, &OPTIONS);
+    for node in root.descendants() {
+        tick(&arena, node);
+    }
+    let mut html = String::new();
+    comrak::format_html(root, &OPTIONS, &mut html).ok()?;
+    if !values.is_empty() {
+        html = values::inserted(&html, values);
+    }
+    let html = SAFE.clean(&html).to_string();
+    if !is_something(&html) {
+        return None;
+    }
+    let mut html = isolate::in_html(below_two_headings(&html), language);
+    for (mark, input) in BOXES {
+        html = html.replace(mark, input);
+    }
+    Some(html)
+}
+
+/// Turns an item of a check list into a label with the mark of a box, which the sanitizer keeps.
+fn tick<'a>(arena: &'a Arena<'a>, node: &'a AstNode<'a>) {
+    let symbol = match &node.data().value {
+        NodeValue::TaskItem(item) => item.symbol,
+        _ => return,
+    };
+    node.data_mut().value = NodeValue::Item(NodeList::default());
+    let (mark, _) = BOXES[usize::from(symbol.is_some())];
+    let inline = |html: String| &*arena.alloc(NodeValue::HtmlInline(html).into());
+    let is_paragraph = |text: &&AstNode<'_>| matches!(text.data().value, NodeValue::Paragraph);
+    if let Some(text) = node.first_child().filter(is_paragraph) {
+        text.prepend(inline(format!("<label>{mark} ")));
+        text.append(inline("</label>".to_owned()));
+    }
+}
+
+/// Returns whether sanitized HTML shows anything: a text, a picture or a line.
+fn is_something(html: &str) -> bool {
+    let texts = html
+        .split('<')
+        .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    html.contains("<img")
+        || html.contains("<hr")
+        || texts
+            .into_iter()
+            .any(|text| !engine::typed::is_blank(&text.replace("&nbsp;", " ")))
+}
+
+/// Renumbers headings so that they start at level 3 and go down one level at a time, whatever
+/// levels the text uses. The levels above belong to the page and to the manual's category, so a
+/// screen reader meets no gap.
+///
+/// The HTML is sanitized, so each tag has one spelling. A `<` outside of a tag occurs only in an
+/// attribute, where this function changes at most the wording of a title.
+fn below_two_headings(html: &str) -> String {
+    let mut headed = String::with_capacity(html.len());
+    let (mut first, mut current) = (None, FIRST_HEADING - 1);
+    for (place, part) in html.split('<').enumerate() {
+        if place > 0 {
+            headed.push('<');
+        }
+        let (slash, tag) = part.strip_prefix('/').map_or(("", part), |tag| ("/", tag));
+        let level = tag
+            .strip_prefix('h')
+            .and_then(|rest| rest.chars().next())
+            .and_then(|digit| digit.to_digit(10))
+            .filter(|_| place > 0);
+        let Some(level) = level else {
+            headed.push_str(part);
+            continue;
+        };
+        if slash.is_empty() {
+            let below = level.saturating_sub(*first.get_or_insert(level));
+            current = (FIRST_HEADING + below).min(current + 1).min(LAST_HEADING);
+        }
+        headed.extend([slash, "h", &current.to_string(), &tag[2..]]);
+    }
+    headed
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn html(text: &str) -> Option<String> {
+        to_html(text, None)
+    }
+
+    #[test]
+    fn markdown_is_rendered_as_html() {
+        assert_eq!(
+            html("Network **Casa Azul**\npassword `1234`")
+                .unwrap()
+                .trim(),
+            "<p>Network <strong>Casa Azul</strong><br>\npassword <code>1234</code></p>"
+        );
+        assert!(
+            html("https://example.com")
+                .unwrap()
+                .contains("rel=\"noopener noreferrer nofollow\"")
+        );
+        assert!(
+            html("| a | b |\n|---|---|\n| 1 | 2 |")
+                .unwrap()
+                .contains("<td>1</td>")
+        );
+    }
+
+    #[test]
+    fn headings_begin_below_those_of_the_page() {
+        let headings = html("# One\n## Two\n### Three\n##### Five\n\n<h1>Raw</h1>").unwrap();
+        for heading in [
+            "<h3>One</h3>",
+            "<h4>Two</h4>",
+            "<h5>Three</h5>",
+            "<h6>Five</h6>",
+            "<h3>Raw</h3>",
+        ] {
+            assert!(headings.contains(heading), "{heading} is not in {headings}");
+        }
+        let gaps = html("## One\n##### Two\n# Three\n#### Four").unwrap();
+        for heading in [
+            "<h3>One</h3>",
+            "<h4>Two</h4>",
+            "<h3>Three</h3>",
+            "<h4>Four</h4>",
+        ] {
+            assert!(gaps.contains(heading), "{heading} in {gaps}");
+        }
+    }
+
+    #[test]
+    fn harmless_html_is_kept_and_empty_content_is_dropped() {
+        assert_eq!(
+            html("<p onclick=x()>Hello <b>you</b></p>").unwrap().trim(),
+            "<p>Hello <b>you</b></p>"
+        );
+        assert!(
+            html("<img src=\"https://a.example/1.jpg\">")
+                .unwrap()
+                .contains(" loading=\"lazy\"")
+        );
+        for nothing in [
+            "<script>alert(1)</script>",
+            "<!-- note -->",
+            "<video src=x></video>",
+            " ",
+        ] {
+            assert_eq!(html(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn scripts_frames_and_forms_are_removed() {
+        for text in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "[x](javascript:alert(1))",
+            "<iframe src='https://a.example'></iframe>",
+            "<a href='data:text/html,x'>x</a>",
+            "<svg onload=alert(1)>",
+            "<style>body{display:none}</style>",
+            "<form action=/x><button>go</button></form>",
+        ] {
+            let html = html(text).unwrap_or_default().to_lowercase();
+            for part in [
+                "<script",
+                "onerror",
+                "javascript:",
+                "<iframe",
+                "data:",
+                "onload",
+                "<style",
+                "<form",
+                "<button",
+            ] {
+                assert!(!html.contains(part), "{text} gave {html}");
+            }
+        }
+        assert_eq!(lines("<b> & co"), "<p>&lt;b&gt; &amp; co</p>");
+        assert_eq!(lines("4711\r\n<br>\n"), "<p>4711<br>&lt;br&gt;</p>");
+    }
+
+    /// The text of HTML as a reader sees it: without tags, line by line.
+    fn read(html: &str) -> String {
+        let lines = html
+            .replace("<br>", "")
+            .replace("</p>\n<p>", "\n\n")
+            .replace("<hr>", "---");
+        let texts = lines
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        texts
+            .collect::<String>()
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&nbsp;", "\u{a0}")
+            .replace("&quot;", "\"")
+            .replace("&amp;", "&")
+            .trim()
+            .to_owned()
+    }
+
+    /// Texts as hosts write them. None of them has formatting, so each is read as it was typed.
+    const TYPED: [&str; 46] = [
+        "Press *1234*, then 5*6*7#. Password: <b3ach>",
+        "a*b*c_d_e<f>&g",
+        "*4321#",
+        "#4321*",
+        "Dial *99# or **99#",
+        "Door: * 4321 #",
+        "Gate code *12*34#, keypad ~5~",
+        "Wi-Fi: my_home_net_5G / pass_word_1",
+        "Password: __a1__b2__",
+        "Password: ~~12~~",
+        "2*3*4 = 24, 5 * 6 = 30",
+        "Alarm: 1*2*3*A*4",
+        "Key_safe_code_#7",
+        "Password: <3cats> & <dogs1>",
+        "Password: p@ss<word>1",
+        "Password: <p@ss>",
+        "Code <1234> then <#>",
+        "Wi-Fi <guest> net",
+        "x<y>z and 1<2>1",
+        "Password: a\\1\\b",
+        "Share \\\\server\\photos",
+        "Path C:\\",
+        "[Door]: 4321#",
+        "[1](2)",
+        "[Wi-Fi]: abc123",
+        "Floor #3, door #12",
+        "# 4321",
+        "# 4321 #",
+        "> 18",
+        "+ 34 600 123 456",
+        "+34 600 123 456",
+        "- 4321",
+        "* 4321 #",
+        "1234-5678!",
+        "don`t touch, can`t break",
+        "Use the ` key",
+        "Name: ____",
+        "``` 1234",
+        "Bins: Mon*, Tue*",
+        "*see below",
+        "5 stars: *****, 4 stars: ****",
+        "WPA2: {Casa|2024}*_~",
+        "Tel. 600_123_456",
+        "Bell 2B*, flat 3_",
+        "Code *A1*",
+        "Wi-Fi 5GHz_*_2.4GHz",
+    ];
+
+    #[test]
+    fn a_text_without_formatting_is_read_as_it_was_typed() {
+        for text in TYPED {
+            assert_eq!(read(&html(text).unwrap_or_default()), text);
+        }
+        let listed = TYPED.join("\n\n");
+        assert_eq!(read(&html(&listed).unwrap()), listed);
+    }
+
+    #[test]
+    fn formatting_around_letters_is_kept() {
+        for (text, expected) in [
+            ("The **blue** door", "<p>The <strong>blue</strong> door</p>"),
+            ("*Please* ring", "<p><em>Please</em> ring</p>"),
+            ("_Please_ ring", "<p><em>Please</em> ring</p>"),
+            ("~~old~~ new", "<p><del>old</del> new</p>"),
+            ("~old~ new", "<p>~old~ new</p>"),
+            ("**Wi-Fi**: 1234", "<p><strong>Wi-Fi</strong>: 1234</p>"),
+            ("请按**门铃**进入", "<p>请按<strong>门铃</strong>进入</p>"),
+            ("***Note***", "<p><em><strong>Note</strong></em></p>"),
+            ("*1* and *really*", "<p>*1* and <em>really</em></p>"),
+            ("**Code: 1234**", "<p>**Code: 1234**</p>"),
+            ("**one\ntwo**", "<p><strong>one<br>\ntwo</strong></p>"),
+            ("`*12#`", "<p><code>*12#</code></p>"),
+            ("<b>Door</b> <b3ach>", "<p><b>Door</b> &lt;b3ach&gt;</p>"),
+            ("\\*no\\*", "<p>*no*</p>"),
+        ] {
+            assert_eq!(html(text).unwrap().trim(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_at_the_beginning_of_a_line_make_no_code() {
+        for text in [
+            "    Door code 1234",
+            "\tDoor",
+            "One\n\n      Two",
+            "- One\n\n          Two",
+        ] {
+            let html = html(text).unwrap();
+            assert!(!html.contains("<code") && !html.contains("<pre"), "{html}");
+        }
+        let nested = html("- One\n  - Two\n    - Three\n\n1. A\n   - B").unwrap();
+        assert_eq!(nested.matches("<ul>").count(), 4, "{nested}");
+        let code = html("```\n    *12#\n```").unwrap();
+        assert_eq!(code.trim(), "<pre><code>    *12#\n</code></pre>");
+    }
+
+    #[test]
+    fn links_open_what_their_scheme_names() {
+        for (text, href) in [
+            ("[Call](tel:+34600123456)", "tel:+34600123456"),
+            ("[Call](tel:+34 600 123 456)", "tel:+34600123456"),
+            ("[Text](sms:+34600123456)", "sms:+34600123456"),
+            ("[Write](mailto:a@example.com)", "mailto:a@example.com"),
+            ("[Map](geo:41.4,2.15)", "geo:41.4,2.15"),
+            (
+                "[Chat](whatsapp://send?phone=34600)",
+                "whatsapp://send?phone=34600",
+            ),
+            ("<https://a.example/x_y_z>", "https://a.example/x_y_z"),
+            ("https://a.example/x_1_y*z", "https://a.example/x_1_y*z"),
+            ("[Map](www.example.com)", "https://www.example.com"),
+        ] {
+            let html = html(text).unwrap();
+            assert!(
+                html.contains(&format!("href=\"{href}\"")),
+                "{text} gave {html}"
+            );
+        }
+        assert!(!html("[x](javascript:alert(1))").unwrap().contains("href"));
+    }
+
+    #[test]
+    fn a_check_list_has_boxes() {
+        let list = html("- [ ] Close the windows\n- [x] Take the keys\n- [ ] 2").unwrap();
+        assert_eq!(
+            list.trim(),
+            "<ul>\n<li><label><input type=\"checkbox\"> Close the windows</label></li>\n\
+             <li><label><input type=\"checkbox\" checked> Take the keys</label></li>\n\
+             <li><label><input type=\"checkbox\"> 2</label></li>\n</ul>"
+        );
+        assert!(
+            !html("<input type=\"text\" name=x>Hello \u{e0f0}")
+                .unwrap()
+                .contains("<input")
+        );
+    }
+
+    #[test]
+    fn dropped_html_is_named() {
+        for (text, expected) in [
+            ("Hello **you** <b>x</b> <b3ach>", None),
+            (
+                "<script>alert(1)</script> <iframe src=\"https://a.example\"></iframe>",
+                Some("has HTML that guests do not see: <script>, <iframe>"),
+            ),
+            (
+                "<iframe src=\"https://www.youtube.com/embed/abc\"></iframe>",
+                Some("has an embedded player, which guests see as a link to the video"),
+            ),
+            (
+                "Look:\n<video src=x></video>",
+                Some("has HTML that guests do not see: <video>"),
+            ),
+        ] {
+            assert_eq!(warning(text).as_deref(), expected, "{text}");
+        }
+        let marked = to_marked_html("Hello <script>x</script>").unwrap();
+        assert!(marked.contains("<mark>&lt;script&gt;</mark>"), "{marked}");
+        let linked = html("<iframe src=\"https://player.vimeo.com/video/7\"></iframe>").unwrap();
+        assert!(linked.contains("href=\"https://vimeo.com/7\""), "{linked}");
+    }
+
+    #[test]
+    fn numbers_in_a_hebrew_text_are_isolated() {
+        let html = to_html("הקוד: *4321#\n**טלפון** +34 600 123 456", Some("he")).unwrap();
+        for number in ["*4321#", "+34 600 123 456"] {
+            let isolated = format!("<bdi dir=\"ltr\">{number}</bdi>");
+            assert!(html.contains(&isolated), "{html}");
+        }
+    }
+
+    proptest! {
+        /// Signs and digits alone are never formatting.
+        #[test]
+        fn codes_keep_every_sign(code in "[0-9*#_~]{1,12}") {
+            let text = format!("Code: {code} end");
+            prop_assert_eq!(read(&html(&text).unwrap()), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rendered_text_never_contains_a_script(text: String) {
+            prop_assert!(!html(&text).unwrap_or_default().to_lowercase().contains("<script"));
+        }
+    }
+}

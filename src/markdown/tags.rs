@@ -1,0 +1,249 @@
+//! HTML tags in a text: which are HTML, and which the sanitizer drops.
+
+use std::fmt::Write as _;
+
+use url::Url;
+
+/// The elements that begin a block of HTML in Markdown, wherever a line begins with their tag
+/// (`CommonMark`, 4.6).
+const BLOCKS: &str = "address article aside base basefont blockquote body caption center col \
+    colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form frame frameset \
+    h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol \
+    optgroup option p param search section summary table tbody td tfoot th thead title tr track ul";
+
+/// The elements whose content is no Markdown, up to their end tag.
+const VERBATIM: &str = "pre script style textarea";
+
+/// The other elements of HTML, former ones included.
+const INLINE: &str = "a abbr acronym applet area audio b bdi bdo big blink br button canvas cite \
+    code data datalist del dfn em embed font i img input ins kbd label map mark marquee math meta \
+    meter nobr noscript object output path picture progress q rp rt ruby s samp select slot small \
+    source span strike strong sub sup svg template time tt u var video wbr";
+
+/// Elements of SVG and `MathML`, which HTML may contain. The list leaves out elements with the name
+/// of an everyday word and names of one or two letters, because a host may type them as text.
+const EMBEDDED: &str = "animate animatemotion animatetransform circle clippath defs ellipse \
+    foreignobject lineargradient maction mfenced mfrac mmultiscripts mover mpadded mphantom mroot \
+    mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover polygon \
+    polyline radialgradient rect textpath tspan";
+
+/// The elements that are named by one letter and have an end tag. Without it, such a tag is rather
+/// a part of a password.
+const SHORT: &str = "a b i q s u";
+
+/// A tag at a place of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tag<'t> {
+    /// The name in lower case.
+    pub name: String,
+    /// The tag as it is written, from `<` to `>`.
+    pub text: &'t str,
+    pub is_end: bool,
+}
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == name)
+}
+
+impl<'t> Tag<'t> {
+    /// Reads the tag of a known element at the beginning of a text.
+    pub fn read(text: &'t str) -> Option<Self> {
+        let inside = text.strip_prefix('<')?;
+        let (is_end, inside) = inside
+            .strip_prefix('/')
+            .map_or((false, inside), |inside| (true, inside));
+        let name: String = inside
+            .chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .collect();
+        let behind = &inside[name.len()..];
+        let is_over = behind.starts_with(|next: char| next.is_whitespace() || "/>".contains(next));
+        let name = name.to_ascii_lowercase();
+        if !is_over || !is_known(&name) {
+            return None;
+        }
+        let end = text.len() - behind.len() + end_of(behind)?;
+        Some(Self {
+            name,
+            text: &text[..end],
+            is_end,
+        })
+    }
+
+    /// Returns whether the tag begins a block that lasts until a blank line.
+    pub fn is_block(&self) -> bool {
+        is_in(BLOCKS, &self.name)
+    }
+
+    /// Returns whether the content of the element is no Markdown.
+    pub fn is_verbatim(&self) -> bool {
+        is_in(VERBATIM, &self.name)
+    }
+
+    /// Returns whether the tag has an end tag in the text behind it, if its element needs one.
+    pub fn is_closed(&self, behind: &str) -> bool {
+        !is_in(SHORT, &self.name)
+            || self.is_end
+            || behind
+                .to_ascii_lowercase()
+                .contains(&format!("</{}>", self.name))
+    }
+
+    /// Returns the value of an attribute.
+    fn attribute(&self, name: &str) -> Option<&'t str> {
+        let lower = self.text.to_ascii_lowercase();
+        let place = lower
+            .match_indices(name)
+            .map(|(place, _)| place)
+            .find(|place| lower[..*place].ends_with(char::is_whitespace))?;
+        let value = self.text[place + name.len()..]
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
+        match value.chars().next()? {
+            quote @ ('"' | '\'') => value[1..].split(quote).next(),
+            _ => value
+                .split(|letter: char| letter.is_whitespace() || letter == '>')
+                .next(),
+        }
+    }
+}
+
+/// Returns whether HTML has an element of this name, in lower case, or may contain one.
+fn is_known(name: &str) -> bool {
+    [BLOCKS, VERBATIM, INLINE, EMBEDDED]
+        .iter()
+        .any(|list| is_in(list, name))
+}
+
+/// Returns the place behind the `>` that ends a tag. A `>` in quotes does not end it.
+pub(super) fn end_of(text: &str) -> Option<usize> {
+    let mut quote = None;
+    for (place, letter) in text.char_indices() {
+        match (quote, letter) {
+            (None, '>') => return Some(place + 1),
+            (None, '<') => return None,
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Replaces each embedded player of `YouTube` and of Vimeo with a link to its video. Returns the
+/// text and whether it had such a player.
+pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
+    let mut linked = String::with_capacity(text.len());
+    let (mut rest, mut has_player) = (text, false);
+    while let Some(place) = rest.find('<') {
+        let (before, tagged) = rest.split_at(place);
+        linked.push_str(before);
+        let player = Tag::read(tagged).filter(|tag| tag.name == "iframe" && !tag.is_end);
+        let video = player.as_ref().and_then(|tag| video(tag.attribute("src")?));
+        rest = if let (Some(tag), Some(video)) = (player, video) {
+            has_player = true;
+            // Writing to a String cannot fail.
+            let _ = write!(linked, "<a href=\"{video}\">{video}</a>");
+            behind_end(&tagged[tag.text.len()..], "iframe")
+        } else {
+            linked.push('<');
+            &tagged[1..]
+        };
+    }
+    linked.push_str(rest);
+    (linked, has_player)
+}
+
+/// Returns the text after the end tag of an element; the whole text where the element has no end
+/// tag.
+fn behind_end<'t>(text: &'t str, name: &str) -> &'t str {
+    let end = format!("</{name}>");
+    match text.to_ascii_lowercase().find(&end) {
+        Some(place) => &text[place + end.len()..],
+        None => text,
+    }
+}
+
+/// Returns the page of the video that an embedded player shows; `None` for another site.
+fn video(source: &str) -> Option<String> {
+    let source = source.replace("&amp;", "&");
+    let source = match source.strip_prefix("//") {
+        Some(rest) => format!("https://{rest}"),
+        None => source,
+    };
+    let url = Url::parse(&source).ok()?;
+    let host = url.host_str()?.trim_start_matches("www.");
+    let mut path = url.path_segments()?;
+    let is_name = |name: &&str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    match (host, path.next()?) {
+        ("youtube.com" | "m.youtube.com" | "youtube-nocookie.com", "embed") => path
+            .next()
+            .filter(is_name)
+            .map(|id| format!("https://www.youtube.com/watch?v={id}")),
+        ("player.vimeo.com", "video") => path
+            .next()
+            .filter(is_name)
+            .map(|id| format!("https://vimeo.com/{id}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_elements_of_html_are_tags() {
+        let name = |text| Tag::read(text).map(|tag| (tag.name, tag.is_end));
+        assert_eq!(name("<b>x"), Some(("b".into(), false)));
+        assert_eq!(name("</Strong > x"), Some(("strong".into(), true)));
+        assert_eq!(name("<br/>"), Some(("br".into(), false)));
+        assert_eq!(name("<animate dur=1s>"), Some(("animate".into(), false)));
+        assert_eq!(name("<a title='>' href=x>y"), Some(("a".into(), false)));
+        for text in [
+            "<b3ach>", "<f>", "<3", "<b", "<b <i>", "< b>", "<p@ss>", "<b-x>", "b>", "<>",
+        ] {
+            assert_eq!(name(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_embedded_player_becomes_a_link_to_its_video() {
+        for (text, expected) in [
+            (
+                "See <iframe width=560 src=\"https://www.youtube.com/embed/abc_-1?rel=0&amp;x=1\" allowfullscreen></iframe>!",
+                "See <a href=\"https://www.youtube.com/watch?v=abc_-1\">https://www.youtube.com/watch?v=abc_-1</a>!",
+            ),
+            (
+                "<IFRAME SRC='//player.vimeo.com/video/12345'>old browser</IFRAME>",
+                "<a href=\"https://vimeo.com/12345\">https://vimeo.com/12345</a>",
+            ),
+        ] {
+            assert_eq!(with_links_to_videos(text), (expected.to_owned(), true));
+        }
+        for text in [
+            "<iframe src=\"https://evil.example/embed/x\"></iframe>",
+            "<iframe src=\"https://www.youtube.com/embed/\"></iframe>",
+            "<iframe src=\"https://www.youtube.com/embed/a%22onload\"></iframe>",
+            "<iframe>",
+            "a < b",
+        ] {
+            assert_eq!(with_links_to_videos(text), (text.to_owned(), false));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_without_players_is_kept(text in "[a-z<>/\"= é]{0,60}") {
+            prop_assert_eq!(with_links_to_videos(&text), (text, false));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The mark of a step and its words, wherever steps are listed.
+
+use super::given;
+use super::shown::Shown;
+use crate::guest::{PrecheckinStatus, ProgressStatus, StepView};
+use crate::precheck::{StepState, StepType};
+use crate::words::fill;
+
+/// The mark of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The sign; `None` where the step's number stands in its place.
+    pub sign: Option<&'static str>,
+    /// Additional CSS classes of the sign.
+    pub kind: &'static str,
+    /// The state in words.
+    pub said: &'static str,
+}
+
+impl Mark {
+    /// Returns the mark of a step in its current state.
+    #[must_use]
+    pub fn of(shown: &Shown, step: &StepView) -> Self {
+        let words = &shown.words.precheckin;
+        let is_back =
+            shown.view.precheckin.status == PrecheckinStatus::ChangesRequested && step.is_open;
+        let (sign, kind, said) = match step.state {
+            StepState::ActionRequired if has_failed(step) => {
+                (Some("×"), " back", words.did_not_work)
+            }
+            StepState::ActionRequired => (Some("!"), " back", words.needs_you),
+            _ if is_back => (Some("!"), " back", words.sent_back),
+            StepState::Todo if shown.has_new() => (Some("!"), " back", words.to_do),
+            StepState::Done => (Some("✓"), " on", words.done),
+            StepState::Pending => (Some("…"), "", words.with_host),
+            StepState::Todo => (None, "", words.to_do),
+        };
+        Self { sign, kind, said }
+    }
+}
+
+/// Returns whether another system says that the step failed and that the guest must act. A check
+/// of the guest that failed is asked for once more instead.
+#[must_use]
+pub fn has_failed(step: &StepView) -> bool {
+    let progress = step.progress.as_ref();
+    let is_failed = progress.is_some_and(|progress| progress.status == ProgressStatus::Failed);
+    is_failed && step.step_type != StepType::IdentityCheck
+}
+
+/// Returns the need of a step before the submission, in words; `None` for a step that is ready.
+#[must_use]
+pub fn missing(shown: &Shown, step: &StepView) -> Option<String> {
+    if step.state.is_ready() {
+        return None;
+    }
+    let words = shown.words;
+    let mark = || Mark::of(shown, step).said.to_owned();
+    if step.state == StepState::ActionRequired {
+        return Some(mark());
+    }
+    Some(match step.step_type {
+        StepType::OtherGuests => match step.expected_guests.flatten() {
+            None | Some(0) => mark(),
+            Some(expected) => fill(
+                words.fields.guests_expected,
+                &[("n", &expected.to_string())],
+            ),
+        },
+        StepType::DocumentUpload | StepType::IdentityCheck => {
+            let types = documents(step);
+            let names: Vec<String> = types
+                .into_iter()
+                .map(|kind| given::document(kind, shown))
+                .collect();
+            if names.is_empty() {
+                mark()
+            } else {
+                fill(words.files.missing, &[("types", &names.join(", "))])
+            }
+        }
+        StepType::Agreement if step.is_text_changed => words.agreement.text_changed.to_owned(),
+        StepType::Agreement if step.is_signature_required == Some(true) && is_accepted(step) => {
+            words.errors.sign.to_owned()
+        }
+        _ => mark(),
+    })
+}
+
+/// Returns whether the guest has accepted an agreement.
+fn is_accepted(step: &StepView) -> bool {
+    step.accepted_at.is_some()
+}
+
+/// Returns the types of documents that a step requires and that have no file yet.
+fn documents(step: &StepView) -> Vec<&str> {
+    let files = step.files.as_deref().unwrap_or_default();
+    let required = step.required_document_types.as_deref().unwrap_or_default();
+    let is_there = |kind: &str| {
+        files
+            .iter()
+            .any(|file| file.document_type.as_deref() == Some(kind))
+    };
+    required
+        .iter()
+        .map(String::as_str)
+        .filter(|kind| !is_there(kind))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn step(step_type: &str, more: Value) -> StepView {
+        let mut step = json!({
+            "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true,
+        });
+        step.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        serde_json::from_value(step).unwrap()
+    }
+
+    #[test]
+    fn a_failure_of_another_system_is_told_from_a_check_that_failed() {
+        let progress =
+            |status: &str| json!({ "state": "action_required", "progress": { "status": status } });
+        for (step_type, status, expected) in [
+            ("mandatory_fee", "failed", true),
+            ("mandatory_fee", "action_required", false),
+            ("identity_check", "failed", false),
+        ] {
+            assert_eq!(has_failed(&step(step_type, progress(status))), expected);
+        }
+        assert!(!has_failed(&step("main", json!({}))));
+    }
+
+    #[test]
+    fn documents_without_a_file_are_missing() {
+        let file = |kind: Value| json!({ "id": Uuid::nil(), "name": "a.pdf", "contentType": "application/pdf", "size": 1, "documentType": kind, "createdAt": "2026-11-21T09:30:00.000Z" });
+        let more = json!({ "requiredDocumentTypes": ["passport", "visa"], "files": [file(json!("visa")), file(Value::Null)] });
+        assert_eq!(documents(&step("identity_check", more)), ["passport"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Apple's push service: it wakes the phones that have a pass, so that they fetch the changed one.
+//!
+//! The certificate of the pass type identifies this service to Apple's. A push has no content.
+
+use std::time::Duration;
+
+use engine::error::innermost;
+use http::StatusCode;
+use reqwest::redirect::Policy;
+use reqwest::tls::{Certificate, Identity};
+use reqwest::{Client, Response};
+use serde::Deserialize;
+use url::Url;
+
+use super::PassSigner;
+
+/// The deadline of a request to Apple's service.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// The User-Agent of pushes.
+const USER_AGENT: &str = "Vestibule-Passes/1";
+/// The most bytes of an answer that are read, and that an answer may send ahead.
+const ANSWER: usize = 4 << 10;
+const UNREAD: u32 = 16 << 10;
+/// Reasons of a 400 that no retry changes, because the token is not good for these passes.
+const NO_TOKEN: [&str; 4] = [
+    "BadDeviceToken",
+    "DeviceTokenNotForTopic",
+    "MissingDeviceToken",
+    "Unregistered",
+];
+
+/// A client of the push service.
+pub struct Apns {
+    client: Client,
+    url: Url,
+    topic: String,
+}
+
+/// The result of a push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pushed {
+    /// The service has it.
+    Taken,
+    /// The phone has the pass no more, or its token is not good.
+    Gone,
+    /// The service refuses it, now and later.
+    Refused,
+    /// No answer, or one that asks to try again.
+    Failed,
+}
+
+/// The body of a refusal.
+#[derive(Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    reason: String,
+}
+
+impl Apns {
+    /// Makes a client of the service at a URL. `ca` is a PEM bundle of certificate authorities,
+    /// trusted besides those of the system.
+    pub fn new(url: Url, signer: &PassSigner, ca: Option<&[u8]>) -> Result<Self, String> {
+        let wrong = |error: reqwest::Error| format!("--apns-url: {}", innermost(&error));
+        let authorities = ca.map_or_else(|| Ok(Vec::new()), Certificate::from_pem_bundle);
+        let client = Client::builder()
+            .user_agent(USER_AGENT)
+            .timeout(DEADLINE)
+            .identity(Identity::from_pem(signer.identity()).map_err(wrong)?)
+            .tls_certs_merge(authorities.map_err(wrong)?)
+            .http2_prior_knowledge()
+            .http2_initial_stream_window_size(UNREAD)
+            .redirect(Policy::none())
+            .no_proxy()
+            .retry(reqwest::retry::never())
+            .build()
+            .map_err(wrong)?;
+        Ok(Self {
+            client,
+            url,
+            topic: signer.pass_type.clone(),
+        })
+    }
+
+    /// Wakes a phone by its token.
+    pub(super) async fn push(&self, token: &str) -> Pushed {
+        let mut url = self.url.clone();
+        let Ok(mut path) = url.path_segments_mut() else {
+            return Pushed::Refused;
+        };
+        path.pop_if_empty().extend(["3", "device", token]);
+        drop(path);
+        let request = self
+            .client
+            .post(url)
+            .header("apns-topic", &self.topic)
+            .header("apns-push-type", "background")
+            .header("apns-priority", "5")
+            .body("{}");
+        match request.send().await {
+            Ok(response) => {
+                let status = response.status();
+                let reason = reason(response).await;
+                let pushed = judged(status, &reason);
+                if matches!(pushed, Pushed::Refused | Pushed::Failed) {
+                    tracing::warn!(
+                        status = status.as_u16(),
+                        reason,
+                        "Apple's push service refused a push; it is sent again if that can help"
+                    );
+                }
+                pushed
+            }
+            Err(error) => {
+                let error = error.without_url();
+                tracing::warn!(
+                    error = %innermost(&error),
+                    "could not reach Apple's push service; the push is sent again later"
+                );
+                Pushed::Failed
+            }
+        }
+    }
+}
+
+/// Returns the reason of a refusal, as far as it is short and a word.
+async fn reason(mut response: Response) -> String {
+    if response.status().is_success() {
+        return String::new();
+    }
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER {
+            return String::new();
+        }
+    }
+    let Refusal { mut reason } = serde_json::from_slice(&body).unwrap_or_default();
+    reason.retain(|letter| letter.is_ascii_alphanumeric());
+    reason.truncate(60);
+    reason
+}
+
+/// Returns the result of a push by its answer.
+fn judged(status: StatusCode, reason: &str) -> Pushed {
+    match status.as_u16() {
+        200..=299 => Pushed::Taken,
+        410 => Pushed::Gone,
+        400 if NO_TOKEN.contains(&reason) => Pushed::Gone,
+        // A wrong or expired certificate can be replaced, and too many pushes are accepted later.
+        403 | 408 | 429 | 500..=599 => Pushed::Failed,
+        _ => Pushed::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_decides_whether_a_push_is_repeated() {
+        for (status, reason, expected) in [
+            (200, "", Pushed::Taken),
+            (410, "Unregistered", Pushed::Gone),
+            (400, "BadDeviceToken", Pushed::Gone),
+            (400, "BadTopic", Pushed::Refused),
+            (404, "BadPath", Pushed::Refused),
+            (301, "", Pushed::Refused),
+            (403, "BadCertificate", Pushed::Failed),
+            (429, "TooManyRequests", Pushed::Failed),
+            (503, "Shutdown", Pushed::Failed),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(judged(status, reason), expected, "{status} {reason}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The metadata and keys of an OpenID provider (Discovery 1.0, section 3; RFC 7517).
+//!
+//! Providers publish much more than this service uses, and not always in the types of the
+//! specification. Only the entries that are used here are judged.
+
+use openidconnect::JwsSigningAlgorithm as _;
+use openidconnect::core::{CoreJsonWebKey, CoreJwsSigningAlgorithm};
+use serde_json::Value;
+use url::Url;
+
+/// The used entries of a provider's metadata.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    /// The address at which a browser signs in.
+    pub(super) authorization: Url,
+    /// The address at which a code is exchanged.
+    pub(super) token: Url,
+    /// The address of the claims that an ID token leaves out.
+    pub(super) userinfo: Option<Url>,
+    /// The address of the keys.
+    pub(super) jwks: Url,
+    /// Whether the client secret is sent in the body instead of a header.
+    pub(super) is_secret_in_body: bool,
+    /// The algorithms of ID tokens that this service accepts.
+    pub(super) algorithms: Vec<CoreJwsSigningAlgorithm>,
+    /// The keys, once they have been fetched.
+    pub(super) keys: Vec<CoreJsonWebKey>,
+}
+
+impl Metadata {
+    /// Reads a discovery document. Its issuer must be the expected one (Discovery 1.0, 4.3).
+    ///
+    /// The error names the entry, the expected value and the received value.
+    pub(super) fn read(document: &Value, issuer: &str) -> Result<Self, String> {
+        let own = document["issuer"].as_str();
+        if !own.is_some_and(|own| is_same_issuer(own, issuer)) {
+            return Err(format!(
+                "issuer of its metadata is {}; expected {issuer:?}, as --oidc-issuer says",
+                document["issuer"]
+            ));
+        }
+        let texts = |name: &str| -> Option<Vec<&str>> {
+            let listed = document[name].as_array()?;
+            Some(listed.iter().filter_map(Value::as_str).collect())
+        };
+        let methods = texts("token_endpoint_auth_methods_supported");
+        let takes = |method| methods.as_ref().is_none_or(|known| known.contains(&method));
+        Ok(Self {
+            authorization: required(document, "authorization_endpoint")?,
+            token: required(document, "token_endpoint")?,
+            userinfo: optional(document, "userinfo_endpoint")?,
+            jwks: required(document, "jwks_uri")?,
+            is_secret_in_body: !takes("client_secret_basic") && takes("client_secret_post"),
+            algorithms: algorithms(texts("id_token_signing_alg_values_supported")),
+            keys: Vec::new(),
+        })
+    }
+}
+
+/// Whether two issuers are the same; case does not matter in scheme and host.
+pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let split = |issuer: &str| {
+        let url = Url::parse(issuer).ok()?;
+        let rest = issuer.split_once("://")?.1;
+        let path = rest.find('/').map_or("", |at| &rest[at..]).to_owned();
+        Some((url.origin(), path))
+    };
+    split(one).is_some_and(|one| Some(one) == split(other))
+}
+
+fn required(document: &Value, name: &str) -> Result<Url, String> {
+    optional(document, name)?.ok_or_else(|| format!("its metadata has no {name}"))
+}
+
+/// Reads an address. An absent, null or empty one is `None`.
+fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
+    match &document[name] {
+        Value::Null => Ok(None),
+        Value::String(text) if text.is_empty() => Ok(None),
+        value => {
+            let url = value.as_str().and_then(|text| Url::parse(text).ok());
+            let wrong = || format!("{name} of its metadata is {value}; expected an address");
+            url.map(Some).ok_or_else(wrong)
+        }
+    }
+}
+
+/// Returns the accepted algorithms. All of them verify with keys of the provider: no shared secret,
+/// and no unsigned token. Every provider supports RS256 (Core 1.0, 3.1.3.7).
+fn algorithms(named: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
+    let named = named.unwrap_or_else(|| vec!["RS256"]);
+    let known = named
+        .into_iter()
+        .filter_map(|name| serde_json::from_value(Value::from(name)).ok());
+    known
+        .filter(|algorithm: &CoreJwsSigningAlgorithm| {
+            !algorithm.uses_shared_secret() && *algorithm != CoreJwsSigningAlgorithm::None
+        })
+        .collect()
+}
+
+/// Reads a set of keys and leaves out those that this service does not understand (RFC 7517,
+/// section 5).
+pub(super) fn keys(document: &Value) -> Result<Vec<CoreJsonWebKey>, String> {
+    let listed = match &document["keys"] {
+        Value::Null if document.is_object() => return Ok(Vec::new()),
+        Value::Array(listed) => listed,
+        _ => return Err("its keys are not a set of keys".into()),
+    };
+    let read = |key: &Value| serde_json::from_value(key.clone()).ok();
+    Ok(listed.iter().filter_map(read).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ISSUER: &str = "https://id.example.com/realm";
+
+    fn document(more: &Value) -> Value {
+        let mut document = json!({
+            "issuer": ISSUER, "authorization_endpoint": "https://id.example.com/authorize",
+            "token_endpoint": "https://id.example.com/token", "jwks_uri": "https://id.example.com/keys",
+        });
+        for (name, value) in more.as_object().unwrap() {
+            document[name] = value.clone();
+        }
+        document
+    }
+
+    #[test]
+    fn only_what_is_used_is_judged() {
+        for more in [
+            json!({ "op_tos_uri": "", "op_policy_uri": 5, "service_documentation": {} }),
+            json!({ "response_types_supported": "code", "subject_types_supported": null }),
+            json!({ "scopes_supported": [1], "claims_supported": {}, "acr_values_supported": 1 }),
+            json!({ "registration_endpoint": "", "end_session_endpoint": "no address" }),
+            json!({ "userinfo_endpoint": "" }),
+            json!({ "token_endpoint_auth_methods_supported": [5, "client_secret_post"] }),
+            json!({ "id_token_signing_alg_values_supported": ["RS256", 5, "XY99"] }),
+            json!({ "issuer": "HTTPS://ID.example.com/realm" }),
+        ] {
+            let metadata = Metadata::read(&document(&more), ISSUER);
+            assert!(metadata.is_ok(), "{more}: {metadata:?}");
+        }
+        for (more, name) in [
+            (json!({ "issuer": "https://id.example.com" }), "issuer"),
+            (json!({ "issuer": null }), "issuer"),
+            (json!({ "token_endpoint": "" }), "token_endpoint"),
+            (json!({ "jwks_uri": 5 }), "jwks_uri"),
+            (
+                json!({ "authorization_endpoint": "/authorize" }),
+                "authorization_endpoint",
+            ),
+            (
+                json!({ "userinfo_endpoint": "no address" }),
+                "userinfo_endpoint",
+            ),
+        ] {
+            let wrong = Metadata::read(&document(&more), ISSUER).unwrap_err();
+            assert!(wrong.contains(name), "{more}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn shared_and_missing_signatures_are_not_accepted() {
+        let of = |names: Value| {
+            let more = json!({ "id_token_signing_alg_values_supported": names });
+            Metadata::read(&document(&more), ISSUER).unwrap().algorithms
+        };
+        assert!(of(json!(["none", "HS256", "HS512"])).is_empty());
+        assert_eq!(of(json!(["ES256", "none"])).len(), 1);
+        assert_eq!(of(json!(null)).len(), 1);
+        assert_eq!(of(json!("RS256")).len(), 1);
+    }
+
+    #[test]
+    fn a_key_that_is_not_understood_is_left_out() {
+        let known = json!({ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
+        let set = json!({ "keys": [{ "kty": "XYZ" }, 5, known, { "kty": 1 }] });
+        assert_eq!(keys(&set).unwrap().len(), 1);
+        assert_eq!(keys(&json!({})).unwrap().len(), 0);
+        for wrong in [json!([]), json!({ "keys": 5 }), json!("x")] {
+            assert!(keys(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Organizations and members that an operator adds from a shell (rules: members#invitations).
+
+use std::collections::BTreeSet;
+
+use engine::access::{Access, Member, Permission};
+use engine::audit::{self, Actor, Change, Entry, Target};
+use engine::context::{Context, System, Touches};
+use engine::error::{Error, Reason, Result};
+use engine::field::{Country, Language};
+use engine::pipeline::Service;
+use engine::values;
+use store::{Row, Transaction};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use super::tickets::mint_to_pass_on;
+use crate::platform::{MemberView, create_organization, each_once, save_member};
+
+store::statements! {
+    /// The members with a mail address (in lower case), the oldest first.
+    BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1 and email_key = ?2 order by created_at, id";
+}
+
+/// The name of a first member whose name is not given.
+const OWNER: &str = "Owner";
+
+/// An organization to add, with its first member.
+#[derive(Debug, Clone)]
+pub struct NewOrganization {
+    /// The organization's name.
+    pub name: String,
+    /// Its country.
+    pub country: Country,
+    /// The time zone of its flats.
+    pub timezone: Option<String>,
+    /// Its languages; English is always included.
+    pub languages: Vec<String>,
+    /// The address of its first member, who may also add it later.
+    pub email: Option<String>,
+    /// The name of its first member.
+    pub member_name: Option<String>,
+}
+
+/// A member to invite, or to send another link.
+#[derive(Debug, Clone)]
+pub struct Invitation {
+    /// The organization of the member.
+    pub organization: Uuid,
+    /// The member's address.
+    pub email: String,
+    /// The member's name; `None` keeps that of an existing member.
+    pub name: Option<String>,
+    /// The member's permissions; `None` keeps those of an existing member, and gives a new one all.
+    pub permissions: Option<Vec<Permission>>,
+}
+
+/// A member with a link by which they sign in.
+#[derive(Debug, Clone)]
+pub struct Invited {
+    /// Id of the organization.
+    pub organization: Uuid,
+    /// Id of the member.
+    pub member: Uuid,
+    /// Whether the member is new.
+    pub is_new: bool,
+    /// Whether the member got every permission because none was named.
+    pub has_every_permission: bool,
+    /// The sign-in link, good once and for an hour.
+    pub url: String,
+}
+
+/// Adds an organization with a first member who has every permission.
+pub async fn add_organization(service: &Service, new: NewOrganization) -> Result<Invited> {
+    let (now, kit) = (service.clock.now(), service.kit.clone());
+    let add = move |tx: &mut Transaction<'_>| {
+        let mut system = System {
+            tx,
+            now,
+            kit: &kit,
+            rung: BTreeSet::new(),
+        };
+        let languages = new.languages.into_iter().map(Language).collect();
+        let organization =
+            create_organization(&mut system, new.name, new.country, new.timezone, languages)?;
+        let access = Access::platform();
+        let mut context =
+            Context::for_writing(system, organization, &access, Touches::Configuration)?;
+        let member = member_of(
+            new.email.unwrap_or_default(),
+            new.member_name.unwrap_or_else(|| OWNER.to_owned()),
+            Permission::VARIANTS.to_vec(),
+        );
+        let added = added(&mut context, &member, true);
+        let name = context.organization.settings.name.clone();
+        let target = Target::new("organization", Some(organization), Some(name.clone()));
+        note(
+            &mut context,
+            "createOrganization",
+            target,
+            vec![Change::to("name", name.into())],
+        )?;
+        added
+    };
+    service.store.write(add).await
+}
+
+/// Invites a member, or makes another link for a member with this address.
+pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited> {
+    let (now, kit) = (service.clock.now(), service.kit.clone());
+    let share = Some(invitation.organization);
+    let invite = move |tx: &mut Transaction<'_>| {
+        let system = System {
+            tx,
+            now,
+            kit: &kit,
+            rung: BTreeSet::new(),
+        };
+        let access = Access::platform();
+        let mut context = Context::for_writing(
+            system,
+            invitation.organization,
+            &access,
+            Touches::Configuration,
+        )?;
+        invited(&mut context, invitation)
+    };
+    service
+        .store
+        .write_for(share, store::WORK_LIMIT, invite)
+        .await
+}
+
+fn invited(context: &mut Context<'_, '_>, invitation: Invitation) -> Result<Invited> {
+    let Invitation {
+        email,
+        name,
+        permissions,
+        ..
+    } = invitation;
+    let Some(known) = by_email(context, &email)? else {
+        let has_every_permission = permissions.is_none();
+        let permissions = permissions.unwrap_or_else(|| Permission::VARIANTS.to_vec());
+        let member = member_of(email, name.unwrap_or_default(), each_once(permissions));
+        return added(context, &member, has_every_permission);
+    };
+    let before = known.member;
+    if !before.is_active {
+        return Err(inactive());
+    }
+    let member = Member {
+        name: name.unwrap_or_else(|| before.name.clone()),
+        permissions: permissions.map_or_else(|| before.permissions.clone(), each_once),
+        ..before.clone()
+    };
+    let mut changes = Vec::new();
+    if member.name != before.name {
+        changes.push(Change::to("name", member.name.clone().into()));
+    }
+    if member.permissions != before.permissions {
+        changes.push(Change::to(
+            "permissions",
+            serde_json::json!(member.permissions),
+        ));
+    }
+    if !changes.is_empty() {
+        let at = known.updated_at.advanced_to(context.now()).0;
+        save_member(context, known.id, &member, at)?;
+    }
+    linked(context, known.id, &member, changes, (false, false))
+}
+
+/// Adds a member and makes their link.
+fn added(
+    context: &mut Context<'_, '_>,
+    member: &Member,
+    has_every_permission: bool,
+) -> Result<Invited> {
+    let (id, now) = (context.new_id(), context.now());
+    save_member(context, id, member, now)?;
+    let changes = vec![
+        Change::to("email", member.email.clone().into()),
+        Change::to("permissions", serde_json::json!(member.permissions)),
+    ];
+    linked(context, id, member, changes, (true, has_every_permission))
+}
+
+fn linked(
+    context: &mut Context<'_, '_>,
+    id: Uuid,
+    member: &Member,
+    changes: Vec<Change>,
+    (is_new, has_every_permission): (bool, bool),
+) -> Result<Invited> {
+    let (url, _) = mint_to_pass_on(context, id)?;
+    let target = Target::new("member", Some(id), Some(member.called().to_owned()));
+    let changes = [changes, vec![Change::withheld("url")]].concat();
+    note(context, "inviteMember", target, changes)?;
+    Ok(Invited {
+        organization: context.organization.id,
+        member: id,
+        is_new,
+        has_every_permission,
+        url,
+    })
+}
+
+/// Writes the audit entry of something that the operator did.
+fn note(
+    context: &mut Context<'_, '_>,
+    operation: &'static str,
+    target: Target,
+    changes: Vec<Change>,
+) -> Result<()> {
+    let entry = Entry {
+        actor: Actor::of(context.access.credential)?,
+        operation,
+        target,
+        changes,
+        request_id: context.new_id(),
+        at: context.now(),
+    };
+    audit::write(context, entry)
+}
+
+/// Returns the refusal to invite a member who is not active.
+pub(super) fn inactive() -> Error {
+    Error::conflict(Reason::rule(
+        "member_inactive",
+        "This member is not active; make them active first.",
+    ))
+}
+
+/// Returns a new active member with access to every property.
+pub(super) fn member_of(email: String, name: String, permissions: Vec<Permission>) -> Member {
+    Member {
+        name,
+        email,
+        permissions,
+        property_ids: None,
+        is_active: true,
+        is_two_factor_enrolled: false,
+    }
+}
+
+/// Returns the member with a mail address. Letter case does not matter.
+pub(super) fn by_email(context: &mut Context<'_, '_>, email: &str) -> Result<Option<MemberView>> {
+    let rows = context.rows(&BY_EMAIL, values![email.to_ascii_lowercase()])?;
+    let members: Vec<MemberView> = rows
+        .iter()
+        .map(|row: &Row| MemberView::from_row(row))
+        .collect::<Result<_>>()?;
+    let active = members.iter().position(|known| known.member.is_active);
+    Ok(members.into_iter().nth(active.unwrap_or(0)))
+}

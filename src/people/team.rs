@@ -1,0 +1,322 @@
+//! inviteMember, updateMember, createMemberSignInLink: the members of an organization, for members
+//! who manage it (rules: members#members-in-the-console).
+//!
+//! Only signed-in members with access to every property may do this, and they give or take only
+//! permissions that they hold. API keys and apps cannot, because a member that they added would
+//! outlive their access.
+
+use engine::access::{Credential, Member, Permission};
+use engine::audit::{Audits, Target, Thing};
+use engine::context::Context;
+use engine::error::{Error, Reason, Result};
+use engine::field::{EmailAddress, Field, Text200};
+use engine::moment::Moment;
+use engine::operation::{Needs, Operation};
+use engine::values;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::Row;
+use uuid::Uuid;
+
+use super::invite::{by_email, inactive, member_of};
+use super::tickets::mint_to_pass_on;
+use crate::platform::{MemberView, audited_member, each_once, named_member, save_member};
+
+store::statements! {
+    /// A member with their times.
+    MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
+}
+
+/// A person to invite.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "email": "marta@example.com", "name": "Marta", "permissions": ["view_properties", "view_reservations"] }))]
+struct InviteMember {
+    /// Mail address of the person. It belongs to one member only.
+    email: EmailAddress,
+    /// Name of the person. Null or left out: they are shown by their mail address.
+    #[serde(default)]
+    name: Option<Text200>,
+    /// Permissions of the member: at most your own.
+    #[schemars(length(max = 11))]
+    permissions: Vec<Permission>,
+    /// The properties that the member has access to (`listProperties`), at most 25,000. Null or left
+    /// out: every property.
+    #[serde(default)]
+    #[schemars(length(max = 25_000))]
+    property_ids: Option<Vec<Uuid>>,
+}
+
+/// Changes of a member.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(example = json!({ "data": { "isActive": false } }))]
+struct UpdateMember {
+    /// Id of the member to change.
+    id: Uuid,
+    /// The fields to change; those left out keep their value.
+    data: MemberChanges,
+    /// The `updatedAt` that this was made against: 409 when it is another by now. Null or left out:
+    /// the change overwrites any state.
+    #[serde(default)]
+    expected_updated_at: Option<Moment>,
+}
+
+/// The fields of a member that can be changed.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+struct MemberChanges {
+    /// Name of the member. Null: they are shown by their mail address.
+    #[serde(default)]
+    name: Field<Option<Text200>>,
+    /// Mail address of the member. It belongs to one member only.
+    #[serde(default)]
+    email: Field<EmailAddress>,
+    /// Permissions of the member: you can give and take only your own.
+    #[schemars(length(max = 11))]
+    #[serde(default)]
+    permissions: Field<Vec<Permission>>,
+    /// The properties that the member has access to (`listProperties`), at most 25,000. Null: every
+    /// property.
+    #[schemars(length(max = 25_000))]
+    #[serde(default)]
+    property_ids: Field<Option<Vec<Uuid>>>,
+    /// Whether the member may sign in. `false` ends their access at once.
+    #[serde(default)]
+    is_active: Field<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OneTeamMember {
+    /// Id of the member who signs in by the link.
+    id: Uuid,
+}
+
+/// A member with a link by which they sign in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemberInvited {
+    #[serde(flatten)]
+    member: MemberView,
+    /// The link by which the member signs in: good once and for an hour, and shown once.
+    sign_in_url: String,
+}
+
+/// A link by which a member signs in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemberLink {
+    /// Address for the member's browser, shown once. Anyone with this address can sign in as the
+    /// member once.
+    url: String,
+    /// Its expiry.
+    expires_at: Moment,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    let declare = |id, method, path| {
+        Operation::public(
+            id,
+            method,
+            path,
+            Needs::Permission(Permission::ManageOrganization),
+        )
+    };
+    vec![
+        declare("inviteMember", Method::POST, "/members")
+            .summary("Invite a member; the link by which they sign in is shown once. For members who are signed in")
+            .rest_only()
+            .creates()
+            .audited(Audits::makes("member", "name").withholding(&["signInUrl"]))
+            .shows_once("signInUrl", check)
+            .run(invite),
+        declare("updateMember", Method::PATCH, "/members/{id}")
+            .summary("Change a member: permissions, access, whether they may sign in. For members who are signed in")
+            .rest_only()
+            .audited(Audits::changes(audited))
+            .run(update),
+        declare("createMemberSignInLink", Method::POST, "/members/{id}/sign-in-links")
+            .summary("Make a link by which a member signs in, shown once: good once, for an hour. For members who are signed in")
+            .rest_only()
+            .creates()
+            .touches_stream()
+            .audited(Audits::does(named).telling(&["expiresAt"]).withholding(&["url"]))
+            .shows_once("url", check)
+            .run(link),
+    ]
+}
+
+/// Reads the member that an input names, for its audit entry.
+fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
+    audited_member(context, &json!({ "memberId": input["id"] }))
+}
+
+/// Returns the member that an input names, as the target of an audit entry.
+fn named(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
+    named_member(context, &json!({ "memberId": input["id"] }))
+}
+
+/// Returns 403 if the caller may not manage members.
+fn check(context: &Context<'_, '_>) -> Result<()> {
+    if context.access.answers_for_organization() {
+        return Ok(());
+    }
+    Err(Error::forbidden(Reason::rule(
+        "members_by_members",
+        "Only a signed-in member with access to every property can manage members.",
+    )))
+}
+
+/// Returns 403 if the caller lacks one of these permissions, which they would give or take.
+fn check_permissions<'p>(
+    context: &Context<'_, '_>,
+    permissions: impl IntoIterator<Item = &'p Permission>,
+) -> Result<()> {
+    let own = context.access.permissions;
+    match permissions
+        .into_iter()
+        .find(|permission| !own.has(**permission))
+    {
+        None => Ok(()),
+        Some(lacking) => Err(Error::forbidden(Reason::rule(
+            "member_holds_more",
+            format!(
+                "You do not have the permission {}; you can give and take only permissions that you have.",
+                lacking.as_ref()
+            ),
+        ))),
+    }
+}
+
+/// Returns 409 if another member has the mail address.
+fn check_address(context: &mut Context<'_, '_>, email: &str, own: Option<Uuid>) -> Result<()> {
+    let known = by_email(context, email)?;
+    if known.is_none_or(|known| Some(known.id) == own) {
+        return Ok(());
+    }
+    Err(Error::conflict(Reason::rule(
+        "member_exists",
+        "A member with this mail address exists already.",
+    )))
+}
+
+fn invite(context: &mut Context<'_, '_>, input: InviteMember) -> Result<MemberInvited> {
+    check(context)?;
+    check_permissions(context, &input.permissions)?;
+    check_address(context, &input.email, None)?;
+    let name = input.name.map(|name| name.0).unwrap_or_default();
+    let member = Member {
+        property_ids: input.property_ids.map(each_once),
+        ..member_of(input.email.0, name, each_once(input.permissions))
+    };
+    let (id, now) = (context.new_id(), context.now());
+    let member = save_member(context, id, &member, now)?;
+    let (sign_in_url, _) = mint_to_pass_on(context, id)?;
+    Ok(MemberInvited {
+        member,
+        sign_in_url,
+    })
+}
+
+fn one(context: &mut Context<'_, '_>, id: Uuid) -> Result<MemberView> {
+    let row = context.row(&MEMBER, values![id])?;
+    row.as_ref()
+        .map(|row: &Row| MemberView::from_row(row))
+        .transpose()?
+        .ok_or_else(|| Error::not_found("Member"))
+}
+
+fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberView> {
+    let stored = one(context, input.id)?;
+    check(context)?;
+    let (before, after) = (&stored.member, changed(&stored.member, input.data));
+    let is_in = |permission: &&Permission, all: &[Permission]| all.contains(permission);
+    let given = after
+        .permissions
+        .iter()
+        .filter(|permission| !is_in(permission, &before.permissions));
+    let taken = before
+        .permissions
+        .iter()
+        .filter(|permission| !is_in(permission, &after.permissions));
+    check_permissions(context, given.chain(taken))?;
+    if context.access.credential == Credential::Member(stored.id) {
+        check_own(before, &after)?;
+    } else if before.is_active != after.is_active || before.email != after.email {
+        // A new address, or the end of the access, affects all permissions of the member.
+        check_permissions(context, &before.permissions)?;
+    }
+    if before.email != after.email {
+        check_address(context, &after.email, Some(stored.id))?;
+    }
+    if input
+        .expected_updated_at
+        .is_some_and(|expected| expected != stored.updated_at)
+    {
+        return Err(Error::conflict(Reason::rule(
+            "changed_since",
+            "The member has changed since they were read.",
+        )));
+    }
+    if *before == after {
+        return Ok(stored);
+    }
+    let at = stored.updated_at.advanced_to(context.now()).0;
+    save_member(context, stored.id, &after, at)
+}
+
+/// Returns a member with the sent fields replaced.
+fn changed(before: &Member, data: MemberChanges) -> Member {
+    let mut member = before.clone();
+    if let Some(name) = data.name.into_sent() {
+        member.name = name.map(|name| name.0).unwrap_or_default();
+    }
+    if let Some(email) = data.email.into_sent() {
+        member.email = email.0;
+    }
+    if let Some(permissions) = data.permissions.into_sent() {
+        member.permissions = each_once(permissions);
+    }
+    if let Some(ids) = data.property_ids.into_sent() {
+        member.property_ids = ids.map(each_once);
+    }
+    if let Some(is_active) = data.is_active.into_sent() {
+        member.is_active = is_active;
+    }
+    member
+}
+
+/// Returns 409 if a member would take their own access away, so that at least one member can always
+/// manage the organization.
+fn check_own(before: &Member, after: &Member) -> Result<()> {
+    let manages = |member: &Member| {
+        member.is_active
+            && member.property_ids.is_none()
+            && member.permissions.contains(&Permission::ManageOrganization)
+    };
+    if manages(after) || !manages(before) {
+        return Ok(());
+    }
+    Err(Error::conflict(Reason::rule(
+        "own_membership",
+        "You cannot take your own access away; another member can.",
+    )))
+}
+
+fn link(context: &mut Context<'_, '_>, input: OneTeamMember) -> Result<MemberLink> {
+    let stored = one(context, input.id)?;
+    check(context)?;
+    check_permissions(context, &stored.member.permissions)?;
+    if !stored.member.is_active {
+        return Err(inactive());
+    }
+    let (url, expires_at) = mint_to_pass_on(context, stored.id)?;
+    Ok(MemberLink {
+        url,
+        expires_at: Moment(expires_at),
+    })
+}

@@ -1,0 +1,93 @@
+//! Operation getLastBackup: when `vestibule backup` last copied the database.
+//!
+//! The command is a process of its own, so it leaves a note beside a SQLite database.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use engine::access::Permission;
+use engine::moment::Moment;
+use engine::operation::{Needs, Nothing, Operation};
+use http::Method;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::Location;
+
+/// The ending of the note's name, behind that of the database.
+const NOTE: &str = ".backup.json";
+
+/// The note of a database's backups.
+#[derive(Debug, Clone)]
+pub struct BackupNote(PathBuf);
+
+/// The times of the last backup and of the last failure.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(example = json!({ "lastBackupAt": "2026-11-21T09:30:00.000Z", "lastFailureAt": null }))]
+struct LastBackup {
+    /// Time of the last backup by `vestibule backup`; null where none was made, and for PostgreSQL.
+    last_backup_at: Option<Moment>,
+    /// Time of the last attempt, if it failed; null otherwise.
+    last_failure_at: Option<Moment>,
+}
+
+impl BackupNote {
+    /// Returns the note of a database. Returns `None` for PostgreSQL.
+    #[must_use]
+    pub fn beside(database_url: &str) -> Option<Self> {
+        let location = Location::of(database_url).ok()?;
+        location.beside(NOTE).map(Self)
+    }
+
+    /// Notes a backup, or an attempt that failed.
+    pub fn write(&self, now: Timestamp, error: Option<&str>) -> io::Result<()> {
+        let before = self.read();
+        let note = match error {
+            None => LastBackup {
+                last_backup_at: Some(Moment(now)),
+                last_failure_at: None,
+            },
+            Some(_) => LastBackup {
+                last_failure_at: Some(Moment(now)),
+                ..before
+            },
+        };
+        let mut partial = self.0.clone().into_os_string();
+        partial.push(".partial");
+        fs::write(&partial, serde_json::to_vec(&note)?)?;
+        fs::rename(&partial, &self.0)
+    }
+
+    /// Reads the note. A note that is missing or damaged tells nothing.
+    fn read(&self) -> LastBackup {
+        let text = fs::read(&self.0).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "getLastBackup",
+            Method::GET,
+            "/last-backup",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .summary("Read when the database was last backed up")
+        .tool(
+            "records",
+            "Read the last backup",
+            "When `vestibule backup` last copied the database of the service.",
+        )
+        .asks(|kit, _: Nothing| async move {
+            let note = kit.part::<BackupNote>().cloned();
+            let read = tokio::task::spawn_blocking(move || {
+                note.map(|note| note.read()).unwrap_or_default()
+            });
+            Ok(read.await.unwrap_or_default())
+        }),
+    ]
+}

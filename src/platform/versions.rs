@@ -1,0 +1,157 @@
+//! Versions of records: numbers or timestamps that the sender counts up, so that an older version
+//! that arrives late does not replace a newer one (rules: sync#versions).
+
+use std::collections::HashMap;
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use engine::values;
+use jiff::Timestamp;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::records::Kind;
+
+store::statements! {
+    /// The versions of records of a kind.
+    VERSIONS = "select record_id, version from record_version where organization_id = ?1 and kind = ?2 and record_id = any(?3)";
+    /// Stores the version of a record.
+    PUT_VERSION = "insert into record_version (organization_id, kind, record_id, version) values (?1, ?2, ?3, ?4)
+        on conflict (organization_id, kind, record_id) do update set version = excluded.version";
+}
+
+/// The version of a record, chosen by its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Version {
+    /// A whole number.
+    Number(i64),
+    /// A time.
+    Time(Moment),
+}
+
+impl Version {
+    /// Reads a stored version.
+    fn read(text: &str) -> Option<Self> {
+        let number = text.parse().ok().map(Self::Number);
+        number.or_else(|| Some(Self::Time(Moment(text.parse::<Timestamp>().ok()?))))
+    }
+
+    /// Returns the text that is stored.
+    fn written(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Time(moment) => moment.0.to_string(),
+        }
+    }
+
+    /// Returns whether this version is older than another one of the same sort.
+    fn is_before(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Number(own), Self::Number(other)) => own < other,
+            (Self::Time(own), Self::Time(other)) => own < other,
+            _ => false,
+        }
+    }
+}
+
+/// The versions of the records of a batch.
+#[derive(Default)]
+pub(super) struct Versions {
+    known: HashMap<(Kind, Uuid), Version>,
+    /// The records whose version must be written.
+    changed: Vec<(Kind, Uuid)>,
+}
+
+impl Versions {
+    /// Reads the stored versions of records.
+    pub(super) fn load(
+        context: &mut Context<'_, '_>,
+        records: impl Iterator<Item = (Kind, Uuid)>,
+    ) -> Result<Self> {
+        let mut wanted = HashMap::<Kind, Vec<Uuid>>::new();
+        for (kind, id) in records {
+            wanted.entry(kind).or_default().push(id);
+        }
+        let mut versions = Self::default();
+        for (kind, ids) in wanted {
+            for row in context.rows(&VERSIONS, values![kind.as_ref(), ids])? {
+                if let Some(version) = Version::read(&row.get::<String>(1)?) {
+                    versions.known.insert((kind, row.get(0)?), version);
+                }
+            }
+        }
+        Ok(versions)
+    }
+
+    /// Returns whether the record has a newer version than this one.
+    pub(super) fn is_stale(&self, record: (Kind, Uuid), version: Option<Version>) -> bool {
+        let known = self.known.get(&record);
+        version.is_some_and(|version| known.is_some_and(|known| version.is_before(*known)))
+    }
+
+    /// Notes the version of a record. Without one, the record keeps the version that it has.
+    pub(super) fn note(&mut self, record: (Kind, Uuid), version: Option<Version>) {
+        if let Some(version) = version
+            && self.known.insert(record, version) != Some(version)
+        {
+            self.changed.push(record);
+        }
+    }
+
+    /// Writes the versions that have changed.
+    pub(super) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        let row = |(kind, id): &(Kind, Uuid)| {
+            let version = self.known.get(&(*kind, *id))?;
+            Some(values![kind.as_ref(), *id, version.written()])
+        };
+        let rows = self.changed.iter().filter_map(row).collect();
+        context.execute_many(&PUT_VERSION, rows).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn time(text: &str) -> Version {
+        Version::Time(text.parse().unwrap())
+    }
+
+    #[test]
+    fn versions_of_one_sort_are_compared() {
+        let early = time("2026-11-21T09:30:00.000001Z");
+        let late = time("2026-11-21T10:30:00.000002+01:00");
+        assert!(early.is_before(late) && !late.is_before(early) && !late.is_before(late));
+        let (one, two) = (Version::Number(1), Version::Number(2));
+        assert!(one.is_before(two) && !two.is_before(one) && !one.is_before(one));
+        assert!(!one.is_before(late) && !early.is_before(two));
+    }
+
+    #[test]
+    fn a_record_without_a_version_keeps_the_stored_one() {
+        let record = (Kind::Tag, Uuid::nil());
+        let mut versions = Versions::default();
+        versions.note(record, Some(Version::Number(7)));
+        versions.note(record, None);
+        assert!(!versions.is_stale(record, None));
+        assert!(versions.is_stale(record, Some(Version::Number(6))));
+        assert!(!versions.is_stale(record, Some(Version::Number(7))));
+        assert!(!versions.is_stale(record, Some(time("2020-01-01T00:00:00Z"))));
+    }
+
+    proptest! {
+        #[test]
+        fn a_stored_version_reads_back(number: i64, second in -60_000_000_000_i64..250_000_000_000, nanosecond in 0..1_000_000_000_i32) {
+            let time = Version::Time(Moment(Timestamp::new(second, nanosecond).unwrap()));
+            for version in [Version::Number(number), time] {
+                prop_assert_eq!(Version::read(&version.written()), Some(version));
+            }
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Selects the guests who need a required field (rules: pre-check-in#fields-of-some-guests).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use engine::error::{Issue, PathSegment, Reason};
+use engine::field::folded;
+use engine::operation::Object;
+use engine::typed;
+use jiff::civil::Date;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::identity::age_on;
+use super::step::{Step, StepType};
+
+/// Names that the service uses itself for each guest of `other_guests`.
+pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
+
+/// Guests by their part in the booking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuestPart {
+    /// The guest who booked.
+    Lead,
+    /// Everybody else.
+    Others,
+}
+
+/// The guests of whom a field is required. All conditions must hold; without any, the field is
+/// required of every guest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GuestFieldRule {
+    /// Youngest age in years on the check-in date. Null or left out: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 150))]
+    pub minimum_age: Option<u32>,
+    /// Oldest age in years on the check-in date. Null or left out: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 150))]
+    pub maximum_age: Option<u32>,
+    /// Nationalities, as ISO 3166 codes such as `ES`. Null or left out: any; at most 250.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 250), inner(length(min = 1, max = 200)))]
+    pub nationalities: Option<Vec<String>>,
+    /// `lead` for the guest who booked, `others` for everybody else. Null or left out: both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<GuestPart>,
+}
+
+/// Rules by the field that they are about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GuestFieldRules(pub BTreeMap<String, GuestFieldRule>);
+
+impl JsonSchema for GuestFieldRules {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "GuestFieldRules".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "maxProperties": 100,
+            "propertyNames": { "type": "string", "maxLength": 200 },
+            "additionalProperties": GuestFieldRule::json_schema(generator),
+        })
+    }
+}
+
+/// A guest, as the rules read it.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedGuest<'g> {
+    pub part: GuestPart,
+    /// The known details of the guest.
+    pub fields: &'g Object,
+    /// The check-in date, if it is known.
+    pub check_in: Option<Date>,
+}
+
+impl AskedGuest<'_> {
+    fn text(&self, field: &str) -> Option<&str> {
+        let text = typed::trimmed(self.fields.get(field)?.as_str()?);
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Returns the age on the check-in date; `None` while the birth date is not known.
+    fn age(&self) -> Option<i64> {
+        let birth = self.text("birthDate")?.parse().ok()?;
+        Some(age_on(birth, self.check_in?).into())
+    }
+}
+
+impl GuestPart {
+    /// Returns the guests that a step of this type asks.
+    #[must_use]
+    pub const fn of(step_type: StepType) -> Self {
+        match step_type {
+            StepType::OtherGuests => Self::Others,
+            _ => Self::Lead,
+        }
+    }
+}
+
+impl GuestFieldRule {
+    /// Returns whether the rule can hold for guests of this part.
+    fn is_about(&self, part: GuestPart) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    /// Returns whether the field is required of a guest. While the birth date or the nationality is
+    /// not known, the condition on it counts as met.
+    fn holds(&self, guest: &AskedGuest<'_>) -> bool {
+        let is_of_age = guest.age().is_none_or(|age| {
+            self.minimum_age.is_none_or(|least| age >= least.into())
+                && self.maximum_age.is_none_or(|most| age <= most.into())
+        });
+        let is_national = match (&self.nationalities, guest.text("nationality")) {
+            (Some(listed), Some(nationality)) => is_among(nationality, listed),
+            _ => true,
+        };
+        self.is_about(guest.part) && is_of_age && is_national
+    }
+}
+
+/// Returns whether a nationality may be one of a list. A text that is neither a code of two letters
+/// nor in the list is not understood, so it may be.
+fn is_among(nationality: &str, listed: &[String]) -> bool {
+    let is_code =
+        nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let nationality = folded(nationality);
+    !is_code || listed.iter().any(|known| folded(known) == nationality)
+}
+
+impl GuestFieldRules {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns whether a field that a step asks for is required of a guest.
+    #[must_use]
+    pub fn require(&self, field: &str, guest: &AskedGuest<'_>) -> bool {
+        self.0.get(field).is_none_or(|rule| rule.holds(guest))
+    }
+
+    /// Returns whether a field is asked of guests of this part at all.
+    #[must_use]
+    pub fn ask(&self, field: &str, part: GuestPart) -> bool {
+        self.0.get(field).is_none_or(|rule| rule.is_about(part))
+    }
+}
+
+/// Returns the rules of a step that can hold for the guests whom it asks. They are empty where the
+/// step asks no guests for their details.
+#[must_use]
+pub fn field_rules(step: &Step) -> GuestFieldRules {
+    let asks = matches!(
+        step.step_type,
+        StepType::YourDetails | StepType::OtherGuests
+    );
+    let part = GuestPart::of(step.step_type);
+    let rules = step.write_only.guest_field_rules.iter();
+    GuestFieldRules(
+        rules
+            .flat_map(|rules| &rules.0)
+            .filter(|(_, rule)| asks && rule.is_about(part))
+            .map(|(field, rule)| (field.clone(), rule.clone()))
+            .collect(),
+    )
+}
+
+/// Returns the broken rules of a step's fields of guests. `are_rules_sent` says that the request has
+/// the rules, and so decides the field that is blamed. `base` is the place of the fields in the
+/// body.
+#[must_use]
+pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Issue> {
+    let required = step.write_only.required_guest_fields.as_deref();
+    let required = required.unwrap_or_default();
+    let at = |rest: Vec<PathSegment>, reason: Reason| {
+        let base = base.iter().map(|name| PathSegment::from(*name));
+        Issue::at(base.chain(rest).collect(), reason)
+    };
+    let is_reserved = |name: &&String| RESERVED.contains(&name.as_str());
+    let reserved = required.iter().filter(is_reserved).map(|_| {
+        at(
+            vec!["requiredGuestFields".into()],
+            Reason::rule(
+                "reserved_guest_field",
+                "must not name id or isRemoved, which the service uses itself",
+            ),
+        )
+    });
+    let rules = step.write_only.guest_field_rules.iter();
+    let of_rules = rules
+        .flat_map(|rules| &rules.0)
+        .filter_map(|(field, rule)| {
+            let path = || vec!["guestFieldRules".into(), field.as_str().into()];
+            if !required.contains(field) {
+                let path = if are_rules_sent {
+                    path()
+                } else {
+                    vec!["requiredGuestFields".into()]
+                };
+                return Some(at(
+                    path,
+                    Reason::rule(
+                        "rule_without_field",
+                        "must be a field that requiredGuestFields names, as guestFieldRules has a rule for it",
+                    ),
+                ));
+            }
+            let is_turned = rule
+                .minimum_age
+                .zip(rule.maximum_age)
+                .is_some_and(|(least, most)| least > most);
+            is_turned.then(|| {
+                at(
+                    [path(), vec!["minimumAge".into()]].concat(),
+                    Reason::rule(
+                        "ages_turned",
+                        "is not valid: minimumAge must not be greater than maximumAge",
+                    ),
+                )
+            })
+        });
+    reserved.take(1).chain(of_rules).collect()
+}
+
+/// Returns the value of a guest's field, if it is a text that is not blank.
+#[must_use]
+pub fn is_there(guest: &Object, field: &str) -> bool {
+    guest
+        .get(field)
+        .and_then(Value::as_str)
+        .is_some_and(|text| !typed::is_blank(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const CHECK_IN: Date = Date::constant(2026, 12, 11);
+
+    fn rule(value: Value) -> GuestFieldRule {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn holds(value: Value, guest: Value, part: GuestPart) -> bool {
+        let fields = serde_json::from_value(guest).unwrap();
+        let check_in = Some(CHECK_IN);
+        rule(value).holds(&AskedGuest {
+            part,
+            fields: &fields,
+            check_in,
+        })
+    }
+
+    #[test]
+    fn a_rule_holds_by_age_nationality_and_part() {
+        for (rule, guest, part, expected) in [
+            (json!({}), json!({}), GuestPart::Lead, true),
+            (
+                json!({ "minimumAge": 14 }),
+                json!({}),
+                GuestPart::Others,
+                true,
+            ),
+            (
+                json!({ "minimumAge": 14 }),
+                json!({ "birthDate": "2012-12-12" }),
+                GuestPart::Others,
+                false,
+            ),
+            (
+                json!({ "minimumAge": 14 }),
+                json!({ "birthDate": "2012-12-11" }),
+                GuestPart::Others,
+                true,
+            ),
+            (
+                json!({ "maximumAge": 2 }),
+                json!({ "birthDate": "2023-12-12" }),
+                GuestPart::Others,
+                true,
+            ),
+            (
+                json!({ "maximumAge": 2 }),
+                json!({ "birthDate": "2023-12-11" }),
+                GuestPart::Others,
+                false,
+            ),
+            (
+                json!({ "maximumAge": 2 }),
+                json!({ "birthDate": "soon" }),
+                GuestPart::Others,
+                true,
+            ),
+            (
+                json!({ "nationalities": ["ES"] }),
+                json!({ "nationality": " es " }),
+                GuestPart::Lead,
+                true,
+            ),
+            (
+                json!({ "nationalities": ["ES"] }),
+                json!({ "nationality": "FR" }),
+                GuestPart::Lead,
+                false,
+            ),
+            (
+                json!({ "nationalities": ["ES"] }),
+                json!({ "nationality": "French" }),
+                GuestPart::Lead,
+                true,
+            ),
+            (
+                json!({ "nationalities": ["ES"] }),
+                json!({ "nationality": " " }),
+                GuestPart::Lead,
+                true,
+            ),
+            (json!({ "only": "lead" }), json!({}), GuestPart::Lead, true),
+            (
+                json!({ "only": "lead" }),
+                json!({}),
+                GuestPart::Others,
+                false,
+            ),
+            (
+                json!({ "only": "others", "minimumAge": 18 }),
+                json!({ "birthDate": "1990-01-01" }),
+                GuestPart::Lead,
+                false,
+            ),
+        ] {
+            assert_eq!(
+                holds(rule.clone(), guest.clone(), part),
+                expected,
+                "{rule} {guest}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_rule_without_its_field_is_blamed_where_it_was_sent() {
+        let mut step = Step::default();
+        step.write_only.required_guest_fields = Some(vec!["email".into()]);
+        let rules = json!({ "email": { "minimumAge": 9, "maximumAge": 3 }, "phone": {} });
+        step.write_only.guest_field_rules = serde_json::from_value(rules).unwrap();
+        let blamed = |are_rules_sent| -> Vec<String> {
+            issues(&step, are_rules_sent, &["data"])
+                .into_iter()
+                .map(|issue| serde_json::to_string(&issue.path).unwrap())
+                .collect()
+        };
+        let turned = r#"["data","guestFieldRules","email","minimumAge"]"#;
+        assert_eq!(
+            blamed(true),
+            [turned, r#"["data","guestFieldRules","phone"]"#]
+        );
+        assert_eq!(blamed(false), [turned, r#"["data","requiredGuestFields"]"#]);
+    }
+
+    proptest! {
+        /// A guest of whom nothing is known is asked for everything that the part allows.
+        #[test]
+        fn unknown_guests_are_asked_for_the_field(
+            least in prop::option::of(0..150_u32), most in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,
+            only in prop::option::of(prop::sample::select(&[GuestPart::Lead, GuestPart::Others][..])),
+        ) {
+            let rule = GuestFieldRule {
+                minimum_age: least, maximum_age: most, nationalities: has_nations.then(|| vec!["ES".into()]), only,
+            };
+            let part = if is_lead { GuestPart::Lead } else { GuestPart::Others };
+            let fields = Object::new();
+            let guest = AskedGuest { part, fields: &fields, check_in: Some(CHECK_IN) };
+            prop_assert_eq!(rule.holds(&guest), only.is_none_or(|only| only == part));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The state of a step, by the data of the guest and the report of another system.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+
+use super::answers::{HandedIn, is_complete};
+use super::step::{Step, StepType};
+
+/// The state of a step for the guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// The guest has not done their part.
+    Todo,
+    /// Nothing is missing.
+    Done,
+    /// The guest has done their part; the result of another system is missing.
+    Pending,
+    /// The guest must do something, at the address of the progress or again here.
+    ActionRequired,
+}
+
+impl StepState {
+    /// Whether the step lets the guest submit.
+    #[must_use]
+    pub const fn is_ready(self) -> bool {
+        matches!(self, Self::Done | Self::Pending)
+    }
+}
+
+/// The last report of the system that carries a step out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
+pub enum Reported {
+    /// The system works on it.
+    Pending,
+    /// The guest must do something there.
+    ActionRequired,
+    /// The result is there, whether it flags the submission or not.
+    Result,
+    /// The step failed, and the guest must do something about it.
+    Failed,
+    /// A check of the guest failed, and the guest is asked once more.
+    Returned,
+    /// A check of the guest failed, and the guest has handed in files again since.
+    HandedInAgain,
+}
+
+/// Returns the state of a step. `reported` is `None` where no system reported anything of it.
+#[must_use]
+pub fn state(step: &Step, handed_in: &HandedIn<'_>, reported: Option<Reported>) -> StepState {
+    let is_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
+    match reported {
+        Some(Reported::Result) => StepState::Done,
+        Some(Reported::ActionRequired | Reported::Failed | Reported::Returned) => {
+            StepState::ActionRequired
+        }
+        // A mandatory signature at a provider is waited for before the submission, not after it.
+        Some(Reported::Pending | Reported::HandedInAgain) | None if is_signed_first => {
+            StepState::Todo
+        }
+        Some(Reported::Pending) => StepState::Pending,
+        _ if !is_complete(step, handed_in) => match reported {
+            Some(_) => StepState::ActionRequired,
+            None => StepState::Todo,
+        },
+        Some(Reported::HandedInAgain) => StepState::Pending,
+        None if step.step_type == StepType::BackgroundCheck || step.is_signed_elsewhere() => {
+            StepState::Pending
+        }
+        None => StepState::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::moment::Moment;
+    use engine::operation::Object;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::super::step::AgreementType;
+    use super::*;
+
+    fn step(step_type: StepType) -> Step {
+        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+        Step::new(Uuid::nil(), step_type, "Step".into(), now)
+    }
+
+    fn accepted() -> Object {
+        serde_json::from_value(json!({ "isAccepted": true, "signedName": "Ada L" })).unwrap()
+    }
+
+    fn of(step: &Step, is_accepted: bool, reported: Option<Reported>) -> StepState {
+        let answers = accepted();
+        let handed_in = HandedIn {
+            answers: is_accepted.then_some(&answers),
+            ..HandedIn::default()
+        };
+        state(step, &handed_in, reported)
+    }
+
+    #[test]
+    fn consent_waits_for_the_background_check() {
+        let step = step(StepType::BackgroundCheck);
+        for (is_accepted, reported, expected) in [
+            (false, None, StepState::Todo),
+            (true, None, StepState::Pending),
+            (false, Some(Reported::Pending), StepState::Pending),
+            (true, Some(Reported::Result), StepState::Done),
+            (
+                true,
+                Some(Reported::ActionRequired),
+                StepState::ActionRequired,
+            ),
+        ] {
+            assert_eq!(of(&step, is_accepted, reported), expected);
+        }
+    }
+
+    #[test]
+    fn a_mandatory_signature_elsewhere_is_waited_for_before_the_submission() {
+        let mut step = step(StepType::Agreement);
+        step.agreement.agreement_type = Some(AgreementType::EsignA);
+        assert_eq!(of(&step, false, None), StepState::Todo);
+        assert_eq!(of(&step, true, None), StepState::Pending);
+        assert_eq!(of(&step, true, Some(Reported::Result)), StepState::Done);
+        step.agreement.is_mandatory_signing = true;
+        for is_accepted in [false, true] {
+            for reported in [None, Some(Reported::Pending)] {
+                assert_eq!(of(&step, is_accepted, reported), StepState::Todo);
+            }
+            assert_eq!(
+                of(&step, is_accepted, Some(Reported::Result)),
+                StepState::Done
+            );
+        }
+        step.write_only.contract_template_text = Some("No parties.".into());
+        assert_eq!(of(&step, false, None), StepState::Todo);
+        assert_eq!(of(&step, true, None), StepState::Done);
+    }
+
+    proptest! {
+        /// A report decides the state, except after files that are handed in again.
+        #[test]
+        fn a_report_decides(
+            step_type in prop::sample::select(StepType::VARIANTS), reported in prop::sample::select(Reported::VARIANTS), is_accepted: bool,
+        ) {
+            let state = of(&step(step_type), is_accepted, Some(reported));
+            let expected: &[StepState] = match reported {
+                Reported::Pending => &[StepState::Pending],
+                Reported::Result => &[StepState::Done],
+                Reported::ActionRequired | Reported::Failed | Reported::Returned => &[StepState::ActionRequired],
+                Reported::HandedInAgain => &[StepState::Pending, StepState::ActionRequired],
+            };
+            prop_assert!(expected.contains(&state), "{state:?}");
+        }
+    }
+}

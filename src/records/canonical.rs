@@ -1,0 +1,150 @@
+//! The canonical form of a record's data, in which the service stores it (rules: records#kinds).
+
+use engine::currency;
+use engine::format::is_uuid;
+use engine::operation::Object;
+use serde_json::Value;
+
+use super::Kind;
+
+/// Fields that only the service sets. Reads add them to the data.
+const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
+
+/// Fields with ids that the service reads in kinds whose fields the platform defines.
+const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
+
+/// The field of a property whose keys are ids of custom fields.
+const CUSTOM_FIELDS: &str = "customFields";
+
+/// A part of the data that is not stored as it was sent: its field, and the change.
+pub(crate) type Note = (&'static str, &'static str);
+
+/// Brings the data of a valid record into the form in which it is stored. Ids are in lower case,
+/// currencies in capitals. The fields that only the service sets are left out, with a note each.
+pub(crate) fn canonical(kind: Kind, data: &mut Object) -> Vec<Note> {
+    let of_schema = kind.ids().iter().map(String::as_str);
+    for field in of_schema.chain(FREE_IDS) {
+        match data.get_mut(field) {
+            Some(Value::Array(items)) => items.iter_mut().for_each(lower_id),
+            Some(value) => lower_id(value),
+            None => {}
+        }
+    }
+    if let Some(Value::Object(values)) = data.get_mut(CUSTOM_FIELDS) {
+        lower_keys(values);
+    }
+    if kind.defines("currency")
+        && let Some(Value::String(text)) = data.get_mut("currency")
+        && let Some(code) = currency::code(text)
+    {
+        *text = code;
+    }
+    let mut notes = Vec::new();
+    for field in SET_BY_THE_SERVICE {
+        if data.remove(field).is_some() {
+            notes.push((field, "is set by the service; it was left out"));
+        }
+    }
+    notes
+}
+
+/// Returns whether a field is one that only the service sets.
+pub(crate) fn is_set_by_the_service(field: &str) -> bool {
+    SET_BY_THE_SERVICE.contains(&field)
+}
+
+fn lower_id(value: &mut Value) {
+    if let Value::String(text) = value
+        && is_uuid(text)
+    {
+        text.make_ascii_lowercase();
+    }
+}
+
+/// Writes the keys that are ids in lower case. A key that already is in lower case keeps its value.
+fn lower_keys(values: &mut Object) {
+    let capitals: Vec<String> = values
+        .keys()
+        .filter(|key| is_uuid(key) && key.bytes().any(|byte| byte.is_ascii_uppercase()))
+        .cloned()
+        .collect();
+    for key in capitals {
+        if let Some(value) = values.remove(&key) {
+            values.entry(key.to_ascii_lowercase()).or_insert(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const CAPITALS: &str = "0192F0C1-2345-7ABC-8DEF-0123456789AB";
+    const LOWER: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
+
+    fn of(kind: Kind, data: Value) -> (Value, Vec<Note>) {
+        let Value::Object(mut data) = data else {
+            panic!("data is an object");
+        };
+        let notes = canonical(kind, &mut data);
+        (Value::Object(data), notes)
+    }
+
+    #[test]
+    fn ids_are_kept_in_lower_case() {
+        let (data, notes) = of(
+            Kind::Property,
+            json!({
+                "name": CAPITALS, "propertyGroupId": CAPITALS, "tagIds": [CAPITALS, LOWER],
+                "customFields": { CAPITALS: 1, "Door": 2 },
+            }),
+        );
+        let expected = json!({
+            "name": CAPITALS, "propertyGroupId": LOWER, "tagIds": [LOWER, LOWER], "customFields": { LOWER: 1, "Door": 2 },
+        });
+        assert_eq!((data, notes), (expected, Vec::new()));
+        let (data, _) = of(
+            Kind::Property,
+            json!({ "customFields": { CAPITALS: 1, LOWER: 2 } }),
+        );
+        assert_eq!(data, json!({ "customFields": { LOWER: 2 } }));
+        let (data, _) = of(Kind::Instruction, json!({ "scopeId": CAPITALS }));
+        assert_eq!(data, json!({ "scopeId": LOWER }));
+        let (data, _) = of(
+            Kind::Upsell,
+            json!({ "propertyIds": [CAPITALS], "externalId": CAPITALS }),
+        );
+        assert_eq!(
+            data,
+            json!({ "propertyIds": [LOWER], "externalId": CAPITALS })
+        );
+    }
+
+    #[test]
+    fn fields_of_the_service_are_left_out_with_a_note() {
+        let (data, notes) = of(
+            Kind::LockCode,
+            json!({ "id": "x", "createdAt": 1, "updatedAt": null, "name": "Door" }),
+        );
+        assert_eq!(data, json!({ "name": "Door" }));
+        let fields: Vec<_> = notes.into_iter().map(|(field, _)| field).collect();
+        assert_eq!(fields, ["id", "createdAt", "updatedAt"]);
+    }
+
+    #[test]
+    fn currencies_are_kept_in_capitals() {
+        for kind in [
+            Kind::FeeProduct,
+            Kind::DamageWaiver,
+            Kind::Upsell,
+            Kind::PaymentAccount,
+        ] {
+            let (data, _) = of(kind, json!({ "currency": "eur" }));
+            assert_eq!(data, json!({ "currency": "EUR" }));
+        }
+        let (data, _) = of(Kind::Department, json!({ "currency": "eur" }));
+        assert_eq!(data, json!({ "currency": "eur" }));
+    }
+}

@@ -1,0 +1,51 @@
+//! The fields that a new record has where a form or a table leaves them out (rules:
+//! records#records-by-hand).
+
+use engine::access::Settings;
+use engine::moment::Moment;
+use engine::operation::Object;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Kind;
+
+/// Returns the values of a new record's required fields that have an obvious value.
+pub(crate) fn defaults(kind: Kind, settings: &Settings, now: Timestamp) -> Object {
+    let defaults = match kind {
+        Kind::Property => json!({ "timezone": settings.timezone, "country": settings.country }),
+        Kind::Reservation => json!({
+            "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": Moment(now), "guest": {},
+        }),
+        Kind::Task => json!({ "status": "open" }),
+        Kind::PaymentAccount => json!({ "isActive": true, "isDefault": false }),
+        Kind::CustomUrl => json!({ "isGuestPortal": true }),
+        Kind::Instruction => json!({ "position": 0 }),
+        _ => json!({}),
+    };
+    let Value::Object(mut defaults) = defaults else {
+        return Object::new();
+    };
+    // A reservation may have no flat. Any other field without a value has to be filled in.
+    defaults.retain(|field, value| !value.is_null() || field == "propertyId");
+    defaults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flat_gets_the_country_and_the_time_zone_of_its_organization() {
+        let settings = Settings {
+            timezone: Some("Europe/Madrid".to_owned()),
+            ..Settings::default()
+        };
+        let flat = defaults(Kind::Property, &settings, Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            Value::Object(flat),
+            json!({ "timezone": "Europe/Madrid", "country": "US" })
+        );
+        let flat = defaults(Kind::Property, &Settings::default(), Timestamp::UNIX_EPOCH);
+        assert_eq!(Value::Object(flat), json!({ "country": "US" }));
+    }
+}

@@ -1,0 +1,258 @@
+//! The domains of organizations: the hosts of their custom URLs. A host belongs to one organization.
+//!
+//! The table `domain` has a row for each host. It follows the custom URLs in the transaction that
+//! writes them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use engine::context::{Context, System};
+use engine::error::Result;
+use engine::values;
+use store::Transaction;
+use url::{Host, Url};
+use uuid::Uuid;
+
+use super::Kind;
+use super::kinds::CustomUrl;
+use super::stored::{all_records, typed};
+
+/// Maximum number of hosts of an organization.
+const MOST: usize = 1_000;
+/// Maximum length of a host, and of each of its labels (RFC 1035, 2.3.4).
+const LONGEST: usize = 253;
+const LONGEST_LABEL: usize = 63;
+/// The name by which each machine calls itself.
+const LOCAL: &str = "localhost";
+
+store::statements! {
+    /// A host that belongs to another organization.
+    TAKEN = "select host from domain where host = ?2 and owner_id <> ?1";
+    /// The hosts of an organization.
+    OWN = "select host, is_guest_portal from domain where owner_id = ?1 order by host";
+    /// Claims a host, or changes a host of one's own. Changes no row if it is another's.
+    CLAIM = "insert into domain (owner_id, host, is_guest_portal) values (?1, ?2, ?3)
+        on conflict (host) do update set is_guest_portal = excluded.is_guest_portal where domain.owner_id = excluded.owner_id";
+    /// Gives up hosts.
+    RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
+    /// Gives up all hosts of an organization.
+    RELEASE_ALL = "delete from domain where owner_id = ?1";
+    /// The owner of a host.
+    OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
+}
+
+/// A domain that a request or a certificate is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Domain {
+    /// The organization that owns it.
+    pub owner: Uuid,
+    /// Whether guest portals are served there.
+    pub is_guest_portal: bool,
+}
+
+/// Why a host cannot be claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It is no host name.
+    Invalid,
+    /// It is the host of the public URL.
+    OwnHost,
+    /// It belongs to another organization.
+    Taken,
+    /// The organization has the maximum number of hosts.
+    TooMany,
+}
+
+impl Refused {
+    /// Returns the message of the issue.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Invalid => "must be a host name such as stay.example.com, in letters, digits, \
+                hyphens and dots, without a port or a path"
+                .into(),
+            Self::OwnHost => "is the host of the service itself".into(),
+            Self::Taken => "belongs to another organization".into(),
+            Self::TooMany => format!("is one more host than the {MOST} of an organization"),
+        }
+    }
+}
+
+/// Returns a host as hosts are compared: in lower case and ASCII form, without a dot at its end.
+/// Returns `None` for a text that is no host name.
+pub(crate) fn host_name(text: &str) -> Option<String> {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    if text.contains('%') {
+        // The parser would decode it.
+        return None;
+    }
+    let Ok(Host::Domain(host)) = Host::parse(text) else {
+        return None;
+    };
+    let is_label = |label: &str| {
+        (1..=LONGEST_LABEL).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    // A name of this machine must go on leading to the whole service.
+    let is_host = host.len() <= LONGEST && host != LOCAL && host.split('.').all(is_label);
+    is_host.then_some(host)
+}
+
+/// Returns the host of a custom URL that an organization may claim.
+pub(crate) fn claimable(
+    context: &mut Context<'_, '_>,
+    text: &str,
+) -> Result<Result<String, Refused>> {
+    let Some(host) = host_name(text) else {
+        return Ok(Err(Refused::Invalid));
+    };
+    if own_host(context).as_deref() == Some(host.as_str()) {
+        return Ok(Err(Refused::OwnHost));
+    }
+    let is_taken = context.exists(&TAKEN, values![&host])?;
+    Ok(if is_taken {
+        Err(Refused::Taken)
+    } else {
+        Ok(host)
+    })
+}
+
+fn own_host(context: &Context<'_, '_>) -> Option<String> {
+    let url = Url::parse(context.public_url()).ok()?;
+    url.host_str().map(str::to_ascii_lowercase)
+}
+
+/// Claims and releases hosts after custom URLs were written or deleted. Returns the first host that
+/// another organization has claimed in the meantime, or that is too many.
+pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String, Refused)>> {
+    let mut wanted = BTreeMap::<String, bool>::new();
+    for (_, url) in all_records::<CustomUrl>(context, Kind::CustomUrl)? {
+        if let Some(host) = url.host.as_deref().and_then(host_name) {
+            *wanted.entry(host).or_default() |= url.is_guest_portal == Some(true);
+        }
+    }
+    if let Some((host, _)) = wanted.iter().nth(MOST) {
+        return Ok(Err((host.clone(), Refused::TooMany)));
+    }
+    let mut gone = Vec::new();
+    for row in context.rows(&OWN, [])? {
+        let (host, is_guest_portal): (String, bool) = (row.get(0)?, row.get(1)?);
+        match wanted.get(&host).copied() {
+            None => gone.push(host),
+            Some(wants) if wants == is_guest_portal => drop(wanted.remove(&host)),
+            Some(_) => {}
+        }
+    }
+    if !gone.is_empty() {
+        context.execute_along(&RELEASE, values![gone])?;
+    }
+    for (host, is_guest_portal) in wanted {
+        if context.execute(&CLAIM, values![&host, is_guest_portal])? == 0 {
+            return Ok(Err((host, Refused::Taken)));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Gives up all hosts of an organization that is erased.
+pub(crate) fn release_all(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
+    system.tx.execute(&RELEASE_ALL, &values![organization])?;
+    Ok(())
+}
+
+/// Finds a domain by its host.
+pub(crate) fn find_domain(tx: &mut Transaction<'_>, host: &str) -> Result<Option<Domain>> {
+    let Some(row) = tx.row(&OWNER, &values![host])? else {
+        return Ok(None);
+    };
+    Ok(Some(Domain {
+        owner: row.get(0)?,
+        is_guest_portal: row.get(1)?,
+    }))
+}
+
+/// Returns the host of a custom URL that is a guest portal.
+pub(crate) fn portal_host(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
+    Ok(typed::<CustomUrl>(context, Kind::CustomUrl, id)?.and_then(CustomUrl::portal_host))
+}
+
+/// Returns the hosts of all custom URLs that are guest portals, by custom URL.
+pub(crate) fn portal_hosts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, String>> {
+    let urls = all_records::<CustomUrl>(context, Kind::CustomUrl)?;
+    let hosts = urls
+        .into_iter()
+        .filter_map(|(id, url)| Some((id, url.portal_host()?)));
+    Ok(hosts.collect())
+}
+
+impl CustomUrl {
+    /// Returns the host, if guest portals are served there.
+    fn portal_host(self) -> Option<String> {
+        let host = self.host.filter(|_| self.is_guest_portal == Some(true))?;
+        host_name(&host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_in_lower_case_and_ascii_form() {
+        for (text, host) in [
+            ("stay.example.com", "stay.example.com"),
+            ("Stay.EXAMPLE.com.", "stay.example.com"),
+            ("münchen.example", "xn--mnchen-3ya.example"),
+            ("XN--MNCHEN-3YA.example", "xn--mnchen-3ya.example"),
+            ("ｓｔａｙ.example", "stay.example"),
+            ("1-2.example", "1-2.example"),
+            ("h", "h"),
+            ("stay.localhost", "stay.localhost"),
+        ] {
+            assert_eq!(host_name(text).as_deref(), Some(host), "{text}");
+        }
+        let long = format!("{}.example", "a".repeat(64));
+        let longer = format!("{}example", "abcdefgh.".repeat(30));
+        for text in [
+            "",
+            ".",
+            "localhost",
+            "stay.example.com:8080",
+            "https://stay.example.com",
+            "stay.example.com/path",
+            "stay.example.com?x",
+            "user@stay.example.com",
+            " stay.example.com",
+            "stay example.com",
+            "stay..example.com",
+            ".stay.example.com",
+            "stay.example.com..",
+            "-stay.example.com",
+            "stay-.example.com",
+            "st_ay.example.com",
+            "*.example.com",
+            "%73tay.example.com",
+            "127.0.0.1",
+            "0x7f.1",
+            "[::1]",
+            &long,
+            &longer,
+        ] {
+            assert_eq!(host_name(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_host_is_its_own_form(text in "[-a-zA-Z0-9.ü_%: ]{0,40}") {
+            if let Some(host) = host_name(&text) {
+                prop_assert_eq!(host_name(&host), Some(host.clone()));
+                prop_assert!(host.is_ascii() && host.to_ascii_lowercase() == host);
+            }
+        }
+    }
+}

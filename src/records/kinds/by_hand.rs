@@ -1,0 +1,80 @@
+//! The fields that people fill in for kinds of which the platform defines all fields but the name.
+//! Sync does not check them. Rules read them where they have the expected type.
+
+use engine::field::Label;
+
+use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, PropertyId};
+
+record! {
+    /// A fee.
+    pub struct FeeFields {
+        /// Name of the fee, which guests see.
+        name: Label;
+        /// Amount for a stay, in the minor unit of the currency, such as cents. Null: it is not known.
+        amount_cents: Option<Cents>;
+        /// Currency of the amount, as an ISO 4217 code. Null: that of the organization.
+        currency: Option<CurrencyCode>;
+    }
+}
+
+record! {
+    /// A damage waiver.
+    pub struct WaiverFields {
+        /// Name of the damage waiver, which guests see.
+        name: Label;
+        /// Price, in the minor unit of the currency, such as cents. Null: it is not known.
+        amount_cents: Option<Cents>;
+        /// Currency of the price, as an ISO 4217 code. Null: that of the organization.
+        currency: Option<CurrencyCode>;
+    }
+}
+
+record! {
+    /// A custom field.
+    pub struct CustomFieldFields {
+        /// Name of the field.
+        name: Label;
+        /// Value for flats that have none of their own. Null: none.
+        value: Option<LongText>;
+    }
+}
+
+record! {
+    /// An extra that guests can ask for.
+    pub struct UpsellFields {
+        /// Name of the extra, which guests see.
+        name: Label;
+        /// Description of the extra, which guests see. Null: none.
+        description: Option<LongText>;
+        /// Price, in the minor unit of the currency, such as cents. Null: it is not known.
+        price_cents: Option<Cents>;
+        /// Currency of the price, as an ISO 4217 code. Null: that of the organization.
+        currency: Option<CurrencyCode>;
+        /// Address of a picture, an absolute https URL. Null: none.
+        image_url: Option<HttpsUrl>;
+        /// Whether guests are offered it. Null: yes.
+        is_active: Option<bool>;
+    }
+}
+
+record! {
+    /// A door code.
+    pub struct LockCodeFields {
+        /// Name of the door code, such as the door that it opens.
+        name: Label;
+        /// The property of the door code. Null: none.
+        property_id: Option<PropertyId>;
+        /// The door code itself. Null: none.
+        code: Option<Label>;
+    }
+}
+
+record! {
+    /// An account at a provider of background checks.
+    pub struct CheckAccountFields {
+        /// Name of the account.
+        name: Label;
+        /// Whether steps can use the account. Null: yes.
+        is_active: Option<bool>;
+    }
+}

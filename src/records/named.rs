@@ -1,0 +1,84 @@
+//! Lists of records by name, as people order names: Flat 2 before Flat 11.
+
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::fold::{fold, natural};
+use engine::operation::{Listing, Page};
+use engine::values;
+use uuid::Uuid;
+
+use super::stored::{self, Record};
+use super::{Kind, within};
+
+store::statements! {
+    /// Id, property and name of all records of a kind, by creation.
+    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key) from record
+        where organization_id = ?1 and kind = ?2 order by created_at, id";
+}
+
+/// Returns a page of the records of a kind that the caller can access, by name. `part` is a part of
+/// the name.
+pub(super) fn list(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    part: Option<&str>,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let reach = context.reach();
+    if reach.is_limited() && kind == Kind::Instruction {
+        // The scope of an instruction limits its readers; only `listInstructions` applies the scope.
+        return Ok(Listing {
+            items: Vec::new(),
+            total: 0,
+        });
+    }
+    let around = within::visible(context, kind)?;
+    let part = part.map(fold);
+    let mut named: Vec<(String, Uuid)> = Vec::new();
+    for row in context.rows(&NAMES, values![kind.as_ref()])? {
+        let (id, property, name): (Uuid, Option<Uuid>, Option<String>) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let name = name.unwrap_or_default();
+        let is_wanted = part
+            .as_ref()
+            .is_none_or(|part| fold(&name).contains(part.as_str()));
+        let is_reached = match &around {
+            Some(around) => around.contains(&id),
+            None => reach.covers_record(property),
+        };
+        if is_wanted && is_reached {
+            named.push((name, id));
+        }
+    }
+    // Of equal names, the order of creation stays.
+    named.sort_by(|(one, _), (other, _)| natural(one, other));
+    let total = i64::try_from(named.len()).unwrap_or(i64::MAX);
+    let (first, most) = (
+        usize::try_from(page.offset).unwrap_or(usize::MAX),
+        usize::try_from(page.limit).unwrap_or(usize::MAX),
+    );
+    let ids: Vec<Uuid> = named
+        .into_iter()
+        .skip(first)
+        .take(most)
+        .map(|(_, id)| id)
+        .collect();
+    let mut found = stored::find_records(context, kind, ids.clone())?;
+    let items = ids.iter().filter_map(|id| found.remove(id));
+    Ok(Listing {
+        items: items.collect::<Result<_>>()?,
+        total,
+    })
+}
+
+/// Returns a record of any kind that the caller can access, or 404.
+pub(super) fn one(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
+    let is_hidden = match kind {
+        Kind::Instruction => context.reach().is_limited(),
+        _ => within::visible(context, kind)?.is_some_and(|around| !around.contains(&id)),
+    };
+    if is_hidden {
+        return Err(Error::not_found(&kind.label()));
+    }
+    stored::get_record(context, kind, id)
+}

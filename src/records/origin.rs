@@ -1,0 +1,97 @@
+//! The origin of a record: who wrote it, and who may change it (rules: records#origin).
+
+use engine::error::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::Row;
+use strum::{AsRefStr, EnumString, VariantArray};
+
+/// The column of a record's origin in the statements that read whole records.
+const COLUMN: usize = 5;
+
+/// The writer of a record.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Origin {
+    /// The platform, over its interface.
+    #[default]
+    Platform,
+    /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also the
+    /// service itself, for records such as the task of a guest's report.
+    Manual,
+    /// A calendar feed.
+    Calendar,
+}
+
+impl Origin {
+    /// Returns the origin of a record after a write, or `None` where the writer may not change it.
+    /// The platform may take over any record. Nobody else changes a record of the platform.
+    #[must_use]
+    pub fn after(before: Option<Self>, writer: Self) -> Option<Self> {
+        match (before, writer) {
+            (_, Self::Platform) => Some(Self::Platform),
+            (Some(Self::Platform), _) => None,
+            (Some(kept), _) => Some(kept),
+            (None, writer) => Some(writer),
+        }
+    }
+
+    /// Reads the origin of a record from a row of `id, property_id, doc, created_at, updated_at,
+    /// origin`.
+    pub(crate) fn from_row(row: &Row) -> Result<Self> {
+        let name: String = row.get(COLUMN)?;
+        name.parse().map_err(Error::internal)
+    }
+
+    /// Returns the JSON Schema of the field that reads have.
+    pub(crate) fn view_schema() -> Value {
+        json!({
+            "type": "string",
+            "enum": Self::VARIANTS,
+            "description": "Who wrote the record: the platform, somebody of the organization, or a calendar feed.",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_platform_changes_its_own_records() {
+        use Origin::{Calendar, Manual, Platform};
+        for (before, writer, after) in [
+            (None, Platform, Some(Platform)),
+            (None, Manual, Some(Manual)),
+            (None, Calendar, Some(Calendar)),
+            (Some(Platform), Platform, Some(Platform)),
+            (Some(Platform), Manual, None),
+            (Some(Platform), Calendar, None),
+            (Some(Manual), Platform, Some(Platform)),
+            (Some(Manual), Manual, Some(Manual)),
+            (Some(Calendar), Manual, Some(Calendar)),
+            (Some(Calendar), Platform, Some(Platform)),
+        ] {
+            assert_eq!(
+                Origin::after(before, writer),
+                after,
+                "{before:?} {writer:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads a cell as the value of a field.
+
+use engine::moment::Moment;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::columns::Holds;
+use super::dates::Dates;
+use super::names::Names;
+
+/// The separator of the items of a list.
+const BETWEEN: char = ';';
+
+/// Returns the value of a cell that is not empty, or the reason why it is none.
+pub(super) fn value(
+    holds: &Holds,
+    cell: &str,
+    dates: &Dates,
+    names: &Names,
+) -> Result<Value, String> {
+    match holds {
+        Holds::Text => Ok(json!(cell)),
+        Holds::Texts => Ok(items(cell).map(Value::from).collect()),
+        Holds::Integer => integer(cell).ok_or_else(|| "must be a whole number".to_owned()),
+        Holds::Number => number(cell).ok_or_else(|| "must be a number".to_owned()),
+        Holds::Switch => switch(cell).ok_or_else(|| "must be yes or no".to_owned()),
+        Holds::Day => dates
+            .day(cell)
+            .map(|day| json!(day.to_string()))
+            .ok_or_else(|| format!("must be a date of the form {}", dates.pattern())),
+        Holds::Moment => dates
+            .moment(cell)
+            .map(|moment| json!(Moment(moment)))
+            .ok_or_else(|| format!("must be a date and a time of the form {}", dates.pattern())),
+        Holds::Choice(values) => {
+            let wanted = cell.to_lowercase().replace([' ', '-'], "_");
+            let known = values.iter().find(|value| value.to_lowercase() == wanted);
+            known
+                .map(|value| json!(value))
+                .ok_or_else(|| format!("must be one of {}", values.join(", ")))
+        }
+        Holds::Reference(kind) => names.find(&[*kind], cell).map(|id| json!(id)),
+        Holds::References(kind) => {
+            let ids = items(cell).map(|item| names.find(&[*kind], item));
+            let ids = ids.collect::<Result<Vec<Uuid>, _>>()?;
+            Ok(json!(ids))
+        }
+        Holds::Place => names.find(&super::names::PLACES, cell).map(|id| json!(id)),
+    }
+}
+
+fn items(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split(BETWEEN)
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+}
+
+fn integer(cell: &str) -> Option<Value> {
+    cell.parse::<i64>().ok().map(Value::from)
+}
+
+fn number(cell: &str) -> Option<Value> {
+    integer(cell).or_else(|| {
+        let number = cell.parse::<f64>().ok()?;
+        serde_json::Number::from_f64(number).map(Value::Number)
+    })
+}
+
+fn switch(cell: &str) -> Option<Value> {
+    match cell.to_lowercase().as_str() {
+        "true" | "yes" | "1" => Some(Value::Bool(true)),
+        "false" | "no" | "0" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+
+    #[test]
+    fn cells_are_read_as_their_field_holds() {
+        let read = |holds: Holds, cell: &str| {
+            let dates = Dates::of(None, TimeZone::UTC).unwrap();
+            value(&holds, cell, &dates, &Names::default())
+        };
+        let status = || Holds::Choice(vec!["confirmed".into(), "in_progress".into()]);
+        for (holds, cell, expected) in [
+            (Holds::Text, "a; b", json!("a; b")),
+            (Holds::Texts, "a; b;;", json!(["a", "b"])),
+            (Holds::Integer, "12", json!(12)),
+            (Holds::Number, "2.5", json!(2.5)),
+            (Holds::Switch, "Yes", json!(true)),
+            (Holds::Day, "2026-12-11", json!("2026-12-11")),
+            (
+                Holds::Moment,
+                "2026-11-02T10:00:00Z",
+                json!("2026-11-02T10:00:00.000Z"),
+            ),
+            (status(), "Confirmed", json!("confirmed")),
+            (status(), "in progress", json!("in_progress")),
+        ] {
+            assert_eq!(read(holds.clone(), cell), Ok(expected), "{holds:?} {cell}");
+        }
+        for (holds, cell) in [
+            (Holds::Integer, "1.5"),
+            (Holds::Number, "many"),
+            (Holds::Number, "inf"),
+            (Holds::Switch, "maybe"),
+            (Holds::Day, "11/12/2026"),
+            (status(), "gone"),
+        ] {
+            assert!(read(holds.clone(), cell).is_err(), "{holds:?} {cell}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Matches the headers of a table to the fields of a kind (rules: records#csv-files).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::records::Kind;
+
+/// A field that a column can fill.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    /// Its name, and that of the object that it is in: `guest`, `firstName`.
+    pub(super) path: Vec<String>,
+    pub(super) holds: Holds,
+}
+
+/// The kind of value that a field holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Holds {
+    Text,
+    Texts,
+    Integer,
+    Number,
+    Switch,
+    Day,
+    Moment,
+    Choice(Vec<String>),
+    Reference(Kind),
+    References(Kind),
+    /// A property, a group or a tag.
+    Place,
+}
+
+impl Field {
+    /// Returns its name as columns write it.
+    pub(super) fn name(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// The use of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Column {
+    /// The id of the record in the file.
+    ExternalId,
+    Field(Field),
+    /// No field has this name.
+    Ignored,
+}
+
+/// A header that cannot be used, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WrongHeader {
+    pub(super) header: String,
+    pub(super) message: String,
+}
+
+/// The name of the column that identifies a line.
+pub(super) const EXTERNAL_ID: &str = "external_id";
+
+/// Returns the fields of a kind that a cell can hold.
+pub(super) fn fields(kind: Kind) -> Vec<Field> {
+    let schema = kind.form_schema();
+    let mut fields = Vec::new();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        if let Some(parts) = field["properties"].as_object() {
+            for (part, schema) in parts {
+                let path = vec![name.clone(), part.clone()];
+                fields.extend(holds(schema).map(|holds| Field { path, holds }));
+            }
+        } else {
+            let path = vec![name.clone()];
+            let holds = reference(kind, name).or_else(|| holds(field));
+            fields.extend(holds.map(|holds| Field { path, holds }));
+        }
+    }
+    fields
+}
+
+/// Returns the names of all columns that a table of a kind can have.
+pub(crate) fn field_names(kind: Kind) -> Vec<String> {
+    let fields = fields(kind);
+    std::iter::once(EXTERNAL_ID.to_owned())
+        .chain(fields.iter().map(Field::name))
+        .collect()
+}
+
+fn reference(kind: Kind, name: &str) -> Option<Holds> {
+    if kind == Kind::Instruction && name == "scopeId" {
+        return Some(Holds::Place);
+    }
+    let named = kind
+        .form_references()
+        .iter()
+        .find(|known| known.field == name)?;
+    Some(if name.ends_with('s') {
+        Holds::References(named.to)
+    } else {
+        Holds::Reference(named.to)
+    })
+}
+
+/// Returns the kind of value that a field with this schema holds, or `None` if no cell can hold it.
+fn holds(schema: &Value) -> Option<Holds> {
+    let schema = not_null(schema);
+    let is = |wanted: &str| match &schema["type"] {
+        Value::Array(types) => types.iter().any(|kind| kind == wanted),
+        kind => kind == wanted,
+    };
+    if let Some(values) = schema["enum"].as_array() {
+        let values = values.iter().filter_map(Value::as_str).map(str::to_owned);
+        return Some(Holds::Choice(values.collect()));
+    }
+    if is("string") {
+        return Some(match schema["format"].as_str() {
+            Some("date") => Holds::Day,
+            Some("date-time") => Holds::Moment,
+            _ => Holds::Text,
+        });
+    }
+    if is("boolean") {
+        Some(Holds::Switch)
+    } else if is("integer") {
+        Some(Holds::Integer)
+    } else if is("number") {
+        Some(Holds::Number)
+    } else if is("array") && schema["items"]["type"] == "string" {
+        Some(Holds::Texts)
+    } else {
+        None
+    }
+}
+
+fn not_null(schema: &Value) -> &Value {
+    ["anyOf", "oneOf"]
+        .iter()
+        .find_map(|shapes| {
+            let shapes = schema[*shapes].as_array()?;
+            shapes.iter().find(|shape| shape["type"] != "null")
+        })
+        .unwrap_or(schema)
+}
+
+/// Returns a header in the form in which names are compared.
+fn compared(header: &str) -> String {
+    header
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Returns whether a header names a field. A reference may be named without `Id`.
+fn names(header: &str, field: &Field) -> bool {
+    let name = compared(&field.name());
+    let bare = match field.holds {
+        Holds::Reference(_) => name.strip_suffix("id").map(str::to_owned),
+        Holds::References(_) => name.strip_suffix("ids").map(|bare| format!("{bare}s")),
+        _ => None,
+    };
+    header == name || bare.is_some_and(|bare| header == bare)
+}
+
+/// Returns the use of each column. `chosen` has the fields that are chosen by header; they win over
+/// the names of headers.
+pub(super) fn matched(
+    kind: Kind,
+    headers: &[String],
+    chosen: &BTreeMap<String, String>,
+) -> Result<Vec<Column>, Vec<WrongHeader>> {
+    let fields = fields(kind);
+    let mut wrong = Vec::new();
+    let mut columns: Vec<Option<Column>> = vec![None; headers.len()];
+    for (header, field) in chosen {
+        let refuse = |message: String| WrongHeader {
+            header: header.clone(),
+            message,
+        };
+        let places: Vec<usize> = (0..headers.len())
+            .filter(|place| headers[*place].eq_ignore_ascii_case(header.trim()))
+            .collect();
+        match (named(kind, &fields, field), places[..].first()) {
+            (None, _) => wrong.push(refuse(format!("{field} is no field of this kind"))),
+            (_, None) => wrong.push(refuse("no column has this header".to_owned())),
+            (Some(column), Some(_)) => {
+                for place in places {
+                    columns[place] = Some(column.clone());
+                }
+            }
+        }
+    }
+    let taken = columns.clone();
+    for (place, header) in headers.iter().enumerate() {
+        if columns[place].is_some() {
+            continue;
+        }
+        match automatic(&fields, header) {
+            Ok(column) => {
+                let is_taken = column != Column::Ignored
+                    && taken.iter().flatten().any(|known| *known == column);
+                columns[place] = Some(if is_taken { Column::Ignored } else { column });
+            }
+            Err(message) => wrong.push(WrongHeader {
+                header: header.clone(),
+                message,
+            }),
+        }
+    }
+    let columns: Vec<Column> = columns
+        .into_iter()
+        .map(|column| column.unwrap_or(Column::Ignored))
+        .collect();
+    wrong.extend(twice(headers, &columns));
+    if wrong.is_empty() {
+        Ok(columns)
+    } else {
+        Err(wrong)
+    }
+}
+
+/// Returns the column for the name of a field, as it is chosen. Kinds of which the platform defines
+/// the fields take any name.
+fn named(kind: Kind, fields: &[Field], name: &str) -> Option<Column> {
+    let wanted = compared(name);
+    if wanted == compared(EXTERNAL_ID) {
+        return Some(Column::ExternalId);
+    }
+    let known = fields.iter().find(|field| names(&wanted, field));
+    let known = known.cloned().map(Column::Field);
+    known.or_else(|| {
+        kind.is_free().then(|| {
+            Column::Field(Field {
+                path: vec![name.trim().to_owned()],
+                holds: Holds::Text,
+            })
+        })
+    })
+}
+
+/// Returns the column that a header names.
+fn automatic(fields: &[Field], header: &str) -> Result<Column, String> {
+    let wanted = compared(header);
+    if wanted == compared(EXTERNAL_ID) {
+        return Ok(Column::ExternalId);
+    }
+    let found: Vec<&Field> = fields
+        .iter()
+        .filter(|field| names(&wanted, field))
+        .collect();
+    match found[..] {
+        [] => Ok(Column::Ignored),
+        [field] => Ok(Column::Field(field.clone())),
+        [first, second, ..] => Err(format!(
+            "matches two fields, {} and {}; choose one with --column",
+            first.name(),
+            second.name()
+        )),
+    }
+}
+
+/// Returns the headers of fields that an earlier column fills.
+fn twice(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
+    let mut wrong = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let before = columns[..place].iter().position(|known| known == column);
+        if let (Some(before), false) = (before, *column == Column::Ignored) {
+            let field = match column {
+                Column::Field(field) => field.name(),
+                _ => EXTERNAL_ID.to_owned(),
+            };
+            wrong.push(WrongHeader {
+                header: headers[place].clone(),
+                message: format!("is for {field}, as the column {} is", headers[before]),
+            });
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind, headers: &[&str], chosen: &[(&str, &str)]) -> Vec<String> {
+        let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+        let chosen = chosen
+            .iter()
+            .map(|(header, field)| ((*header).to_owned(), (*field).to_owned()))
+            .collect();
+        match matched(kind, &headers, &chosen) {
+            Ok(columns) => columns
+                .into_iter()
+                .map(|column| match column {
+                    Column::ExternalId => EXTERNAL_ID.to_owned(),
+                    Column::Field(field) => field.name(),
+                    Column::Ignored => "-".to_owned(),
+                })
+                .collect(),
+            Err(wrong) => wrong
+                .into_iter()
+                .map(|wrong| format!("{}: {}", wrong.header, wrong.message))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn headers_name_fields_in_any_case_and_with_any_separator() {
+        let headers = [
+            "External ID",
+            "guest.firstName",
+            "Guest last name",
+            "guest_email",
+            "CHECK_IN",
+            "Property",
+            "Colour",
+        ];
+        assert_eq!(
+            of(Kind::Reservation, &headers, &[]),
+            [
+                "external_id",
+                "guest.firstName",
+                "guest.lastName",
+                "guest.email",
+                "checkIn",
+                "propertyId",
+                "-"
+            ]
+        );
+        assert_eq!(
+            of(Kind::Property, &["property group", "tags", "Tag ids"], &[]),
+            ["Tag ids: is for tagIds, as the column tags is"]
+        );
+    }
+
+    #[test]
+    fn a_chosen_field_wins_over_the_name_of_a_header() {
+        assert_eq!(
+            of(
+                Kind::Property,
+                &["Title", "Name", "Time zone"],
+                &[("Title", "name")]
+            ),
+            ["name", "-", "timezone"]
+        );
+        assert_eq!(
+            of(Kind::Property, &["Title"], &[("Titel", "name")]),
+            ["Titel: no column has this header"]
+        );
+        assert_eq!(
+            of(Kind::Tag, &["Title"], &[("Title", "colour")]),
+            ["Title: colour is no field of this kind"]
+        );
+        assert_eq!(
+            of(Kind::Upsell, &["Title"], &[("Title", "colour")]),
+            ["colour"]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Dates and times of a table: ISO 8601, or another order of the date that the caller names.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::strtime::BrokenDownTime;
+use jiff::tz::TimeZone;
+
+/// The form of dates that are not named otherwise.
+const ISO: &str = "%Y-%m-%d";
+
+/// The form of the dates in a file.
+#[derive(Debug, Clone)]
+pub(super) struct Dates {
+    pattern: String,
+    /// The time zone of times that name none.
+    zone: TimeZone,
+}
+
+impl Dates {
+    /// Reads a `strftime` pattern. It has to name day, month and year.
+    pub(super) fn of(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
+        let dates = Self {
+            pattern: pattern.unwrap_or(ISO).to_owned(),
+            zone,
+        };
+        let sample = Date::constant(2026, 11, 23);
+        let written = jiff::fmt::strtime::format(&dates.pattern, sample).ok()?;
+        (dates.day(&written) == Some(sample)).then_some(dates)
+    }
+
+    /// Returns the pattern, for messages.
+    pub(super) fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    /// Reads a date, or returns `None`.
+    pub(super) fn day(&self, text: &str) -> Option<Date> {
+        let (date, rest) = self.begin(text)?;
+        rest.is_empty().then_some(date)
+    }
+
+    /// Reads a date with a time, or returns `None`. Without a time it is midnight.
+    pub(super) fn moment(&self, text: &str) -> Option<Timestamp> {
+        let (date, rest) = self.begin(text)?;
+        let rest = rest.trim_start_matches(['T', 't', ',', ' ']).trim();
+        if rest.is_empty() {
+            return self.at(date, Time::midnight());
+        }
+        // A time with an offset, such as 15:00Z or 15:00+02:00. It comes first, because a time alone
+        // is read without regard to an offset behind it.
+        if let Ok(moment) = format!("{date}T{rest}").parse() {
+            return Some(moment);
+        }
+        rest.parse().ok().and_then(|time| self.at(date, time))
+    }
+
+    fn at(&self, date: Date, time: Time) -> Option<Timestamp> {
+        let local = DateTime::from_parts(date, time);
+        self.zone.to_timestamp(local).ok()
+    }
+
+    /// Reads the date at the beginning of a text, and returns the rest.
+    fn begin<'t>(&self, text: &'t str) -> Option<(Date, &'t str)> {
+        let (read, length) = BrokenDownTime::parse_prefix(&self.pattern, text).ok()?;
+        Some((read.to_date().ok()?, text.get(length..)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dates(pattern: Option<&str>) -> Dates {
+        Dates::of(pattern, TimeZone::get("Europe/Madrid").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn dates_are_iso_8601_unless_a_pattern_is_named() {
+        let day = |pattern, text: &str| dates(pattern).day(text).map(|day| day.to_string());
+        assert_eq!(day(None, "2026-12-11").as_deref(), Some("2026-12-11"));
+        assert_eq!(
+            day(Some("%d/%m/%Y"), "11/12/2026").as_deref(),
+            Some("2026-12-11")
+        );
+        assert_eq!(
+            day(Some("%m/%d/%Y"), "11/12/2026").as_deref(),
+            Some("2026-11-12")
+        );
+        for text in ["11/12/2026", "2026-13-01", "2026-12-11 15:00", "soon", ""] {
+            assert_eq!(day(None, text), None, "{text}");
+        }
+        assert_eq!(day(Some("%d/%m/%Y"), "2026-12-11"), None);
+    }
+
+    #[test]
+    fn times_without_an_offset_are_of_the_time_zone() {
+        let moment =
+            |pattern, text: &str| dates(pattern).moment(text).map(|moment| moment.to_string());
+        for (text, expected) in [
+            ("2026-11-02", "2026-11-01T23:00:00Z"),
+            ("2026-11-02 10:00", "2026-11-02T09:00:00Z"),
+            ("2026-11-02T10:00:30", "2026-11-02T09:00:30Z"),
+            ("2026-11-02T10:00:00Z", "2026-11-02T10:00:00Z"),
+            ("2026-11-02T10:00:00.000+02:00", "2026-11-02T08:00:00Z"),
+        ] {
+            assert_eq!(moment(None, text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(
+            moment(Some("%d.%m.%Y"), "02.11.2026 10:00").as_deref(),
+            Some("2026-11-02T09:00:00Z")
+        );
+        assert_eq!(moment(None, "2026-11-02 noon"), None);
+    }
+
+    #[test]
+    fn a_pattern_names_day_month_and_year() {
+        for pattern in ["%d/%m", "%Q", "", "day"] {
+            assert!(
+                Dates::of(Some(pattern), TimeZone::UTC).is_none(),
+                "{pattern}"
+            );
+        }
+    }
+}

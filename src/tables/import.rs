@@ -1,0 +1,643 @@
+//! importRecords: the records of a CSV file, whole or not at all (rules: records#csv-files).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use engine::access::{Access, Permission};
+use engine::audit::{self, Actor, Audits, Change, Entry, Target};
+use engine::context::{Context, System, Touches};
+use engine::error::{Error, Issue, PathSegment, Result};
+use engine::operation::{Needs, Object, Operation};
+use engine::pipeline::Service;
+use http::Method;
+use jiff::tz::TimeZone;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Json, Row, Transaction};
+use strum::VariantArray as _;
+use uuid::Uuid;
+
+use super::cells;
+use super::columns::{self, Column, EXTERNAL_ID, Field, Holds};
+use super::dates::Dates;
+use super::names::{Names, PLACES, id_of};
+use super::sheet::{self, Grid, Line};
+use crate::platform::{
+    MAX_RECORDS, Manner, OnInvalid, SyncRecord, apply_records, issues_of_record,
+    require_every_property,
+};
+use crate::records::{Kind, Origin, defaults, stored};
+
+/// Maximum size of a request: 16 MiB.
+const BODY_LIMIT: usize = 16 << 20;
+/// Time limit of a full file.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Maximum number of errors in an answer.
+const MOST_ERRORS: usize = 100;
+/// Maximum number of lines in an answer.
+const MOST_LINES: usize = 1_000;
+
+/// A table to import.
+#[derive(Debug, Clone)]
+pub struct Sheet {
+    /// The kind of its records.
+    pub kind: Kind,
+    /// The text of the file.
+    pub csv: String,
+    /// The fields of columns whose header does not name them, by header.
+    pub columns: BTreeMap<String, String>,
+    /// The `strftime` pattern of dates; `None` is ISO 8601.
+    pub date_format: Option<String>,
+    /// Whether everything is judged and nothing is written.
+    pub is_dry_run: bool,
+}
+
+/// A request to import a table.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ImportRecords {
+    kind: Kind,
+    csv: String,
+    #[serde(default)]
+    columns: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    date_format: Option<String>,
+    #[serde(default)]
+    dry_run: Option<bool>,
+}
+
+impl JsonSchema for ImportRecords {
+    fn schema_name() -> Cow<'static, str> {
+        "ImportRecords".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["kind", "csv"],
+            "properties": {
+                "kind": { "type": "string", "enum": Kind::VARIANTS, "description": "Kind of the records of the table." },
+                "csv": {
+                    "type": "string",
+                    "maxLength": BODY_LIMIT,
+                    "description": "Text of a CSV file: a header line, and one record a line, at most 10,000. The column \
+                        `external_id` identifies a line. An empty cell leaves a field as it is.",
+                },
+                "columns": {
+                    "type": ["object", "null"],
+                    "additionalProperties": { "type": "string", "maxLength": 200 },
+                    "maxProperties": 200,
+                    "description": "Field of each column whose header does not name it, by header, such as \
+                        `{\"Guest\": \"guest.firstName\"}`. Null or left out: headers name the fields.",
+                },
+                "dateFormat": {
+                    "type": ["string", "null"],
+                    "maxLength": 100,
+                    "description": "Form of the dates, as a `strftime` pattern such as `%d/%m/%Y`. Null or left out: ISO 8601.",
+                },
+                "dryRun": {
+                    "type": ["boolean", "null"],
+                    "description": "Whether everything is judged and answered, with what is new, changed, unchanged and wrong, and \
+                        nothing is written. Null or left out: `false`.",
+                },
+            },
+            "examples": [{ "kind": "tag", "csv": "external_id,name\n1,Sea view\n" }],
+        })
+    }
+}
+
+/// A wrong cell or line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TableError {
+    /// Number of the line in the file, from 1.
+    pub line: u64,
+    /// Header of the column; null where the whole line is wrong.
+    pub column: Option<String>,
+    /// The error itself.
+    pub message: String,
+}
+
+/// The result of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Fate {
+    New,
+    Changed,
+    Unchanged,
+    Wrong,
+}
+
+/// A line and its result.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TableLine {
+    /// Number of the line in the file, from 1.
+    pub line: u64,
+    /// The external id of the line.
+    pub external_id: String,
+    /// Its result: `new`, `changed`, `unchanged` or `wrong`.
+    pub state: Fate,
+    /// The fields that are new or changed.
+    pub fields: Vec<String>,
+}
+
+/// The result of an import.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    /// Number of new records.
+    pub added: usize,
+    /// Number of changed records.
+    pub changed: usize,
+    /// Number of lines that change nothing.
+    pub unchanged: usize,
+    /// Number of events.
+    pub events: usize,
+    /// Headers of columns that match no field and are left out.
+    pub ignored_columns: Vec<String>,
+    /// The errors, at most 100. Only a dry run has any.
+    pub errors: Vec<TableError>,
+    /// Number of further errors.
+    pub more_errors: usize,
+    /// The results of the first 1000 lines. Only a dry run has any.
+    pub lines: Vec<TableLine>,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "importRecords",
+            Method::POST,
+            "/records/import",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .summary("Import the records of a CSV file, whole or not at all")
+        .tool(
+            "records",
+            "Import records",
+            "Creates and changes records of one kind from the text of a CSV file. Try with `dryRun` first: it names what is \
+                new, changed and wrong.",
+        )
+        .bulk(BODY_LIMIT, PATIENCE)
+        .touches_stream()
+        .idempotent()
+        .audited(Audits::does(|_, _| Ok(Target::new("record", None, None))).telling(&["kind", "added", "changed"]))
+        .run(|context, input: ImportRecords| {
+            let is_dry_run = input.dry_run.unwrap_or(false);
+            let sheet = Sheet {
+                kind: input.kind,
+                csv: input.csv,
+                columns: input.columns.unwrap_or_default(),
+                date_format: input.date_format,
+                is_dry_run,
+            };
+            let imported = import(context, &sheet)?;
+            if is_dry_run || imported.errors.is_empty() {
+                return Ok(imported);
+            }
+            Err(refused(&imported))
+        }),
+    ]
+}
+
+/// Returns 400 with each error, by line and column.
+fn refused(imported: &Imported) -> Error {
+    let issue = |error: &TableError| {
+        let line = usize::try_from(error.line).unwrap_or(usize::MAX);
+        let path: Vec<PathSegment> = ["csv".into(), line.into()]
+            .into_iter()
+            .chain(error.column.as_deref().map(PathSegment::from))
+            .collect();
+        Issue::at(path, error.message.clone())
+    };
+    let issues = imported.errors.iter().map(issue).collect();
+    Error::issues_and(issues, imported.more_errors)
+}
+
+/// Imports a file outside of an interface, as the operator. Returns the errors, if there are any;
+/// nothing is then written.
+pub async fn import_file(service: &Service, organization: Uuid, sheet: Sheet) -> Result<Imported> {
+    let (now, kit) = (service.clock.now(), service.kit.clone());
+    let work = move |tx: &mut Transaction<'_>| {
+        let system = System {
+            tx,
+            now,
+            kit: &kit,
+            rung: BTreeSet::new(),
+        };
+        let access = Access::platform();
+        let mut context =
+            Context::for_writing(system, organization, &access, Touches::Configuration)?;
+        let imported = import(&mut context, &sheet)?;
+        if imported.added + imported.changed > 0 && imported.errors.is_empty() {
+            let change = |name: &str, count: usize| Change::to(name, count.into());
+            let entry = Entry {
+                actor: Actor::of(access.credential)?,
+                operation: "importRecords",
+                target: Target::new("record", None, None),
+                changes: vec![
+                    Change::to("kind", sheet.kind.as_ref().into()),
+                    change("added", imported.added),
+                    change("changed", imported.changed),
+                ],
+                request_id: context.new_id(),
+                at: now,
+            };
+            audit::write(&mut context, entry)?;
+        }
+        Ok(imported)
+    };
+    service
+        .store
+        .write_for(Some(organization), PATIENCE, work)
+        .await
+}
+
+/// A line that was read: its record before and after.
+struct Draft {
+    line: u64,
+    external_id: String,
+    id: Uuid,
+    before: Option<Object>,
+    after: Object,
+}
+
+/// Reads a table and writes its records. With an error, nothing is written.
+fn import(context: &mut Context<'_, '_>, sheet: &Sheet) -> Result<Imported> {
+    require_every_property(context)?;
+    let mut imported = Imported::default();
+    let Some(read) = read(context, sheet, &mut imported)? else {
+        if sheet.is_dry_run {
+            context.rehearse();
+        }
+        return Ok(imported);
+    };
+    let headers = read.headers;
+    let mut sent = Vec::new();
+    let mut sent_lines = Vec::new();
+    for draft in read.drafts {
+        let fields = differences(draft.before.as_ref(), &draft.after);
+        let state = match &draft.before {
+            None => Fate::New,
+            Some(_) if fields.is_empty() => Fate::Unchanged,
+            Some(_) => Fate::Changed,
+        };
+        match state {
+            Fate::New => imported.added += 1,
+            Fate::Changed => imported.changed += 1,
+            Fate::Unchanged | Fate::Wrong => imported.unchanged += 1,
+        }
+        imported.lines.push(TableLine {
+            line: draft.line,
+            external_id: draft.external_id,
+            state,
+            fields,
+        });
+        if state != Fate::Unchanged {
+            sent_lines.push(draft.line);
+            sent.push(SyncRecord {
+                kind: sheet.kind,
+                id: draft.id,
+                data: Some(draft.after),
+                is_deleted: None,
+                version: None,
+            });
+        }
+    }
+    let has_errors = !imported.errors.is_empty();
+    let manner = Manner {
+        writer: Origin::Manual,
+        fires: true,
+        is_dry_run: sheet.is_dry_run || has_errors,
+        on_invalid: OnInvalid::Refuse,
+    };
+    match apply_records(context, sent, manner) {
+        Ok(applied) => imported.events = applied.events,
+        Err(error) if !error.failing().0.is_empty() => {
+            for issue in error.failing().0 {
+                add_issue(&mut imported, issue, &sent_lines, &headers);
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    finish(&mut imported, sheet.is_dry_run);
+    Ok(imported)
+}
+
+/// Adds an issue of the batch, at the line of its record.
+fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &Headers) {
+    let index = issue.path.iter().find_map(|step| match step {
+        PathSegment::Index(index) => Some(*index),
+        PathSegment::Key(_) => None,
+    });
+    let line = index.and_then(|index| lines.get(index)).copied();
+    let field = issue.path.iter().rev().find_map(|step| match step {
+        PathSegment::Key(key) if key != "data" && key != "records" => Some(key.clone()),
+        _ => None,
+    });
+    imported.errors.push(TableError {
+        line: line.unwrap_or(1),
+        column: field.map(|field| headers.of(&field)),
+        message: issue.reason.to_string(),
+    });
+}
+
+/// Sorts the lists of an import's answer, and shortens them to their limits.
+fn finish(imported: &mut Imported, is_dry_run: bool) {
+    let wrong: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
+    for line in &mut imported.lines {
+        if wrong.contains(&line.line) && line.state != Fate::Wrong {
+            match line.state {
+                Fate::New => imported.added -= 1,
+                Fate::Changed => imported.changed -= 1,
+                Fate::Unchanged | Fate::Wrong => imported.unchanged -= 1,
+            }
+            line.state = Fate::Wrong;
+        }
+    }
+    imported.lines.sort_by_key(|line| line.line);
+    imported
+        .lines
+        .truncate(if is_dry_run { MOST_LINES } else { 0 });
+    imported.errors.sort_by_key(|error| error.line);
+    imported.more_errors = imported.errors.len().saturating_sub(MOST_ERRORS);
+    imported.errors.truncate(MOST_ERRORS);
+}
+
+/// The headers of a table, by the field that they fill.
+#[derive(Default)]
+struct Headers(HashMap<String, String>);
+
+impl Headers {
+    /// Returns the header of a field, or the name of a field that has no column.
+    fn of(&self, field: &str) -> String {
+        self.0
+            .get(field)
+            .cloned()
+            .unwrap_or_else(|| field.to_owned())
+    }
+}
+
+/// The lines of a table that have no error of their own.
+struct Read {
+    headers: Headers,
+    drafts: Vec<Draft>,
+}
+
+/// Reads a table, and adds its errors. Returns `None` if its form or its header is wrong.
+fn read(
+    context: &mut Context<'_, '_>,
+    sheet: &Sheet,
+    imported: &mut Imported,
+) -> Result<Option<Read>> {
+    let mut fail = |line: u64, column: Option<String>, message: String| {
+        imported.errors.push(TableError {
+            line,
+            column,
+            message,
+        });
+    };
+    let grid = match sheet::read(&sheet.csv) {
+        Ok(grid) => grid,
+        Err(malformed) => {
+            fail(malformed.line, None, malformed.message);
+            return Ok(None);
+        }
+    };
+    if grid.lines.len() > MAX_RECORDS {
+        let message = format!("a file has at most {MAX_RECORDS} lines; split it");
+        fail(grid.lines[MAX_RECORDS].number, None, message);
+        return Ok(None);
+    }
+    let columns = match columns::matched(sheet.kind, &grid.header.cells, &sheet.columns) {
+        Ok(columns) => columns,
+        Err(wrong) => {
+            for wrong in wrong {
+                fail(grid.header.number, Some(wrong.header), wrong.message);
+            }
+            return Ok(None);
+        }
+    };
+    if !columns.contains(&Column::ExternalId) {
+        let message = "the column that identifies a line is missing".to_owned();
+        fail(grid.header.number, Some(EXTERNAL_ID.to_owned()), message);
+        return Ok(None);
+    }
+    let zone = context.organization.settings.timezone.as_deref();
+    let zone = zone.and_then(|name| TimeZone::get(name).ok());
+    let dates = Dates::of(sheet.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
+    let Some(dates) = dates else {
+        return Err(Error::invalid(
+            &["dateFormat"],
+            "must be a pattern with day, month and year, such as %d/%m/%Y",
+        ));
+    };
+    let ignored = grid.header.cells.iter().zip(&columns);
+    imported.ignored_columns = ignored
+        .filter(|(header, column)| **column == Column::Ignored && !header.is_empty())
+        .map(|(header, _)| header.clone())
+        .collect();
+    let drafts = drafted(context, sheet.kind, &grid, &columns, &dates, imported)?;
+    let headers = grid.header.cells.iter().zip(&columns);
+    let headers = headers.filter_map(|(header, column)| match column {
+        Column::Field(field) => Some((field.path.last()?.clone(), header.clone())),
+        Column::ExternalId | Column::Ignored => None,
+    });
+    Ok(Some(Read {
+        headers: Headers(headers.collect()),
+        drafts,
+    }))
+}
+
+/// Reads the lines of a table, and adds their errors.
+fn drafted(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    grid: &Grid,
+    columns: &[Column],
+    dates: &Dates,
+    imported: &mut Imported,
+) -> Result<Vec<Draft>> {
+    let names = Names::load(context, referred(columns))?;
+    let place = columns
+        .iter()
+        .position(|column| *column == Column::ExternalId);
+    let external = |line: &Line| {
+        let cell = place.and_then(|place| line.cells.get(place));
+        cell.cloned().unwrap_or_default()
+    };
+    let organization = context.organization.id;
+    let ids = grid
+        .lines
+        .iter()
+        .map(|line| id_of(organization, kind, &external(line)));
+    let known = known(context, kind, ids.collect())?;
+    let defaults = defaults(kind, &context.organization.settings, context.now());
+    let (mut seen, mut drafts) = (HashMap::<String, u64>::new(), Vec::new());
+    let identity = place.and_then(|place| grid.header.cells.get(place));
+    for line in &grid.lines {
+        let external_id = external(line);
+        let mut wrong = Vec::new();
+        let mut fail = |column: Option<&String>, message: String| {
+            wrong.push(TableError {
+                line: line.number,
+                column: column.cloned(),
+                message,
+            });
+        };
+        if external_id.is_empty() {
+            fail(identity, "must not be empty".to_owned());
+        } else if let Some(first) = seen.insert(external_id.clone(), line.number) {
+            let message = format!(
+                "{external_id} stands on line {first} and on line {}",
+                line.number
+            );
+            fail(identity, message);
+        }
+        if line.cells.len() > columns.len() {
+            fail(None, "has more cells than the header line".to_owned());
+        }
+        let id = id_of(organization, kind, &external_id);
+        let stored = known.get(&id);
+        let mut after = stored.map_or_else(|| defaults.clone(), |stored| stored.data.clone());
+        for ((cell, column), header) in line.cells.iter().zip(columns).zip(&grid.header.cells) {
+            let Column::Field(field) = column else {
+                continue;
+            };
+            if cell.is_empty() {
+                continue;
+            }
+            match cells::value(&field.holds, cell, dates, &names) {
+                Ok(value) => set(&mut after, field, value),
+                Err(message) => fail(Some(header), message),
+            }
+        }
+        let before = stored.map(|stored| stored.data.clone());
+        if stored.is_some_and(|stored| stored.origin == Origin::Platform)
+            && before.as_ref() != Some(&after)
+        {
+            let message = "is managed by the platform; change it there".to_owned();
+            fail(identity, message);
+        }
+        if wrong.is_empty() {
+            wrong = issues(kind, id, &after, line.number, (columns, &grid.header.cells));
+        }
+        if wrong.is_empty() {
+            drafts.push(Draft {
+                line: line.number,
+                external_id,
+                id,
+                before,
+                after,
+            });
+        } else {
+            imported.lines.push(TableLine {
+                line: line.number,
+                external_id,
+                state: Fate::Wrong,
+                fields: Vec::new(),
+            });
+            imported.errors.append(&mut wrong);
+        }
+    }
+    Ok(drafts)
+}
+
+/// Returns the kinds of records that cells can name.
+fn referred(columns: &[Column]) -> BTreeSet<Kind> {
+    let mut kinds = BTreeSet::new();
+    for column in columns {
+        let Column::Field(field) = column else {
+            continue;
+        };
+        match field.holds {
+            Holds::Reference(kind) | Holds::References(kind) => drop(kinds.insert(kind)),
+            Holds::Place => kinds.extend(PLACES),
+            _ => {}
+        }
+    }
+    kinds
+}
+
+/// A record as it is stored.
+struct Known {
+    data: Object,
+    origin: Origin,
+}
+
+fn known(
+    context: &mut Context<'_, '_>,
+    kind: Kind,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, Known>> {
+    let rows = stored::find_rows(context, kind, ids)?;
+    let known = |row: &Row| {
+        let (id, Json(data)) = (row.get(0)?, row.get(2)?);
+        let origin = Origin::from_row(row)?;
+        Ok((id, Known { data, origin }))
+    };
+    rows.iter().map(known).collect()
+}
+
+/// Sets a field of a record.
+fn set(data: &mut Object, field: &Field, value: Value) {
+    match &field.path[..] {
+        [name] => drop(data.insert(name.clone(), value)),
+        [parent, name] => {
+            let parent = data.entry(parent.clone()).or_insert_with(|| json!({}));
+            if !parent.is_object() {
+                *parent = json!({});
+            }
+            parent[name.as_str()] = value;
+        }
+        _ => {}
+    }
+}
+
+/// Returns the errors of a record, each with the column of its field.
+fn issues(
+    kind: Kind,
+    id: Uuid,
+    data: &Object,
+    line: u64,
+    (columns, headers): (&[Column], &[String]),
+) -> Vec<TableError> {
+    let header = |path: &[PathSegment]| {
+        let keys: Vec<&str> = path
+            .iter()
+            .filter_map(|step| match step {
+                PathSegment::Key(key) => Some(key.as_str()),
+                PathSegment::Index(_) => None,
+            })
+            .collect();
+        let place = columns.iter().position(|column| {
+            matches!(column, Column::Field(field) if field.path.iter().map(String::as_str).eq(keys.iter().copied()))
+        });
+        match place.and_then(|place| headers.get(place)) {
+            Some(header) => Some(header.clone()),
+            None if keys.is_empty() => None,
+            None => Some(keys.join(".")),
+        }
+    };
+    issues_of_record(kind, id, data)
+        .into_iter()
+        .map(|issue| TableError {
+            line,
+            column: header(&issue.path),
+            message: issue.reason.to_string(),
+        })
+        .collect()
+}
+
+/// Returns the names of the fields in which two records differ.
+fn differences(before: Option<&Object>, after: &Object) -> Vec<String> {
+    after
+        .iter()
+        .filter(|(name, value)| before.and_then(|before| before.get(*name)) != Some(*value))
+        .map(|(name, _)| name.clone())
+        .collect()
+}

@@ -1,0 +1,143 @@
+//! Reads a CSV file: RFC 4180, with a comma, a semicolon or a tab between the cells.
+
+/// A line of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Number of its first line in the file, from 1.
+    pub(super) number: u64,
+    /// The cells, without blanks around them.
+    pub(super) cells: Vec<String>,
+}
+
+/// The lines of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Grid {
+    pub(super) header: Line,
+    pub(super) lines: Vec<Line>,
+}
+
+/// A line that is no CSV, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Malformed {
+    pub(super) line: u64,
+    pub(super) message: String,
+}
+
+/// Reads a table. Blank lines do not count.
+pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter(text))
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let mut lines = Vec::new();
+    let mut counted = Counted::default();
+    for record in reader.records() {
+        let record = record.map_err(|error| Malformed {
+            line: error.position().map_or(1, csv::Position::line),
+            message: error.to_string(),
+        })?;
+        let number = counted.line(text, record.position());
+        let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            lines.push(Line { number, cells });
+        }
+    }
+    let mut lines = lines.into_iter();
+    let header = lines.next().ok_or_else(|| Malformed {
+        line: 1,
+        message: "the file has no header line".to_owned(),
+    })?;
+    Ok(Grid {
+        header,
+        lines: lines.collect(),
+    })
+}
+
+/// Counts the lines up to a record. The reader's own count is that of the line before, where a line
+/// ends with two characters or blank lines precede.
+#[derive(Default)]
+struct Counted {
+    byte: usize,
+    breaks: u64,
+}
+
+impl Counted {
+    /// Returns the number of the line on which a record begins. Records are asked for in order.
+    fn line(&mut self, text: &str, position: Option<&csv::Position>) -> u64 {
+        let byte = position.map_or(0, csv::Position::byte);
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
+        let rest = text.as_bytes().get(byte..).unwrap_or_default();
+        let blank = rest
+            .iter()
+            .take_while(|letter| matches!(letter, b'\r' | b'\n'));
+        let start = byte + blank.count();
+        let passed = text.as_bytes().get(self.byte..start).unwrap_or_default();
+        self.breaks += passed
+            .iter()
+            .map(|letter| u64::from(*letter == b'\n'))
+            .sum::<u64>();
+        self.byte = start;
+        self.breaks + 1
+    }
+}
+
+/// Returns the separator of the cells: the most frequent candidate of the header line.
+fn delimiter(text: &str) -> u8 {
+    let header = text.lines().find(|line| !line.trim().is_empty());
+    let count = |letter: u8| {
+        header.map_or(0, |line| {
+            line.bytes()
+                .filter(|candidate| *candidate == letter)
+                .count()
+        })
+    };
+    // Of equally frequent candidates, the last one wins: the comma.
+    [b';', b'\t', b',']
+        .into_iter()
+        .max_by_key(|letter| count(*letter))
+        .unwrap_or(b',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(text: &str) -> Vec<(u64, Vec<String>)> {
+        let grid = read(text).unwrap();
+        let lines = [vec![grid.header], grid.lines].concat();
+        lines
+            .into_iter()
+            .map(|line| (line.number, line.cells))
+            .collect()
+    }
+
+    #[test]
+    fn cells_are_separated_by_a_comma_a_semicolon_or_a_tab() {
+        for text in ["a,b\n1,2\n", "a;b\r\n1;2\r\n", "\u{feff}a\tb\n1\t2"] {
+            assert_eq!(
+                cells(text),
+                [
+                    (1, vec!["a".to_owned(), "b".to_owned()]),
+                    (2, vec!["1".to_owned(), "2".to_owned()])
+                ]
+            );
+        }
+        assert_eq!(cells("name\nx, y\n")[1].1, ["x", "y"]);
+    }
+
+    #[test]
+    fn lines_keep_their_number_in_the_file() {
+        let found = cells("a,b\n\n\"x\ny\",2\n3,4\n");
+        let numbers: Vec<u64> = found.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 3, 5]);
+        assert_eq!(found[1].1[0], "x\ny");
+    }
+
+    #[test]
+    fn a_file_without_lines_is_refused() {
+        assert_eq!(read(" \n").unwrap_err().line, 1);
+    }
+}

@@ -1,0 +1,174 @@
+//! Tests accepted agreements whose text changes (rules: pre-check-in#agreements).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::house::{House, id};
+use crate::support::{App, on_both};
+
+/// An agreement with a text in English and Spanish.
+struct Rules {
+    step: Uuid,
+    text: Uuid,
+}
+
+impl Rules {
+    async fn build(house: &House<'_>) -> Self {
+        let body = json!({ "sourceTable": "precheck_step_detail", "text": "No parties." });
+        let text = id(&house.api.post("/translations", body).await.data()["id"]);
+        let fields = json!({ "contractTemplateTextMlTextId": text, "isMandatorySigning": true });
+        let step = house.step("agreement", fields).await;
+        let rules = Self { step, text };
+        rules.write(house, "es", "Sin fiestas.").await;
+        rules
+    }
+
+    async fn write(&self, house: &House<'_>, language: &str, text: &str) {
+        let path = format!("/translations/{}/entries/{language}", self.text);
+        house
+            .api
+            .ok(Method::PUT, &path, Some(json!({ "text": text })))
+            .await;
+    }
+
+    async fn accept(&self, house: &House<'_>, language: &str) -> Value {
+        let body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L" }, "language": language });
+        house
+            .guest(Method::PUT, &format!("/steps/{}", self.step), Some(body))
+            .await
+            .data()
+    }
+
+    async fn page(&self, house: &House<'_>, language: &str) -> String {
+        let app = house.org.app;
+        let address = format!(
+            "{}/stay/{}/steps/{}?language={language}",
+            app.base, house.token, self.step
+        );
+        app.http
+            .get(address)
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap()
+    }
+}
+
+async fn read(house: &House<'_>) -> Value {
+    let read = house
+        .api
+        .get(&format!("/reservations/{}/precheckin", house.stay))
+        .await
+        .data();
+    read["steps"][0]["acceptance"].clone()
+}
+
+on_both! {
+    async fn a_changed_text_is_accepted_again_before_the_submission(app: App) {
+        let house = House::build(&app).await;
+        let rules = Rules::build(&house).await;
+        rules.accept(&house, "es").await;
+        // A change of another language changes nothing.
+        rules.write(&house, "en", "Parties!").await;
+        let view = house.step_view(rules.step, "en").await;
+        assert_eq!((&view["isComplete"], view.get("isTextChanged")), (&json!(true), None));
+        assert_eq!((&view["acceptance"]["text"], &view["acceptance"]["isCurrent"]), (&json!("Sin fiestas."), &json!(true)));
+        let page = rules.page(&house, "en").await;
+        assert!(page.contains("Sin fiestas.") && page.contains("You accepted this on") && !page.contains("Parties!"), "{page}");
+
+        rules.write(&house, "es", "Con fiestas.").await;
+        for language in ["es", "en"] {
+            let view = house.step_view(rules.step, language).await;
+            assert_eq!((&view["isComplete"], &view["isTextChanged"]), (&json!(false), &json!(true)));
+            assert_eq!((&view["acceptance"]["text"], &view["acceptance"]["isCurrent"]), (&json!("Sin fiestas."), &json!(false)));
+        }
+        house.submit().await.error(409);
+        let page = rules.page(&house, "es").await;
+        assert!(page.contains("Con fiestas.") && page.contains("El texto ha cambiado") && !page.contains("Lo aceptaste"), "{page}");
+        assert!(!page.contains(" checked"), "{page}");
+        // Changing the text back makes it accepted again.
+        rules.write(&house, "es", "Sin fiestas.").await;
+        assert_eq!(house.step_view(rules.step, "es").await["isComplete"], true);
+        rules.write(&house, "es", "Con fiestas.").await;
+        let view = rules.accept(&house, "es").await;
+        assert_eq!((&view["isComplete"], &view["acceptance"]["text"]), (&json!(true), &json!("Con fiestas.")));
+        house.submit().await.data();
+    }
+
+    async fn a_submitted_acceptance_keeps_its_text(app: App) {
+        let house = House::build(&app).await;
+        let rules = Rules::build(&house).await;
+        rules.accept(&house, "en").await;
+        house.submit().await.data();
+        rules.write(&house, "en", "No shoes.").await;
+        let view = house.step_view(rules.step, "en").await;
+        assert_eq!((&view["isComplete"], view.get("isTextChanged")), (&json!(true), None));
+        assert_eq!(house.precheckin().await["openSteps"], json!([]));
+        let accepted = read(&house).await;
+        assert_eq!(accepted, view["acceptance"]);
+        assert_eq!(
+            (&accepted["text"], &accepted["isCurrent"], &accepted["signedName"], &accepted["language"]),
+            (&json!("No parties."), &json!(false), &json!("Ada L"), &json!("en"))
+        );
+        for language in ["en", "es"] {
+            let page = rules.page(&house, language).await;
+            assert!(page.contains("No parties.") && page.contains("Ada L"), "{page}");
+            assert!(!page.contains("No shoes.") && !page.contains("Sin fiestas."), "{page}");
+        }
+        let browser = crate::console::marta(&house.org).await;
+        let shown = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
+        for said in ["No parties.", "Signed:", "The text has been changed since."] {
+            assert!(shown.contains(said), "{said}: {shown}");
+        }
+        // The text stays when the step gets another one, or none of its own.
+        house.update(rules.step, json!({ "contractTemplateTextMlTextId": null, "contractTemplateText": "Shoes!" })).await.data();
+        assert_eq!(read(&house).await["text"], "No parties.");
+
+        // Staff ask for it again, and the guest reads the text of today.
+        let request = json!({ "message": "Please sign again.", "stepIds": [rules.step] });
+        house.api.post(&format!("/reservations/{}/precheckin/request-changes", house.stay), request).await.data();
+        assert_eq!(house.step_view(rules.step, "en").await["isTextChanged"], true);
+        let page = rules.page(&house, "en").await;
+        assert!(page.contains("Shoes!") && !page.contains("You accepted this"), "{page}");
+        house.submit().await.error(409);
+        rules.accept(&house, "en").await;
+        house.submit().await.data();
+        assert_eq!(read(&house).await["text"], "Shoes!");
+    }
+
+    async fn nobody_accepts_a_text_that_they_have_not_read(app: App) {
+        let house = House::build(&app).await;
+        let rules = Rules::build(&house).await;
+        let page = rules.page(&house, "en").await;
+        let hash = page.split("name=\"shownText\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        rules.write(&house, "en", "Parties!").await;
+        let address = format!("{}/stay/{}/steps/{}", app.base, house.token, rules.step);
+        let form = [("isAccepted", "true"), ("signedName", "Ada L"), ("shownText", hash)];
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = app.http.post(address).header("content-type", "application/x-www-form-urlencoded").body(body);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), 409);
+        let page = answer.text().await.unwrap();
+        assert!(page.contains("Parties!") && page.contains("The text has changed") && !page.contains(" checked"), "{page}");
+        assert!(page.contains("value=\"Ada L\""), "{page}");
+        assert_eq!(house.status().await, "not_started");
+        let body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L" }, "shownTextSha256": hash });
+        let refused = house.guest(Method::PUT, &format!("/steps/{}", rules.step), Some(body)).await.error(409);
+        assert_eq!(refused["details"]["key"], "agreement.text_changed");
+    }
+
+    /// Each text is kept once, however many guests accept it.
+    async fn an_accepted_text_is_kept_once(app: App) {
+        let house = House::build(&app).await;
+        let rules = Rules::build(&house).await;
+        for language in ["en", "en", "es", "fr"] {
+            rules.accept(&house, language).await;
+        }
+        let count = "select count(*) from accepted_text where organization_id = ?1";
+        let kept = app.query(count.to_owned(), vec![house.org.id.into()], |row| row.get::<i64>(0)).await;
+        assert_eq!(kept, [2]);
+    }
+}

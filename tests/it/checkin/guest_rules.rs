@@ -1,0 +1,138 @@
+//! Tests fields that are asked of some guests only (rules: pre-check-in#fields-of-some-guests).
+
+use serde_json::{Value, json};
+
+use crate::support::house::{House, with};
+use crate::support::{App, on_both, reservation};
+
+const FIELDS: [&str; 5] = [
+    "firstName",
+    "birthDate",
+    "nationality",
+    "documentNumber",
+    "secondLastName",
+];
+
+fn rules() -> Value {
+    json!({ "documentNumber": { "minimumAge": 14 }, "secondLastName": { "nationalities": ["ES"], "minimumAge": 14 } })
+}
+
+on_both! {
+    async fn a_baby_needs_no_document(app: App) {
+        let house = House::build(&app).await;
+        let fields = json!({ "requiredGuestFields": FIELDS, "guestFieldRules": rules() });
+        let others = house.step("other_guests", fields.clone()).await;
+        let stay = with(reservation(Some(house.flat)), json!({ "adults": 2 }));
+        house.org.put_record("reservation", house.stay, stay).await;
+        let complete = async |guest: Value| {
+            let saved = house.answer(others, json!({ "guests": [guest] })).await.data();
+            (saved["isComplete"].clone(), saved["guestFieldRules"].clone())
+        };
+        let person = |birth: &str, nationality: &str, more: Value| {
+            with(json!({ "firstName": "Ana", "birthDate": birth, "nationality": nationality }), more)
+        };
+        // The check-in date is 2026-12-11.
+        for (guest, is_complete) in [
+            (person("2026-01-02", "ES", json!({})), true),
+            (person("2012-12-12", "FR", json!({})), true),
+            (person("2012-12-11", "FR", json!({})), false),
+            (person("1990-01-02", "FR", json!({ "documentNumber": "X1" })), true),
+            (person("1990-01-02", "ES", json!({ "documentNumber": "X1" })), false),
+            (person("1990-01-02", "es", json!({ "documentNumber": "X1", "secondLastName": "Gil" })), true),
+            // A nationality that is not understood counts as unknown, so the field is required.
+            (person("1990-01-02", "French", json!({ "documentNumber": "X1" })), false),
+        ] {
+            house.answer(others, json!({ "guests": [] })).await.data();
+            assert_eq!(complete(guest.clone()).await, (json!(is_complete), rules()), "{guest}");
+        }
+        house.answer(others, json!({ "guests": [] })).await.data();
+        assert_eq!(complete(json!({ "firstName": "Ana", "nationality": "FR" })).await.0, false, "the birth date is not known");
+
+        let details = house.step("your_details", with(fields, json!({ "guestFieldRules": {
+            "documentNumber": { "only": "others" }, "secondLastName": { "only": "lead", "maximumAge": 30 },
+        } }))).await;
+        let view = house.step_view(details, "en").await;
+        assert_eq!(view["requiredFields"], json!(["firstName", "birthDate", "nationality", "secondLastName"]));
+        let lead = person("1990-01-02", "ES", json!({}));
+        assert_eq!(house.answer(details, lead).await.data()["isComplete"], true);
+        assert!(!house.api.get(&format!("/precheck-steps/{details}")).await.body.to_string().contains("guestFieldRules"), "write-only");
+        assert_eq!(house.handed_in().await["steps"][1]["settings"]["guestFieldRules"], rules());
+    }
+
+    async fn the_page_says_whom_a_field_is_needed_of(app: App) {
+        let house = House::build(&app).await;
+        let details = house.step("your_details", json!({ "requiredGuestFields": FIELDS, "guestFieldRules": rules() })).await;
+        let address = format!("{}/stay/{}/steps/{details}", app.base, house.token);
+        let page = app.http.get(&address).send().await.unwrap().text().await.unwrap();
+        for said in ["Second last name", "Needed from the age of 14.", "Needed for some guests only.", "The two letters of the country"] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+        let send = async |typed: &[(&str, &str)]| {
+            let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(typed).finish();
+            let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+            let request = http.post(&address).header("content-type", "application/x-www-form-urlencoded").body(body);
+            let answer = request.send().await.unwrap();
+            (answer.status().as_u16(), answer.text().await.unwrap())
+        };
+        let typed = [("firstName", "Ana"), ("birthDate", "1990-01-02"), ("nationality", "ES"), ("documentNumber", ""), ("secondLastName", "")];
+        let (status, page) = send(&typed).await;
+        assert_eq!((status, page.matches("aria-invalid=\"true\"").count()), (400, 2), "{page}");
+        let typed = [typed[0], ("birthDate", "2026-01-02"), typed[2], typed[3], typed[4]];
+        assert_eq!(send(&typed).await.0, 303);
+    }
+
+    async fn a_rule_needs_its_field(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("other_guests", json!({})).await;
+        for (data, issues) in [
+            (json!({ "guestFieldRules": { "phone": {} } }), vec!["data.guestFieldRules.phone"]),
+            (json!({ "requiredGuestFields": ["phone"], "guestFieldRules": { "email": {} } }), vec!["data.guestFieldRules.email"]),
+            (json!({ "requiredGuestFields": ["phone"], "guestFieldRules": { "phone": { "minimumAge": 9, "maximumAge": 3 } } }),
+                vec!["data.guestFieldRules.phone.minimumAge"]),
+            (json!({ "guestFieldRules": { "phone": { "minimumAge": -1 } } }), vec!["data.guestFieldRules.phone.minimumAge"]),
+            (json!({ "guestFieldRules": { "phone": { "only": "all" } } }), vec!["data.guestFieldRules.phone.only"]),
+            (json!({ "guestFieldRules": { "phone": { "odd": 1 } } }), vec!["data.guestFieldRules.phone.odd"]),
+            (json!({ "requiredGuestFields": ["id"] }), vec!["data.requiredGuestFields"]),
+        ] {
+            assert_eq!(house.update(step, data.clone()).await.issues(), issues, "{data}");
+        }
+        house.update(step, json!({ "requiredGuestFields": ["phone"], "guestFieldRules": { "phone": { "only": "others" } } })).await.data();
+        assert_eq!(house.update(step, json!({ "requiredGuestFields": null })).await.issues(), ["data.requiredGuestFields"]);
+        house.update(step, json!({ "requiredGuestFields": null, "guestFieldRules": null })).await.data();
+    }
+
+    async fn a_greeting_uses_the_name_that_is_there(app: App) {
+        let house = House::build(&app).await;
+        for (guest, said) in [
+            (json!({ "firstName": "Ada", "lastName": "L" }), "Your stay · Ada<"),
+            (json!({ "firstName": null, "lastName": "Teresa" }), "Your stay · Teresa<"),
+            (json!({ "firstName": " ", "lastName": "Teresa" }), "Your stay · Teresa<"),
+            (json!({ "firstName": null, "lastName": null }), "Your stay<"),
+        ] {
+            let stay = with(reservation(Some(house.flat)), json!({ "guest": guest }));
+            house.org.put_record("reservation", house.stay, stay).await;
+            let page = app.http.get(format!("{}/stay/{}", app.base, house.token)).send().await.unwrap().text().await.unwrap();
+            assert!(page.contains(said), "{guest}: {page}");
+        }
+    }
+
+    async fn the_console_edits_the_rules_in_rows(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName", "documentNumber"] })).await;
+        let browser = crate::console::marta(&house.org).await;
+        let path = format!("/console/steps/{step}");
+        let shown = crate::console::page(&browser, &path).await;
+        for said in ["Which guests to ask", "From this age on", "Only these nationalities", "The guest who booked"] {
+            assert!(shown.contains(said), "{said}: {shown}");
+        }
+        let form = crate::console::Form::of(&shown, &path);
+        let form = form
+            .with("guestFieldRules.0.field", "documentNumber")
+            .with("guestFieldRules.0.minimumAge", "14");
+        form.done(&browser, "saved").await;
+        assert_eq!(
+            house.handed_in().await["steps"][0]["settings"]["guestFieldRules"],
+            json!({ "documentNumber": { "minimumAge": 14 } })
+        );
+    }
+}

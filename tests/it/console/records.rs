@@ -1,0 +1,85 @@
+//! Flats and other records are added, changed, removed and imported in the console (rules:
+//! records#records-by-hand).
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{Form, html, marta};
+use crate::people::field;
+use crate::support::{App, on_both};
+
+on_both! {
+    async fn a_flat_is_added_changed_and_removed(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let browser = marta(&org).await;
+        let empty = html(&browser.get("/console/flats").await);
+        assert!(empty.contains("There is no flat yet") && empty.contains("/console/flats/new"), "{empty}");
+        let page = html(&browser.get("/console/flats/new").await);
+        let (form, key) = (field(&page, "form"), field(&page, "key"));
+        let typed = [("form", form.as_str()), ("key", key.as_str()), ("name", "Flat 2"), ("timezone", "Europe/Madrid"), ("country", "ES"), ("wifiPassword", "secret"), ("tagIds.here", "1")];
+        let wrong = browser.post("/console/flats/new", &[("form", &form), ("key", &key), ("name", "Flat 2"), ("timezone", "Nowhere"), ("country", "ES")]).await;
+        assert!(wrong.status == 400 && html(&wrong).contains("must be an IANA time zone"), "{}", wrong.body);
+        let made = browser.post("/console/flats/new", &typed).await;
+        let own = format!("/console/flats/{key}");
+        assert_eq!((made.status, made.header("location")), (303, Some(&*format!("{own}?done=created"))), "{}", made.body);
+        let page = html(&browser.get(&own).await);
+        assert!(page.contains("Flat 2") && !page.contains("secret"), "{page}");
+        let changed = Form::of(&page, &own).with("name", "Flat 3").send(&browser).await;
+        assert_eq!(changed.header("location"), Some(&*format!("{own}?done=saved")), "{}", changed.body);
+        assert_eq!(api.get("/properties").await.data()[0]["name"], "Flat 3");
+        let removed = browser.post(&format!("{own}/remove"), &[("form", &form)]).await;
+        assert_eq!(removed.status, 303, "{}", removed.body);
+        assert_eq!(api.get("/properties").await.data(), json!([]));
+    }
+
+    async fn a_record_of_the_platform_is_read_only(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let tag = org.tag().await;
+        let page = html(&browser.get(&format!("/console/flats/{tag}?kind=tag")).await);
+        assert!(page.contains("The platform manages this record") && !page.contains("/remove"), "{page}");
+        let (form, base) = (field(&page, "form"), json!({ "name": "Sea view" }).to_string());
+        let refused = browser.post(&format!("/console/flats/{tag}?kind=tag"), &[("form", &form), ("base", &base), ("name", "Mine")]).await;
+        assert_eq!(refused.status, 409, "{}", refused.body);
+        let list = html(&browser.get("/console/flats?kind=tag").await);
+        assert!(list.contains("Sea view") && list.contains("Platform"), "{list}");
+    }
+
+    async fn a_file_is_looked_at_before_it_is_imported(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let browser = marta(&org).await;
+        let page = html(&browser.get("/console/flats/import?kind=tag").await);
+        assert!(page.contains("multipart/form-data") && page.contains("external_id, name"), "{page}");
+        let form = field(&page, "form");
+        let upload = async |csv: &str| {
+            let parts = [("form", None, form.as_str()), ("columns", None, ""), ("dates", None, ""), ("csv", Some("tags.csv"), csv)];
+            let mut body = String::new();
+            for (name, file, value) in parts {
+                let file = file.map(|file| format!("; filename=\"{file}\"")).unwrap_or_default();
+                write!(body, "--part\r\ncontent-disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n").unwrap();
+            }
+            body.push_str("--part--\r\n");
+            let request = browser.request(reqwest::Method::POST, "/console/flats/import?kind=tag");
+            browser.send(request.header("content-type", "multipart/form-data; boundary=part").body(body)).await
+        };
+        let wrong = upload("external_id,name\n1,Sea\n1,Lake\n").await;
+        assert!(wrong.status == 400 && html(&wrong).contains("Line 3, external_id"), "{}", wrong.body);
+        let csv = "external_id,name,colour\n1,Sea,blue\n2,Lake,green\n";
+        let looked = html(&upload(csv).await);
+        assert!(looked.contains("New: 2") && looked.contains("colour") && looked.contains("Import 2 records"), "{looked}");
+        assert_eq!(api.get("/tags").await.data(), json!([]));
+        let done = browser.post("/console/flats/import?kind=tag", &[("form", &form), ("import", "1"), ("columns", ""), ("dates", ""), ("csv", csv)]).await;
+        assert!(html(&done).contains("2 new, 0 changed, 0 unchanged"), "{}", done.body);
+        assert_eq!(api.get("/tags").await.data().as_array().unwrap().len(), 2);
+    }
+
+    async fn the_first_steps_are_shown_until_they_are_done(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let home = html(&browser.get("/console").await);
+        assert!(home.contains("Getting started") && home.contains("Add your flats"), "{home}");
+    }
+}

@@ -1,0 +1,390 @@
+//! Tests of commands to devices, with a connector on loopback.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::access::Permission::{ModifyProperties, ViewDevices, ViewProperties};
+use http::header::LOCATION;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+use crate::support::{Answer, App, Org, new_id, on_both};
+
+const KEY: &str = "device-key";
+/// A status of the connector that stands for no answer at all.
+const NEVER: u16 = 0;
+
+/// A device connector on loopback.
+struct Connector {
+    url: String,
+    /// The status that it answers.
+    status: Arc<Mutex<u16>>,
+    /// The requests that it received: `Authorization` and the body.
+    received: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl Connector {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/commands?site=1", listener.local_addr().unwrap());
+        let status = Arc::new(Mutex::new(200));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (statuses, log) = (status.clone(), received.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (statuses, log) = (statuses.clone(), log.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (statuses, log) = (statuses.clone(), log.clone());
+                    async move { Ok::<_, Infallible>(answer(request, &statuses, &log).await) }
+                });
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Self {
+            url,
+            status,
+            received,
+        }
+    }
+
+    fn flags(&self) -> [String; 2] {
+        [
+            format!("--device-connector-url={}", self.url),
+            format!("--device-connector-key={KEY}"),
+        ]
+    }
+
+    fn answer(&self, status: u16) {
+        *self.status.lock().unwrap() = status;
+    }
+
+    /// Returns the bodies of the requests since the last call.
+    fn received(&self) -> Vec<Value> {
+        let received = std::mem::take(&mut *self.received.lock().unwrap());
+        received
+            .into_iter()
+            .map(|(authorization, body)| {
+                assert_eq!(authorization, format!("Bearer {KEY}"));
+                body
+            })
+            .collect()
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    status: &Mutex<u16>,
+    received: &Mutex<Vec<(String, Value)>>,
+) -> Response<Full<Bytes>> {
+    assert_eq!(request.method(), Method::POST);
+    assert_eq!(request.uri(), "/commands?site=1");
+    assert_eq!(request.headers()["content-type"], "application/json");
+    let authorization = request.headers()["authorization"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let body = serde_json::from_slice(&body).unwrap();
+    received.lock().unwrap().push((authorization, body));
+    let status = *status.lock().unwrap();
+    if status == NEVER {
+        return std::future::pending().await;
+    }
+    Response::builder()
+        .status(status)
+        .header(LOCATION, "/elsewhere")
+        .body(Full::new(Bytes::from_static(b"what the provider says")))
+        .unwrap()
+}
+
+/// Runs a test on both databases, with a server that has a connector.
+macro_rules! with_connector {
+    ($(async fn $name:ident($app:ident: App, $connector:ident: Connector) $body:block)*) => {
+        $(mod $name {
+            use super::*;
+
+            async fn run($app: App, $connector: Connector) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                let connector = Connector::start().await;
+                let flags = connector.flags();
+                run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, connector).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                let connector = Connector::start().await;
+                let flags = connector.flags();
+                if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
+                    run(app, connector).await;
+                }
+            }
+        })*
+    };
+}
+
+async fn device(org: &Org<'_>, property: Uuid, kind: &str, fields: Value) -> Uuid {
+    let mut data = json!({
+        "propertyId": property, "name": "Front door", "deviceType": kind, "vendor": "Acme", "isOnline": true,
+    });
+    for (name, value) in fields.as_object().unwrap() {
+        data[name] = value.clone();
+    }
+    org.record("device", data).await
+}
+
+fn replayed(answer: &Answer) -> bool {
+    answer.header("idempotency-replayed") == Some("true")
+}
+
+with_connector! {
+    async fn each_command_reaches_the_connector(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key_with(&[ViewDevices, ModifyProperties]).await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let thermostat = device(&org, flat, "thermostat", json!({ "isRemoteControlEnabled": true })).await;
+        let commands = [
+            (lock, "lock", json!({}), "lockDevice", json!({})),
+            (lock, "unlock", json!({}), "unlockDevice", json!({})),
+            (thermostat, "temperature", json!({ "celsius": 21.5 }), "setDeviceTemperature", json!({ "celsius": 21.5 })),
+            (thermostat, "mode", json!({ "mode": "auto" }), "setDeviceMode", json!({ "mode": "auto" })),
+        ];
+        let mut keys = std::collections::BTreeSet::new();
+        for (id, path, body, command, arguments) in commands {
+            let answer = api.post(&format!("/devices/{id}/{path}"), body).await;
+            assert_eq!(answer.status, 200);
+            assert_eq!(
+                answer.data(),
+                json!({ "deviceId": id, "command": command, "acceptedAt": "2026-11-21T09:30:00.000Z" })
+            );
+            let mut received = connector.received();
+            assert_eq!(received.len(), 1);
+            let key = received[0].as_object_mut().unwrap().remove("idempotencyKey").unwrap();
+            keys.insert(key.as_str().unwrap().parse::<Uuid>().unwrap());
+            let expected = json!({
+                "organizationId": org.id, "deviceId": id, "command": command, "arguments": arguments,
+            });
+            assert_eq!(received[0], expected);
+        }
+        assert_eq!(keys.len(), 4, "a request without a key has an id of its own");
+        let log = org.key().await.get("/audit-log").await.data();
+        let entry = log.as_array().unwrap().iter().find(|entry| entry["operation"] == "setDeviceTemperature").unwrap();
+        assert_eq!(entry["target"], json!({ "type": "device", "id": thermostat, "name": "Front door" }));
+        assert_eq!(entry["changes"], json!([{ "field": "celsius", "before": null, "after": 21.5 }]));
+    }
+
+    async fn the_connector_is_asked_only_for_what_the_service_does_not_refuse(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let thermostat = device(&org, flat, "thermostat", json!({})).await;
+        let archived = device(&org, flat, "lock", json!({ "isArchived": true })).await;
+        let local = device(&org, flat, "lock", json!({ "isRemoteControlEnabled": false })).await;
+        let lock_of = |id: Uuid| format!("/devices/{id}/lock");
+        app.anonymous().post(&lock_of(lock), json!({})).await.error(401);
+        for held in [vec![ViewDevices], vec![ModifyProperties, ViewProperties]] {
+            org.key_with(&held).await.post(&lock_of(lock), json!({})).await.error(403);
+        }
+        api.post(&lock_of(new_id()), json!({})).await.error(404);
+        let elsewhere = org.property(None, &[]).await;
+        org.limited(&[elsewhere]).await.post(&lock_of(archived), json!({})).await.error(404);
+        assert_eq!(api.post_with_key(&lock_of(archived), "a", json!({})).await.error(409)["code"], "CONFLICT");
+        assert_eq!(api.post_with_key(&lock_of(local), "l", json!({})).await.error(403)["code"], "FORBIDDEN");
+        assert_eq!(api.post(&lock_of(thermostat), json!({})).await.issues(), ["id"]);
+        assert_eq!(api.post(&format!("/devices/{lock}/mode"), json!({ "mode": "heat" })).await.issues(), ["id"]);
+        for (path, body, field) in [
+            ("temperature", json!({}), "celsius"),
+            ("temperature", json!({ "celsius": 4.9 }), "celsius"),
+            ("temperature", json!({ "celsius": 35.1 }), "celsius"),
+            ("temperature", json!({ "celsius": "warm" }), "celsius"),
+            ("mode", json!({ "mode": "dry" }), "mode"),
+            ("lock", json!({ "code": 1 }), "code"),
+        ] {
+            let refused = api.post(&format!("/devices/{thermostat}/{path}"), body).await;
+            assert_eq!(refused.issues(), [field], "{path}");
+        }
+        for celsius in [5, 35] {
+            api.post(&format!("/devices/{thermostat}/temperature"), json!({ "celsius": celsius })).await.data();
+        }
+        assert_eq!(connector.received().len(), 2);
+        // A refusal of the service is not stored, so the command works once its reason is gone.
+        org.put_record("device", archived, json!({
+            "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "Acme", "isOnline": true,
+        })).await;
+        let answer = api.post_with_key(&lock_of(archived), "a", json!({})).await;
+        assert!(answer.status == 200 && !replayed(&answer));
+        assert_eq!(connector.received().len(), 1);
+    }
+
+    async fn a_refusal_of_the_connector_is_stored_and_replayed(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let path = format!("/devices/{lock}/unlock");
+        for status in [400, 403, 404, 409, 429] {
+            connector.answer(status);
+            let key = format!("k{status}");
+            let first = api.post_with_key(&path, &key, json!({})).await;
+            let error = first.error(502);
+            assert_eq!((&error["type"], &error["code"]), (&json!("provider_error"), &json!("CONNECTOR_ERROR")));
+            assert!(!first.body.to_string().contains("provider says"), "{}", first.body);
+            assert!(!replayed(&first));
+            connector.answer(200);
+            let again = api.post_with_key(&path, &key, json!({})).await;
+            assert_eq!((again.status, &again.body, replayed(&again)), (502, &first.body, true));
+            api.post_with_key(&format!("/devices/{lock}/lock"), &key, json!({})).await.error(422);
+            assert_eq!(connector.received().len(), 1, "{status}");
+        }
+        // Without a key nothing is stored.
+        connector.answer(409);
+        api.post(&path, json!({})).await.error(502);
+        connector.answer(200);
+        api.post(&path, json!({})).await.data();
+        // A success is replayed like any other answer.
+        connector.received();
+        let first = api.post_with_key(&path, "done", json!({})).await;
+        let again = api.post_with_key(&path, "done", json!({})).await;
+        assert_eq!((again.status, &again.body, replayed(&again)), (200, &first.body, true));
+        assert_eq!(connector.received().len(), 1);
+        let log = org.key().await.get("/audit-log").await.data();
+        let done = log.as_array().unwrap().iter().filter(|entry| entry["operation"] == "unlockDevice");
+        assert_eq!(done.count(), 2, "refused commands are not in the audit log");
+    }
+
+    async fn a_connector_that_fails_releases_the_key(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let path = format!("/devices/{lock}/lock");
+        for status in [500, 503, 301, 307] {
+            connector.answer(status);
+            let answer = api.post_with_key(&path, "k", json!({})).await;
+            assert_eq!(answer.error(503)["code"], "SERVICE_UNAVAILABLE", "{status}");
+            assert!(answer.header("retry-after").is_some());
+        }
+        connector.answer(200);
+        let answer = api.post_with_key(&path, "k", json!({})).await;
+        assert!(answer.status == 200 && !replayed(&answer));
+        let received = connector.received();
+        assert_eq!(received.len(), 5, "a redirect is not followed");
+        let id = |body: &Value| body["idempotencyKey"].clone();
+        assert!(received.iter().all(|body| id(body) == id(&received[0])), "one key, one id");
+        // The same key of another credential is another id.
+        org.key().await.post_with_key(&path, "k", json!({})).await.data();
+        assert_ne!(id(&connector.received()[0]), id(&received[0]));
+    }
+
+    async fn a_connector_that_never_answers_is_given_up(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let path = format!("/devices/{lock}/lock");
+        connector.answer(NEVER);
+        let began = Instant::now();
+        let waiting = {
+            let (api, path) = (api.clone(), path.clone());
+            tokio::spawn(async move { api.post_with_key(&path, "k", json!({})).await })
+        };
+        while connector.received.lock().unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // Meanwhile the key is taken, also for another node, and the organization is free.
+        api.post_with_key(&path, "k", json!({})).await.error(409);
+        if !app.server.service.store.is_only_process() {
+            let node = app.second_node(&connector.flags().each_ref().map(String::as_str)).await;
+            let there = node.api(api.token.as_deref().unwrap());
+            there.post_with_key(&path, "k", json!({})).await.error(409);
+        }
+        api.post("/portals", json!({ "name": "Meanwhile" })).await.data();
+        waiting.await.unwrap().error(503);
+        let elapsed = began.elapsed();
+        assert!(elapsed >= Duration::from_secs(9) && elapsed < Duration::from_secs(20), "{elapsed:?}");
+        assert_eq!(connector.received().len(), 1);
+        connector.answer(200);
+        let answer = api.post_with_key(&path, "k", json!({})).await;
+        assert!(answer.status == 200 && !replayed(&answer));
+    }
+
+    async fn a_command_goes_on_when_its_client_leaves(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let path = format!("/devices/{lock}/lock");
+        connector.answer(NEVER);
+        let request = api
+            .request(Method::POST, &path)
+            .header("idempotency-key", "k")
+            .timeout(Duration::from_millis(500))
+            .json(&json!({}));
+        assert!(request.send().await.is_err());
+        // The command is under way for another ten seconds, so the key is taken.
+        api.post_with_key(&path, "k", json!({})).await.error(409);
+        assert_eq!(connector.received().len(), 1);
+    }
+
+    async fn the_tools_have_the_commands(app: App, connector: Connector) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let thermostat = device(&org, flat, "thermostat", json!({})).await;
+        let call = async |arguments: Value| {
+            let body = json!({
+                "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "setDeviceMode", "arguments": arguments },
+            });
+            let request = app
+                .http
+                .post(format!("{}/mcp", app.base))
+                .bearer_auth(api.token.as_deref().unwrap())
+                .header("accept", "application/json, text/event-stream")
+                .json(&body);
+            Answer::of(request).await.body["result"].clone()
+        };
+        let result = call(json!({ "id": thermostat, "mode": "cool" })).await;
+        assert_eq!(result["structuredContent"]["data"]["command"], "setDeviceMode", "{result}");
+        connector.answer(409);
+        let refused = call(json!({ "id": thermostat, "mode": "cool" })).await;
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(refused.to_string().contains("CONNECTOR_ERROR"));
+    }
+}
+
+on_both! {
+    async fn without_a_connector_commands_are_503(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        let archived = device(&org, flat, "lock", json!({ "isArchived": true })).await;
+        let refused = api.post_with_key(&format!("/devices/{lock}/lock"), "k", json!({})).await;
+        assert!(refused.header("retry-after").is_none(), "waiting does not help");
+        refused.error(503);
+        api.post_with_key(&format!("/devices/{lock}/lock"), "k", json!({})).await.error(503);
+        api.post(&format!("/devices/{archived}/lock"), json!({})).await.error(409);
+        api.post(&format!("/devices/{}/lock", new_id()), json!({})).await.error(404);
+    }
+
+    async fn a_connector_that_is_not_there_is_503(app: App, "--device-connector-url=http://127.0.0.1:9/") {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flat = org.property(None, &[]).await;
+        let lock = device(&org, flat, "lock", json!({})).await;
+        api.post(&format!("/devices/{lock}/lock"), json!({})).await.error(503);
+    }
+}

@@ -1,0 +1,188 @@
+//! Tests of requests that are never completed: they take a bounded part of the memory, and no other
+//! client waits for them.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use vestibule::server::Limits;
+
+use crate::support::App;
+
+/// A time limit for an answer, even on a busy machine.
+const SOON: Duration = Duration::from_secs(10);
+
+async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(app.server.address).await.unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // The server may answer before it has read everything.
+    stream.write_all(&vec![b' '; sent]).await.ok();
+    stream
+}
+
+/// Returns what the server sends until it closes the connection.
+async fn answer(stream: &mut TcpStream) -> String {
+    let mut heard = Vec::new();
+    timeout(SOON, stream.read_to_end(&mut heard))
+        .await
+        .expect("the server closes the connection")
+        .expect("the connection is not reset");
+    String::from_utf8(heard).unwrap()
+}
+
+async fn held_is(app: &App, wanted: impl Fn(u64) -> bool) -> u64 {
+    let until = Instant::now() + SOON;
+    loop {
+        let held = app.server.service.incoming.held();
+        if wanted(held) || Instant::now() > until {
+            return held;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unauthenticated_requests_are_answered_before_the_body() {
+    let app = App::on_sqlite(&[]).await;
+    let org = app.org().await;
+    for (path, status) in [
+        ("/mcp".to_owned(), "401"),
+        ("/api/v1/portals".to_owned(), "401"),
+        (format!("/platform/v1{}", org.path("/sync")), "401"),
+        ("/guest/v1/stays/unknown/submit".to_owned(), "404"),
+    ] {
+        let mut stream = post(&app, &path, "sk_unknown", 1 << 20, 1_000).await;
+        let answer = answer(&mut stream).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{path}: {answer}"
+        );
+    }
+    assert_eq!(app.server.service.incoming.held(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_its_whole_body_reads_the_early_answer() {
+    let app = App::on_sqlite(&[]).await;
+    for _ in 0..5 {
+        let size = 5 << 20;
+        let mut stream = post(&app, "/api/v1/portals", "sk_unknown", size, size).await;
+        assert!(answer(&mut stream).await.starts_with("HTTP/1.1 401"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn incomplete_requests_use_bounded_memory() {
+    let limits = Limits {
+        incoming: 1 << 20,
+        room: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let app = App::on_sqlite_within(&[], limits).await;
+    let token = app.org().await.key().await.token.unwrap();
+    let (announced, sent) = (900 << 10, 800 << 10);
+    let mut streams =
+        join_all((0..8).map(|_| post(&app, "/api/v1/portals", &token, announced, sent))).await;
+    assert!(held_is(&app, |held| held > 200 << 10).await <= 2 << 20);
+    let mut refused = 0;
+    for stream in &mut streams {
+        let mut head = [0; 12];
+        let is_answered = timeout(Duration::from_secs(2), stream.read_exact(&mut head)).await;
+        if is_answered.is_ok_and(|read| read.is_ok()) && head.ends_with(b"503") {
+            refused += 1;
+        }
+    }
+    assert!(refused > 0, "some find no room");
+    assert!(app.server.service.incoming.held() <= 1 << 20);
+    // Another address would find space. This address finds space once the requests are dropped.
+    drop(streams);
+    assert_eq!(held_is(&app, |held| held == 0).await, 0);
+    app.api(&token)
+        .post("/portals", json!({ "name": "Casa" }))
+        .await
+        .data();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_for_lack_of_memory_names_a_retry_time() {
+    let limits = Limits {
+        incoming: 1_000,
+        room: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let app = App::on_sqlite_within(&[], limits).await;
+    let token = app.org().await.key().await.token.unwrap();
+    let mut holder = post(&app, "/api/v1/portals", &token, 10_000, 2_000).await;
+    assert!(held_is(&app, |held| held > 1_000).await > 1_000);
+    let mut stream = post(&app, "/api/v1/portals", &token, 20, 20).await;
+    let mut answer = vec![0; 4_096];
+    let count = timeout(SOON, stream.read(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
+    let answer = String::from_utf8_lossy(&answer[..count]).into_owned();
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(
+        answer.contains("retry-after: ") && answer.contains("SERVICE_UNAVAILABLE"),
+        "{answer}"
+    );
+    let metrics = app
+        .http
+        .get(format!("{}/metrics", app.base))
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+    assert!(
+        metrics.contains("\nvestibule_requests_out_of_memory_total 1\n"),
+        "{metrics}"
+    );
+    holder.shutdown().await.ok();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_small_forms_without_a_session_are_kept() {
+    let app = App::on_sqlite(&[]).await;
+    let send = async |size: usize| {
+        let request = app
+            .http
+            .post(format!("{}/console/portals/new", app.base))
+            .header("sec-fetch-site", "same-origin")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(format!("name={}", "x".repeat(size)));
+        request.send().await.unwrap()
+    };
+    let small = send(1_000).await;
+    assert_eq!(small.status(), 401);
+    assert!(
+        small.text().await.unwrap().contains(&"x".repeat(1_000)),
+        "it is given back"
+    );
+    assert!(!send(100 << 10).await.text().await.unwrap().contains("xxxx"));
+    let mut given_back = 0;
+    for _ in 0..210 {
+        given_back += usize::from(send(10).await.text().await.unwrap().contains("xxxxxxxxxx"));
+    }
+    assert!((150..=200).contains(&given_back), "{given_back}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shutdown_does_not_wait_for_incomplete_requests_of_unknown_senders() {
+    let app = App::on_sqlite(&[]).await;
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        streams.push(post(&app, "/oauth/register", "none", 1_000, 500).await);
+    }
+    assert!(held_is(&app, |held| held > 2_000).await > 2_000);
+    let begun = Instant::now();
+    app.server.stop().await;
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}

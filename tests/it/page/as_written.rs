@@ -1,0 +1,180 @@
+//! Tests that texts of hosts, languages and values of guests are shown and kept as they were meant.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Browser, between, lacks, manual, shows};
+use crate::support::house::{House, id, with};
+use crate::support::{App, on_both, reservation};
+
+/// Creates a text of a manual in these languages, the first one by hand.
+async fn versions(house: &House<'_>, texts: Value) -> Value {
+    let body = json!({ "sourceTable": "manual", "texts": texts });
+    house.api.post("/translations", body).await.data()["id"].clone()
+}
+
+/// Returns the description of the first manual as HTML, as the guest interface has it.
+async fn described(house: &House<'_>, language: &str) -> Value {
+    let view = house
+        .org
+        .app
+        .stay(&house.token, &format!("?language={language}"))
+        .await
+        .data();
+    view["manualCategories"][0]["manuals"][0].clone()
+}
+
+/// Changes fields of the reservation.
+async fn rebook(house: &House<'_>, more: Value) {
+    let data = with(reservation(Some(house.flat)), more);
+    house.org.put_record("reservation", house.stay, data).await;
+}
+
+on_both! {
+    async fn codes_in_a_manual_keep_every_sign(app: App) {
+        let house = House::build(&app).await;
+        let text = "Press *1234*, then 5*6*7#. Password: <b3ach>\n\n    a*b*c_d_e<f>&g\n\n[Door]: 4321#";
+        manual(&house, json!({ "title": "Door", "description": text })).await;
+        let html = described(&house, "en").await["descriptionHtml"].as_str().unwrap().to_owned();
+        for line in ["<p>Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;</p>", "<p>a*b*c_d_e&lt;f&gt;&amp;g</p>", "<p>[Door]: 4321#</p>"] {
+            assert!(html.contains(line), "{line} is not in {html}");
+        }
+        shows(&Browser::new(&house).open("").await, &["Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;"]);
+    }
+
+    async fn a_write_warns_of_html_that_guests_do_not_see(app: App) {
+        let house = House::build(&app).await;
+        let door = |description: &str| json!({ "nickname": "Door", "title": "Door", "description": description });
+        let fine = house.api.post("/portal-manuals", door("**Ring** the <b>bell</b> <b3ach>")).await;
+        assert_eq!(fine.body["meta"].get("warnings"), None, "{}", fine.body);
+        let made = house.api.post("/portal-manuals", door("Hello <script>alert(1)</script>")).await;
+        let warning = json!([{ "field": "description", "message": "has HTML that guests do not see: <script>" }]);
+        assert_eq!(made.body["meta"]["warnings"], warning, "{}", made.body);
+
+        let text = id(&made.data()["descriptionId"]);
+        let video = json!({ "text": "<iframe src=\"https://www.youtube.com/embed/abc\"></iframe>" });
+        let written = house.api.send(Method::PUT, &format!("/translations/{text}/entries/en"), Some(video)).await;
+        let warning = json!([{ "field": "text", "message": "has an embedded player, which guests see as a link to the video" }]);
+        assert_eq!(written.body["meta"]["warnings"], warning, "{}", written.body);
+    }
+
+    async fn a_guest_gets_the_nearest_language_and_the_page_says_which(app: App) {
+        let house = House::build(&app).await;
+        let texts = json!({ "en": "Wash", "pt-BR": "Lavar", "zh": "洗衣", "zh-TW": "洗衣機", "he": "כביסה *12#", "nb": "Vask" });
+        let title = versions(&house, texts).await;
+        manual(&house, json!({ "titleId": title })).await;
+        for (language, expected) in [
+            ("pt", "Lavar"), ("pt-PT", "Lavar"), ("zh-Hant", "洗衣機"), ("zh-CN", "洗衣"), ("zh-HK", "洗衣機"),
+            ("iw", "כביסה *12#"), ("no", "Vask"), ("nn", "Vask"), ("sv", "Wash"), ("sr-Latn", "Wash"),
+        ] {
+            assert_eq!(described(&house, language).await["title"], expected, "{language}");
+        }
+        let browser = Browser::new(&house);
+        shows(&browser.open("?language=zh-Hant").await, &["<html lang=\"en\"", "lang=\"zh-TW\" dir=\"ltr\">洗衣機<"]);
+        shows(&browser.open("?language=iw").await, &["<html lang=\"he\" dir=\"rtl\">", "כביסה <bdi dir=\"ltr\">*12#</bdi>"]);
+        let accepted = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "iw");
+        rebook(&house, json!({ "guest": { "firstName": "Ada", "language": "" } })).await;
+        shows(&browser.shown(200, accepted).await, &["<html lang=\"he\""]);
+    }
+
+    async fn a_language_that_is_no_tag_refuses_no_record(app: App) {
+        let house = House::build(&app).await;
+        for (sent, kept, warned) in [("en_US", json!("en-US"), 0), (" es ", json!("es"), 0), ("", Value::Null, 0), ("English", Value::Null, 1)] {
+            let data = with(reservation(Some(house.flat)), json!({ "guest": { "firstName": "Ada", "language": sent } }));
+            let records = json!([{ "kind": "reservation", "id": house.stay, "data": data }]);
+            let answer = house.org.sync(records).await.data();
+            assert_eq!(answer["warnings"].as_array().unwrap().len(), warned, "{answer}");
+            assert_eq!(house.org.guest_view(house.stay).await["reservation"]["guest"]["language"], kept, "{sent}");
+        }
+    }
+
+    async fn dates_follow_the_region_and_name_other_years(app: App) {
+        let house = House::build(&app).await;
+        let browser = Browser::new(&house);
+        shows(&browser.open("?language=en-US").await, &["December 11–15 · 4 nights", "from 3:00 PM"]);
+        shows(&browser.open("?language=en-GB").await, &["11–15 December · 4 nights", "from 15:00"]);
+        let american = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "en-US");
+        shows(&browser.shown(200, american).await, &["December 11–15", "3:00 PM"]);
+        rebook(&house, json!({ "checkOut": "2027-12-11" })).await;
+        shows(&browser.open("").await, &["11 December 2026 – 11 December 2027 · 365 nights", "11 December 2027<span>"]);
+    }
+
+    async fn a_stay_can_be_added_to_google_calendar(app: App) {
+        let house = House::build(&app).await;
+        let page = Browser::new(&house).open("").await;
+        let link = between(&page, "https://calendar.google.com/calendar/render?", "\"");
+        shows(link, &["dates=20261211T150000%2F20261215T110000", "ctz=Europe%2FMadrid"]);
+        // The address of the page is the guest's credential, so no other site gets it.
+        lacks(link, &[house.token.as_str()]);
+    }
+
+    async fn a_link_with_characters_behind_the_token_leads_to_the_stay(app: App) {
+        let house = House::build(&app).await;
+        let browser = Browser::new(&house);
+        let link = format!("/stay/{}", house.token);
+        for ending in [".", ",", ")", "/", "%20", "%E2%80%A6", ").", "/).", "%22", "%3E"] {
+            let request = browser.http.get(format!("{}{link}{ending}?language=es", app.base));
+            let answer = crate::support::Answer::of(request).await;
+            let expected = format!("{link}?language=es");
+            assert_eq!((answer.status, answer.header("location")), (303, Some(expected.as_str())), "{ending}");
+        }
+        browser.missing("/nowhere").await;
+        browser.missing("x.y").await;
+    }
+
+    async fn values_are_kept_without_what_nobody_sees(app: App) {
+        let house = House::build(&app).await;
+        let required = json!({ "requiredGuestFields": ["firstName", "phone", "email", "documentNumber", "postalCode", "birthDate"] });
+        let step = house.step("your_details", required).await;
+        let sent = json!({
+            "firstName": "Ada", "phone": "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}",
+            "email": "ada@example.com\u{200b}", "documentNumber": " \u{ff11}\u{ff12}X\u{ad}3 ", "postalCode": "\u{0967}\u{0968}\u{a0}3", "birthDate": "1985-03-12",
+        });
+        let answer = house.answer(step, sent).await.data();
+        let kept = json!({
+            "firstName": "Ada", "phone": "+966501234567", "email": "ada@example.com", "documentNumber": "12X3", "postalCode": "12 3", "birthDate": "1985-03-12",
+        });
+        assert_eq!((&answer["answers"], &answer["isComplete"]), (&kept, &json!(true)));
+        for date in ["0085-03-12", "1899-12-31", "2085-03-12"] {
+            let refused = house.answer(step, json!({ "birthDate": date })).await;
+            assert_eq!(refused.issues(), ["answers.birthDate"], "{date}");
+            assert!(refused.body.to_string().contains("four figures"), "{}", refused.body);
+        }
+        let blank = house.answer(step, json!({ "firstName": "\u{3164}" })).await.data();
+        assert_eq!(blank["isComplete"], false);
+        let page = Browser::new(&house).open(&format!("/steps/{step}")).await;
+        shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
+        // A name must be visible in the configuration as well.
+        let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
+        assert_eq!(house.api.post("/precheck-steps", unseen).await.issues(), ["nickname"]);
+    }
+
+    async fn a_guest_is_greeted_with_the_name_that_is_there(app: App) {
+        let house = House::build(&app).await;
+        let browser = Browser::new(&house);
+        rebook(&house, json!({ "guest": { "firstName": "\u{3164}", "lastName": "Lovelace", "language": "en" } })).await;
+        shows(&browser.open("").await, &["Your stay · Lovelace"]);
+        rebook(&house, json!({ "guest": { "firstName": "", "language": "en" } })).await;
+        lacks(&browser.open("").await, &["Your stay ·"]);
+    }
+
+    async fn amounts_are_shown_in_the_minor_unit_of_their_currency(app: App) {
+        let house = House::build(&app).await;
+        let mut products: Vec<Uuid> = Vec::new();
+        for (name, currency) in [("Yen", "JPY"), ("Dinar", "KWD")] {
+            let fee = json!({ "name": name, "amountCents": 5000, "currency": currency });
+            products.push(house.org.record("fee_product", fee).await);
+        }
+        let step = house.step("mandatory_fee", json!({ "feeProductIds": products })).await;
+        let page = Browser::new(&house).open(&format!("/steps/{step}")).await;
+        shows(&page, &["¥5,000", "KWD\u{a0}5.000"]);
+    }
+
+    async fn support_numbers_are_kept_like_numbers_of_guests(app: App) {
+        let house = House::build(&app).await;
+        let number = "\u{202a}+\u{0663}\u{0664}\u{2009}934 123 456\u{202c}";
+        let portal = house.api.ok(Method::PATCH, &format!("/portals/{}", house.portal), Some(json!({ "data": { "supportPhone": number } }))).await;
+        assert!(portal.to_string().contains("+34934123456"), "{portal}");
+    }
+}

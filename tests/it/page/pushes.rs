@@ -1,0 +1,271 @@
+//! Tests the pushes to phones whose pass changed. A local HTTP/2 server plays Apple's push service.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use super::wallet::{Authority, Phone, TYPE, content, is_tested, pass};
+use crate::support::App;
+use crate::support::house::House;
+
+/// A push that the service got.
+#[derive(Debug, PartialEq, Eq)]
+struct Got {
+    path: String,
+    topic: String,
+    body: String,
+}
+
+/// Apple's push service as the test plays it. It accepts HTTP/2 and certificates of the authority
+/// alone.
+#[derive(Clone)]
+struct PushService {
+    port: u16,
+    got: Arc<Mutex<Vec<Got>>>,
+    /// The answers to the next pushes; 200 to all others.
+    answers: Arc<Mutex<VecDeque<(u16, &'static str)>>>,
+}
+
+impl PushService {
+    async fn start(authority: &Authority) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(config(authority)));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let service = Self {
+            port: listener.local_addr().unwrap().port(),
+            got: Arc::default(),
+            answers: Arc::default(),
+        };
+        let shared = service.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, shared) = (acceptor.clone(), shared.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else {
+                        return;
+                    };
+                    let answer = service_fn(move |request| shared.clone().answer(request));
+                    hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+                        .serve_connection(TokioIo::new(stream), answer)
+                        .await
+                        .ok();
+                });
+            }
+        });
+        service
+    }
+
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, hyper::Error> {
+        assert_eq!(request.version(), Version::HTTP_2);
+        let path = request.uri().path().to_owned();
+        let topic = request.headers()["apns-topic"].to_str().unwrap().to_owned();
+        let body = request.into_body().collect().await?.to_bytes();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        self.got.lock().unwrap().push(Got { path, topic, body });
+        let (status, reason) = self
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .unwrap_or((200, ""));
+        let body = if reason.is_empty() {
+            String::new()
+        } else {
+            json!({ "reason": reason }).to_string()
+        };
+        let response = Response::builder().status(status);
+        Ok(response.body(Full::from(body)).unwrap())
+    }
+
+    /// Lets the server look for changed passes. Returns the number of pushes that it sends.
+    async fn pushes_of(&self, app: &App) -> usize {
+        app.server.push_passes().await;
+        std::mem::take(&mut *self.got.lock().unwrap()).len()
+    }
+
+    fn will_answer(&self, status: u16, reason: &'static str) {
+        self.answers.lock().unwrap().push_back((status, reason));
+    }
+}
+
+/// Returns a TLS configuration that wants a client certificate of the authority.
+fn config(authority: &Authority) -> ServerConfig {
+    let key = KeyPair::generate().unwrap();
+    let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
+    let certificate = CertificateParams::new(names)
+        .unwrap()
+        .signed_by(&key, &authority.intermediate.1)
+        .unwrap();
+    let der = |pem: &[u8]| CertificateDer::from_pem_slice(pem).unwrap();
+    let root = std::fs::read(authority.directory.path().join("root.pem")).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(der(&root)).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let chain = vec![
+        certificate.der().clone(),
+        der(authority.intermediate.0.as_bytes()),
+    ];
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(clients.build().unwrap())
+        .with_single_cert(chain, key)
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    config
+}
+
+/// Starts a server on each database that pushes to this service.
+async fn apps(authority: &Authority, service: &PushService) -> Vec<App> {
+    // The machine's clock judges the certificate in the handshake, so it has been valid for long.
+    let certificate = authority.usual("pass.pem", 2020);
+    let root = authority.directory.path().join("root.pem");
+    let flags = [
+        format!("--pass-certificate={certificate}"),
+        format!("--apns-url=https://127.0.0.1:{}", service.port),
+        format!("--webhook-ca-file={}", root.display()),
+    ];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut apps = vec![App::on_sqlite(&flags).await];
+    apps.extend(App::on_postgres(&flags).await);
+    apps
+}
+
+/// Registers a phone for the pass of the house's stay.
+async fn phone<'a>(authority: &Authority, house: &House<'a>) -> Phone<'a> {
+    let app = house.org.app;
+    let content = content(authority, &pass(app, house, "").await.unwrap());
+    let phone = Phone {
+        app,
+        serial: content["serialNumber"].as_str().unwrap().to_owned(),
+        token: content["authenticationToken"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(phone.register().await, 201);
+    phone
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phone_is_pushed_once_for_each_change_of_its_pass() {
+    if !is_tested() {
+        return;
+    }
+    let authority = Authority::new();
+    let service = PushService::start(&authority).await;
+    for app in apps(&authority, &service).await {
+        let house = House::build(&app).await;
+        let _phone = phone(&authority, &house).await;
+        assert_eq!(
+            service.pushes_of(&app).await,
+            0,
+            "a new phone asks by itself"
+        );
+
+        let code = |more: serde_json::Value| {
+            crate::support::house::with(
+                json!({ "name": "Door", "reservationId": house.stay }),
+                more,
+            )
+        };
+        house
+            .org
+            .record("lock_code", code(json!({ "code": "4711" })))
+            .await;
+        app.server.push_passes().await;
+        let got = std::mem::take(&mut *service.got.lock().unwrap());
+        let expected = Got {
+            path: "/3/device/abc".into(),
+            topic: TYPE.into(),
+            body: "{}".into(),
+        };
+        assert_eq!(got, [expected]);
+        assert_eq!(service.pushes_of(&app).await, 0, "it is told already");
+
+        // Another stay of the organization changes no pass of this one.
+        house.org.reservation(Some(house.flat)).await;
+        assert_eq!(service.pushes_of(&app).await, 0);
+
+        // A code that comes into force changes the pass at that moment.
+        let later = app.clock.now() + jiff::SignedDuration::from_hours(1);
+        let later = code(json!({ "code": "8888", "startsAt": later.to_string() }));
+        house.org.record("lock_code", later).await;
+        assert_eq!(service.pushes_of(&app).await, 0);
+        app.clock.advance(Duration::from_secs(3_601));
+        assert_eq!(service.pushes_of(&app).await, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
+    if !is_tested() {
+        return;
+    }
+    let authority = Authority::new();
+    let service = PushService::start(&authority).await;
+    for app in apps(&authority, &service).await {
+        let house = House::build(&app).await;
+        let phone = phone(&authority, &house).await;
+        let change = async |code: &str| {
+            app.clock.advance(Duration::from_secs(1));
+            let data = json!({ "name": "Door", "reservationId": house.stay, "code": code });
+            house.org.record("lock_code", data).await;
+        };
+        change("1111").await;
+        service.will_answer(503, "ServiceUnavailable");
+        assert_eq!(service.pushes_of(&app).await, 1);
+        assert_eq!(service.pushes_of(&app).await, 0, "not before the pause");
+        app.clock.advance(Duration::from_secs(31));
+        assert_eq!(service.pushes_of(&app).await, 1);
+        app.clock.advance(Duration::from_secs(600));
+        assert_eq!(service.pushes_of(&app).await, 0);
+
+        // Five attempts of one change, and no more.
+        change("2222").await;
+        for _ in 0..6 {
+            service.will_answer(429, "TooManyRequests");
+        }
+        let mut count = 0;
+        for _ in 0..8 {
+            count += service.pushes_of(&app).await;
+            app.clock.advance(Duration::from_secs(300));
+        }
+        assert_eq!(count, 5);
+        service.answers.lock().unwrap().clear();
+
+        change("3333").await;
+        service.will_answer(410, "Unregistered");
+        assert_eq!(service.pushes_of(&app).await, 1);
+        assert_eq!(phone.changed("").await, None, "the registration is gone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_service_needs_a_pass_certificate() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", directory.path().join("x.db").display());
+    let flags = crate::support::serve_flags(&database, &["--apns-url=https://127.0.0.1:9"]);
+    let clock = engine::clock::Clock::system();
+    let error = vestibule::server::Server::start(flags, clock)
+        .await
+        .err()
+        .unwrap();
+    assert_eq!(error, "--apns-url needs --pass-certificate");
+}

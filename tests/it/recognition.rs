@@ -1,0 +1,161 @@
+//! Tests of who counts as a returning guest and whose identity is verified.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::house::House;
+use crate::support::{App, new_id, on_both, reservation};
+
+/// A stay in the flat from one day to another, booked with an e-mail address.
+fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
+    let mut stay = reservation(Some(flat));
+    (stay["checkIn"], stay["checkOut"]) = (json!(check_in), json!(check_out));
+    stay["bookedAt"] = json!("2026-10-01T10:00:00.000Z");
+    stay["guest"]["email"] = json!(email);
+    stay
+}
+
+/// Returns whether the guest view and *explain* show a step. They must agree.
+async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
+    let view = house.org.guest_view(of).await;
+    let is_in = |steps: &Value| {
+        steps
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|item| item["id"] == json!(step))
+    };
+    let shown = is_in(&view["precheckin"]["steps"]);
+    let explained = house
+        .api
+        .get(&format!("/reservations/{of}/explain?stepId={step}"))
+        .await
+        .data();
+    let explained = &explained["steps"][0];
+    assert_eq!(explained["isShown"], shown, "{explained}");
+    let reason = if shown {
+        "all_rules_pass"
+    } else {
+        "returning_guest"
+    };
+    assert_eq!(explained["reason"]["key"], reason);
+    shown
+}
+
+async fn report(house: &House<'_>, step: Uuid, status: &str) {
+    let path = format!("/reservations/{}/steps/{step}", house.stay);
+    house.org.put(&path, json!({ "status": status })).await;
+    // The later report is the last one.
+    house.org.app.clock.advance(Duration::from_millis(1));
+}
+
+on_both! {
+    async fn a_guest_with_the_address_of_an_earlier_stay_is_returning(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("other_guests", json!({ "isReturningGuestExcluded": true })).await;
+        house.org.put_record("reservation", house.stay, stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15")).await;
+        assert!(shows(&house, step, house.stay).await);
+        let other = house.org.property(None, &[]).await;
+        let earlier = new_id();
+        for (data, is_returning) in [
+            (stay(other, "  ADA@Example.COM ", "2026-11-01", "2026-11-05"), true),
+            (stay(other, "ada@example.com", "2026-11-01", "2026-11-25"), false),
+            (stay(other, "ada@example.com", "2026-12-01", "2026-12-02"), false),
+            (stay(other, "ben@example.com", "2026-11-01", "2026-11-05"), false),
+            (stay(other, " ", "2026-11-01", "2026-11-05"), false),
+        ] {
+            house.org.put_record("reservation", earlier, data.clone()).await;
+            assert_eq!(!shows(&house, step, house.stay).await, is_returning, "{data}");
+        }
+        for status in ["tentative", "cancelled"] {
+            let mut data = stay(other, "ada@example.com", "2026-11-01", "2026-11-05");
+            data["status"] = json!(status);
+            house.org.put_record("reservation", earlier, data).await;
+            assert!(shows(&house, step, house.stay).await, "{status}");
+        }
+        // The reservation itself may say it. It cannot deny an earlier stay.
+        let mut own = stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15");
+        own["isReturningGuest"] = json!(true);
+        house.org.put_record("reservation", house.stay, own.clone()).await;
+        assert!(!shows(&house, step, house.stay).await);
+        own["isReturningGuest"] = json!(false);
+        house.org.put_record("reservation", house.stay, own).await;
+        assert!(shows(&house, step, house.stay).await);
+        house.org.put_record("reservation", earlier, stay(other, "ada@example.com", "2026-11-01", "2026-11-05")).await;
+        assert!(!shows(&house, step, house.stay).await);
+        // The same address in another organization is another guest.
+        house.org.delete_record("reservation", earlier).await;
+        let elsewhere = app.org().await;
+        let flat = elsewhere.property(None, &[]).await;
+        elsewhere.record("reservation", stay(flat, "ada@example.com", "2026-11-01", "2026-11-05")).await;
+        assert!(shows(&house, step, house.stay).await);
+        // The earlier stay itself is not one of a returning guest.
+        let data = stay(house.flat, "ada@example.com", "2026-11-01", "2026-11-05");
+        house.org.put_record("reservation", earlier, data).await;
+        assert!(shows(&house, step, earlier).await);
+    }
+
+    async fn an_earlier_stay_counts_from_its_check_out(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("other_guests", json!({ "isReturningGuestExcluded": true })).await;
+        // Check-out is at 11:00 in Madrid, half an hour after the start of the tests' clock.
+        house.org.record("reservation", stay(house.flat, "ada@example.com", "2026-11-18", "2026-11-21")).await;
+        assert!(shows(&house, step, house.stay).await);
+        app.clock.advance(Duration::from_secs(29 * 60));
+        assert!(shows(&house, step, house.stay).await);
+        app.clock.advance(Duration::from_secs(60));
+        assert!(!shows(&house, step, house.stay).await);
+    }
+
+    async fn the_identity_check_decides_where_the_reservation_states_nothing(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("identity_check", json!({})).await;
+        let mut manuals = Vec::new();
+        for status in ["unverified", "pending", "verified", "failed"] {
+            let body = json!({
+                "nickname": status, "title": status, "description": "1234", "isActive": true, "propertyId": house.flat,
+                "visibilityRules": [{ "ruleCategory": "verification_status", "verificationStatuses": [status] }],
+            });
+            let manual = house.api.post("/portal-manuals", body).await.data()["id"].clone();
+            manuals.push((manual, status));
+        }
+        let status = async || {
+            let view = house.org.guest_view(house.stay).await;
+            let shown: Vec<&str> = manuals
+                .iter()
+                .filter(|(id, _)| view["manualCategories"].to_string().contains(id.as_str().unwrap()))
+                .map(|(_, status)| *status)
+                .collect();
+            assert_eq!(shown.len(), 1, "{view}");
+            let explained = house.api.get(&format!("/reservations/{}/explain", house.stay)).await.data();
+            for item in explained["manuals"].as_array().unwrap() {
+                assert_eq!(item["isShown"], item["nickname"] == shown[0], "{item}");
+            }
+            shown[0]
+        };
+        assert_eq!(status().await, "unverified");
+        for (reported, expected) in [
+            ("pending", "pending"),
+            ("action_required", "pending"),
+            ("failed", "failed"),
+            ("completed", "verified"),
+        ] {
+            report(&house, step, reported).await;
+            assert_eq!(status().await, expected, "{reported}");
+        }
+        let mut own = reservation(Some(house.flat));
+        for (stated, expected) in [("unverified", "verified"), ("failed", "failed"), ("pending", "pending")] {
+            own["verificationStatus"] = json!(stated);
+            house.org.put_record("reservation", house.stay, own.clone()).await;
+            assert_eq!(status().await, expected, "{stated}");
+        }
+        // A report on another step says nothing of the identity.
+        own["verificationStatus"] = Value::Null;
+        house.org.put_record("reservation", house.stay, own).await;
+        let background = house.step("background_check", json!({})).await;
+        report(&house, background, "failed").await;
+        assert_eq!(status().await, "verified");
+    }
+}

@@ -1,0 +1,273 @@
+//! Tests guests of a server that is killed repeatedly. Each submission, each due charge and each
+//! abandoned cart is reported exactly once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use engine::access::Permission;
+use reqwest::Method;
+use serde_json::{Value, json};
+use strum::VariantArray;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use super::{Client, Heard, Process, assert_whole, on_each};
+use crate::support::{PLATFORM_KEY, new_id, reservation};
+
+/// Number of stays, and of guests that act at one time.
+const STAYS: usize = 48;
+const GUESTS: usize = 6;
+/// Time limit for a request that gets no final response.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit for the last notice. A node looks for due charges every 20 s at least.
+const LAST_NOTICE: Duration = Duration::from_secs(60);
+
+/// Starts a server on which a cart counts as abandoned after half a second.
+fn start(database_url: &str) -> Process {
+    let delay = ("VESTIBULE_CART_ABANDONMENT_DELAY", Path::new("500ms"));
+    Process::start_with(database_url, &[delay])
+}
+
+/// Sends a request until the response is final.
+async fn answered(client: &Client, method: Method, path: &str, body: Option<Value>) -> Heard {
+    let began = Instant::now();
+    loop {
+        if let Some(heard) = client.ask(method.clone(), path, None, body.clone()).await
+            && !heard.is_passing()
+        {
+            return heard;
+        }
+        assert!(began.elapsed() < PATIENCE, "no answer: {method} {path}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn done(client: &Client, method: Method, path: &str, body: Value) -> Value {
+    let body = (method != Method::GET).then_some(body);
+    let heard = answered(client, method.clone(), path, body).await;
+    assert!(
+        (200..300).contains(&heard.status),
+        "{method} {path}: {}",
+        heard.body
+    );
+    heard.body["data"].clone()
+}
+
+/// An organization whose stays ask for a fee and a deposit.
+struct Scene {
+    platform: Client,
+    organization: String,
+    /// Id and token of each stay.
+    stays: Vec<(Uuid, String)>,
+    fees: String,
+    deposit: String,
+    extra: Uuid,
+}
+
+impl Scene {
+    async fn build(server: &Process) -> Self {
+        let mut platform = Client::of(server).await;
+        PLATFORM_KEY.clone_into(&mut platform.token);
+        let organization = format!("/platform/v1/organizations/{}", new_id());
+        done(
+            &platform,
+            Method::PUT,
+            &organization,
+            json!({ "name": "O" }),
+        )
+        .await;
+        let key = json!({ "name": "k", "permissions": Permission::VARIANTS });
+        let key = done(
+            &platform,
+            Method::POST,
+            &format!("{organization}/api-keys"),
+            key,
+        )
+        .await;
+        let mut api = platform.clone();
+        key["token"].as_str().unwrap().clone_into(&mut api.token);
+
+        let [flat, account, product, extra] = [(); 4].map(|()| new_id());
+        let ids: Vec<Uuid> = (0..STAYS).map(|_| new_id()).collect();
+        let mut stay = reservation(Some(flat));
+        // These servers use the machine's clock.
+        stay["checkIn"] = json!("2999-12-11");
+        stay["checkOut"] = json!("2999-12-15");
+        let mut records = vec![
+            json!({ "kind": "property", "id": flat, "data": {
+                "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+                "propertyGroupId": null, "tagIds": [],
+            } }),
+            json!({ "kind": "payment_account", "id": account, "data": { "name": "A", "isActive": true, "isDefault": true, "currency": "EUR" } }),
+            json!({ "kind": "fee_product", "id": product, "data": { "name": "Linen", "amountCents": 2_500, "currency": "EUR" } }),
+            json!({ "kind": "upsell", "id": extra, "data": { "name": "Breakfast", "priceCents": 900, "currency": "EUR" } }),
+        ];
+        records.extend(
+            ids.iter()
+                .map(|id| json!({ "kind": "reservation", "id": id, "data": stay })),
+        );
+        done(
+            &platform,
+            Method::POST,
+            &format!("{organization}/sync"),
+            json!({ "records": records }),
+        )
+        .await;
+
+        let portal = json!({ "name": "P", "isDefault": true, "isCartAbandonmentEnabled": true });
+        done(&api, Method::POST, "/api/v1/portals", portal).await;
+        let fees = json!({ "stepType": "mandatory_fee", "nickname": "Fees", "isActive": true, "feeProductIds": [product] });
+        let deposit = json!({
+            "stepType": "damage_deposit", "nickname": "Deposit", "isActive": true, "isSecurityDepositEnabled": true,
+            "securityDepositAmountCents": 30_000,
+        });
+        let mut steps = Vec::new();
+        for step in [fees, deposit] {
+            let made = done(&api, Method::POST, "/api/v1/precheck-steps", step).await;
+            let id = made["id"].as_str().unwrap().to_owned();
+            let scope =
+                json!({ "entityType": "precheck_step", "entityId": id, "propertyIds": [flat] });
+            done(&api, Method::POST, "/api/v1/entity-scopes/add", scope).await;
+            steps.push(id);
+        }
+        let mut stays = Vec::new();
+        for id in ids {
+            let path = format!("{organization}/reservations/{id}/guest-link");
+            let link = done(&platform, Method::POST, &path, json!({})).await;
+            stays.push((id, link["token"].as_str().unwrap().to_owned()));
+        }
+        let [fees, deposit] = steps.try_into().unwrap();
+        Self {
+            platform,
+            organization,
+            stays,
+            fees,
+            deposit,
+            extra,
+        }
+    }
+
+    /// Fills the cart of a stay and submits its pre-check-in, as its guest.
+    async fn act(&self, token: &str) {
+        let stay = format!("/guest/v1/stays/{token}");
+        let guest = &self.platform;
+        let cart = json!({ "items": [{ "upsellId": self.extra, "quantity": 1 }] });
+        done(guest, Method::PUT, &format!("{stay}/cart"), cart).await;
+        for (step, answers) in [
+            (&self.fees, json!({ "isConfirmed": true })),
+            (&self.deposit, json!({ "choice": "deposit" })),
+        ] {
+            let path = format!("{stay}/steps/{step}");
+            done(guest, Method::PUT, &path, json!({ "answers": answers })).await;
+        }
+        let submit = format!("{stay}/submit");
+        let began = Instant::now();
+        loop {
+            // A submission without an answer may have been applied, which the view tells.
+            let view = done(guest, Method::GET, &stay, Value::Null).await;
+            let status = view["precheckin"]["status"].as_str().unwrap();
+            if ["in_review", "approved"].contains(&status) {
+                return;
+            }
+            guest
+                .ask(Method::POST, &submit, None, Some(json!({})))
+                .await;
+            assert!(began.elapsed() < PATIENCE, "{}", view["precheckin"]);
+        }
+    }
+
+    /// Returns how often each notice was told: by kind, and by charge or else by stay.
+    async fn told(&self) -> HashMap<(String, String), usize> {
+        let mut told = HashMap::new();
+        let mut after = String::new();
+        loop {
+            let path = format!("{}/guest-changes?limit=1000{after}", self.organization);
+            let page = done(&self.platform, Method::GET, &path, Value::Null).await;
+            let items = page["items"].as_array().unwrap();
+            for item in items {
+                let about = item["chargeId"].as_str().or(item["reservationId"].as_str());
+                let kind = item["kind"].as_str().unwrap();
+                *told
+                    .entry((kind.to_owned(), about.unwrap().to_owned()))
+                    .or_default() += 1;
+            }
+            if items.len() < 1000 {
+                return told;
+            }
+            after = format!("&after={}", page["next"].as_str().unwrap());
+        }
+    }
+
+    /// Returns the ids of all charges with their stays.
+    async fn charges(&self) -> Vec<(String, String)> {
+        let path = format!("{}/charges?limit=1000", self.organization);
+        let page = done(&self.platform, Method::GET, &path, Value::Null).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let items = page["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|charge| (text(&charge["id"]), text(&charge["reservationId"])))
+            .collect()
+    }
+}
+
+on_each! {
+    async fn kills_tell_each_submission_charge_and_cart_once(database_url: String) {
+        let mut server = start(&database_url);
+        let scene = Arc::new(Scene::build(&server).await);
+        let acted = Arc::new(AtomicUsize::new(0));
+        let mut guests = JoinSet::new();
+        for guest in 0..GUESTS {
+            let (scene, acted) = (scene.clone(), acted.clone());
+            guests.spawn(async move {
+                for (_, token) in scene.stays.iter().skip(guest).step_by(GUESTS) {
+                    scene.act(token).await;
+                    acted.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut kills = 0;
+        while acted.load(Ordering::Relaxed) < STAYS || kills < 3 {
+            // The delay differs between kills and between runs.
+            let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 401;
+            tokio::time::sleep(Duration::from_millis(200 + noise)).await;
+            server.kill();
+            server.assert_sound();
+            server = start(&database_url);
+            scene.platform.base.lock().unwrap().clone_from(&server.base);
+            kills += 1;
+        }
+        guests.join_all().await;
+
+        let charges = scene.charges().await;
+        for (stay, _) in &scene.stays {
+            let count = charges.iter().filter(|(_, of)| *of == stay.to_string()).count();
+            assert_eq!(count, 2, "the fee and the deposit of {stay}");
+        }
+        let began = Instant::now();
+        let mut told = scene.told().await;
+        let is_all = |told: &HashMap<(String, String), usize>| {
+            let carts = told.keys().filter(|(kind, _)| kind == "cart_abandoned").count();
+            let due = told.keys().filter(|(kind, _)| kind == "charge_due").count();
+            carts == STAYS && due == charges.len()
+        };
+        while !is_all(&told) && began.elapsed() < LAST_NOTICE {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            told = scene.told().await;
+        }
+        for (stay, _) in &scene.stays {
+            for kind in ["submitted", "cart_abandoned"] {
+                assert_eq!(told.get(&(kind.to_owned(), stay.to_string())), Some(&1), "{kind} of {stay}");
+            }
+        }
+        for (charge, _) in &charges {
+            assert_eq!(told.get(&("charge_due".to_owned(), charge.clone())), Some(&1), "{charge}");
+        }
+        server.assert_sound();
+        assert_whole(&database_url);
+        eprintln!("{database_url}: {kills} kills, {} charges", charges.len());
+    }
+}

@@ -1,0 +1,416 @@
+//! Tests of the settings of the binary and of its first log lines.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use reqwest::{Client, Method};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::{Answer, Api, PLATFORM_KEY, choose_tls_provider, new_id, postgres};
+
+/// A server in a directory of its own, killed when dropped.
+struct Started {
+    process: Child,
+    base: String,
+    log: std::path::PathBuf,
+}
+
+impl Started {
+    /// Starts the binary in a directory, with these variables.
+    fn within(directory: &Path, variables: &[(&str, &str)]) -> Self {
+        choose_tls_provider();
+        let log = directory.join("log");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .current_dir(directory)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let base = line.trim().strip_prefix("listening on ");
+        let base = base.unwrap_or_else(|| panic!("{}", std::fs::read_to_string(&log).unwrap()));
+        Self {
+            process,
+            base: base.to_owned(),
+            log,
+        }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn platform(&self) -> Api {
+        Api::at(&format!("{}/platform/v1", self.base), PLATFORM_KEY)
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+/// Starts the binary with a variable that it refuses, and returns its message.
+fn refusal(directory: &Path, variables: &[(&str, &str)]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
+        .arg("serve")
+        .current_dir(directory)
+        .env("VESTIBULE_LISTEN", "127.0.0.1:0")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{variables:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Uploads a file as a guest of a fresh organization. Returns the status.
+async fn upload(started: &Started) -> u16 {
+    let platform = started.platform();
+    let organization = format!("/organizations/{}", new_id());
+    let put = async |rest: &str, body| {
+        let path = format!("{organization}{rest}");
+        platform.ok(Method::PUT, &path, Some(body)).await
+    };
+    put("", json!({ "name": "Casa" })).await;
+    let (flat, stay) = (new_id(), new_id());
+    let records = json!({ "records": [
+        { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
+        { "kind": "reservation", "id": stay, "data": {
+            "propertyId": flat, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2099-12-11", "checkOut": "2099-12-15",
+            "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+        } },
+    ] });
+    let synced = platform
+        .post(&format!("{organization}/sync"), records)
+        .await;
+    synced.data();
+    let body = json!({ "name": "k", "permissions": ["modify_properties", "view_properties", "modify_guides", "view_guides", "manage_organization"] });
+    let key = platform
+        .post(&format!("{organization}/api-keys"), body)
+        .await;
+    let api = Api::at(
+        &format!("{}/api/v1", started.base),
+        key.data()["token"].as_str().unwrap(),
+    );
+    let portal = json!({ "name": "Casa", "isDefault": true });
+    api.post("/portals", portal).await.data();
+    let step = json!({ "stepType": "document_upload", "nickname": "Passport", "isActive": true, "requiredDocumentTypes": ["passport"] });
+    let step = api.post("/precheck-steps", step).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let scopes = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [flat] });
+    api.post("/entity-scopes/add", scopes).await.data();
+    let link = format!("{organization}/reservations/{stay}/guest-link");
+    let link = platform.ok(Method::POST, &link, None).await;
+    let token = link["token"].as_str().unwrap();
+    let (boundary, head) = ("b", "\u{89}PNG\r\n\u{1a}\n");
+    let mut body = format!(
+        "--{boundary}\r\ncontent-disposition: form-data; name=\"documentType\"\r\n\r\npassport\r\n--{boundary}\r\n\
+         content-disposition: form-data; name=\"file\"; filename=\"p.png\"\r\ncontent-type: image/png\r\n\r\n"
+    )
+    .into_bytes();
+    body.extend(
+        head.chars()
+            .map(|letter| u8::try_from(u32::from(letter)).unwrap()),
+    );
+    body.extend(b"rest");
+    body.extend(format!("\r\n--{boundary}--\r\n").bytes());
+    let request = Client::new()
+        .post(format!(
+            "{}/guest/v1/stays/{token}/steps/{step}/files",
+            started.base
+        ))
+        .header(
+            "content-type",
+            format!("multipart/form-data; boundary={boundary}"),
+        );
+    Answer::of(request.body(body)).await.status
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploads_lie_beside_the_database_however_its_url_is_written() {
+    for url in ["sqlite://guest.db", "sqlite:guest.db", "SQLITE:guest.db"] {
+        let directory = TempDir::new().unwrap();
+        let variables = [
+            ("VESTIBULE_DATABASE_URL", url),
+            ("VESTIBULE_PLATFORM_KEY", PLATFORM_KEY),
+        ];
+        let started = Started::within(directory.path(), &variables);
+        assert_eq!(upload(&started).await, 201, "{url}: {}", started.log());
+        assert!(directory.path().join("guest.db").is_file(), "{url}");
+        let uploads = directory.path().join("guest.db.uploads");
+        assert!(uploads.read_dir().unwrap().next().is_some(), "{url}");
+        let log = started.log();
+        let whole = directory.path().canonicalize().unwrap();
+        let database = format!("sqlite:{}", whole.join("guest.db").display());
+        assert!(log.contains(&database), "{log}");
+        assert!(log.contains("guest.db.uploads"), "{log}");
+        assert!(log.contains("\"is_new\":true"), "{log}");
+        drop(started);
+        let absolute = format!("sqlite://{}", whole.join("guest.db").display());
+        let variables = [("VESTIBULE_DATABASE_URL", absolute.as_str())];
+        let again = Started::within(directory.path(), &variables);
+        assert!(again.log().contains("\"is_new\":false"), "{}", again.log());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_around_a_setting_is_dropped() {
+    let directory = TempDir::new().unwrap();
+    let key = format!("\u{feff}{PLATFORM_KEY}\n");
+    let variables = [
+        ("VESTIBULE_DATABASE_URL", " sqlite:a.db\n"),
+        ("VESTIBULE_PLATFORM_KEY", &key),
+        (
+            "VESTIBULE_PUBLIC_URL",
+            "HTTPS://Stay.Example.com/Portal/ \n",
+        ),
+        ("VESTIBULE_RATE_LIMIT_PER_MINUTE", " 77\n"),
+        ("VESTIBULE_WEBHOOK_TIMEOUT", "\t5s\r\n"),
+        (
+            "VESTIBULE_CORS_ORIGIN",
+            " HTTPS://App.example , http://localhost:3000",
+        ),
+        ("VESTIBULE_TRUSTED_PROXY", " 10.0.0.1, fd00::/8\n"),
+    ];
+    let started = Started::within(directory.path(), &variables);
+    let organization = new_id();
+    let path = format!("/organizations/{organization}");
+    let platform = started.platform();
+    platform
+        .ok(Method::PUT, &path, Some(json!({ "name": "Casa" })))
+        .await;
+    let metadata = format!("{}/.well-known/oauth-authorization-server", started.base);
+    let document = Answer::of(Client::new().get(metadata)).await;
+    assert_eq!(document.body["issuer"], "https://stay.example.com/Portal");
+    // The cookie of the form is bound to https.
+    let page = Client::new().get(format!("{}/sign-in?ticket=x", started.base));
+    let cookies = Answer::of(page).await;
+    for cookie in cookies.headers.get_all("set-cookie") {
+        let cookie = cookie.to_str().unwrap();
+        assert!(
+            cookie.starts_with("__Host-") && cookie.contains("Secure"),
+            "{cookie}"
+        );
+    }
+}
+
+#[test]
+fn a_setting_that_cannot_be_meant_is_a_bad_value_in_words() {
+    let directory = TempDir::new().unwrap();
+    for (name, value, reason) in [
+        ("VESTIBULE_PLATFORM_KEY", "\"pk_secret\"", "quotes"),
+        ("VESTIBULE_PLATFORM_KEY", "'pk_secret'", "quotes"),
+        ("VESTIBULE_PLATFORM_KEY", "pk_ secret", "blank"),
+        ("VESTIBULE_PLATFORM_KEY", "pk_\u{1}secret", "control"),
+        ("VESTIBULE_PUBLIC_URL", "\"https://stay.example\"", "quotes"),
+        ("VESTIBULE_PUBLIC_URL", "https://stay\n.example", "control"),
+        (
+            "VESTIBULE_PUBLIC_URL",
+            "https://stay. example",
+            "not an address",
+        ),
+        ("VESTIBULE_DATABASE_URL", "\"sqlite:secret.db\"", "quotes"),
+        ("VESTIBULE_LISTEN", "\"127.0.0.1:0\"", "quotes"),
+        ("VESTIBULE_TRUSTED_PROXY", "10.0.0.0/40", "10.0.0.0/8"),
+        ("VESTIBULE_TRANSLATOR_KEY", "a b", "blank"),
+        ("VESTIBULE_REDIS_URL", "'redis://secret'", "quotes"),
+    ] {
+        let mut variables = vec![("VESTIBULE_DATABASE_URL", "sqlite:x.db")];
+        variables.push((name, value));
+        if name == "VESTIBULE_TRANSLATOR_KEY" {
+            variables.push(("VESTIBULE_TRANSLATOR_URL", "http://127.0.0.1:9"));
+        }
+        let told = refusal(directory.path(), &variables);
+        assert!(told.contains(reason), "{name}={value:?}: {told}");
+        assert!(!told.contains("secret"), "{name}={value:?}: {told}");
+    }
+}
+
+/// Every setting reads its text in the same way, also one that is added later.
+#[test]
+fn every_setting_drops_what_stands_around_it() {
+    use clap::{CommandFactory as _, FromArgMatches as _};
+    let samples = [
+        ("listen", "127.0.0.1:9"),
+        ("public-url", "https://stay.example"),
+        ("files-url", "https://files.example"),
+        ("translator-url", "https://t.example"),
+        ("stock-photos-url", "https://s.example"),
+        ("device-connector-url", "https://d.example"),
+        ("apns-url", "https://a.example"),
+        ("oidc-issuer", "https://id.example"),
+        ("sign-in-url", "https://in.example/x"),
+        ("otlp-endpoint", "https://otlp.example"),
+        ("cors-origin", "https://app.example"),
+        ("webhook-allow", "10.0.0.0/8"),
+        ("trusted-proxy", "10.0.0.0/8"),
+        ("database-connections", "16"),
+        ("processors", "2"),
+        ("keep-alive", "65s"),
+    ];
+    let serve = vestibule::config::Cli::command();
+    let serve = serve.find_subcommand("serve").unwrap().clone();
+    let mut tried = 0;
+    for argument in serve.get_arguments().filter(|one| one.get_env().is_some()) {
+        let name = argument.get_long().unwrap();
+        // These are read later, from their variable or a file, by the same function.
+        let is_secret = argument.is_hide_env_values_set();
+        if is_secret || !argument.get_action().takes_values() {
+            continue;
+        }
+        let default = argument.get_default_values().first();
+        let sample = samples.iter().find(|(known, _)| *known == name);
+        let value = match (sample, default) {
+            (Some((_, value)), _) => (*value).to_owned(),
+            (None, Some(value)) => value.to_str().unwrap().to_owned(),
+            (None, None) if name.ends_with("reserve") || name.ends_with("memory") => "1GiB".into(),
+            (None, None) => "text".to_owned(),
+        };
+        let parsed = |value: &str| {
+            let flag = format!("--{name}={value}");
+            let matches = serve
+                .clone()
+                .no_binary_name(true)
+                .try_get_matches_from([flag]);
+            let matches = matches.unwrap_or_else(|error| panic!("{name}: {error}"));
+            format!(
+                "{:?}",
+                vestibule::config::ServeFlags::from_arg_matches(&matches).unwrap()
+            )
+        };
+        assert_eq!(
+            parsed(&format!("\u{feff} {value} \r\n")),
+            parsed(&value),
+            "{name}"
+        );
+        tried += 1;
+    }
+    assert!(tried > 20, "{tried}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_misspelt_variable_is_a_warning_that_names_the_setting() {
+    let directory = TempDir::new().unwrap();
+    let variables = [
+        ("VESTIBULE_DATABASE_URL", "sqlite:a.db"),
+        ("VESTIBULE_PLATFROM_KEY", "pk_secret"),
+    ];
+    let started = Started::within(directory.path(), &variables);
+    let log = started.log();
+    assert!(
+        log.contains("VESTIBULE_PLATFROM_KEY is not a setting"),
+        "{log}"
+    );
+    assert!(
+        log.contains("did you mean VESTIBULE_PLATFORM_KEY?"),
+        "{log}"
+    );
+    assert!(!log.contains("pk_secret"), "{log}");
+}
+
+#[test]
+fn a_database_file_that_cannot_be_opened_is_named() {
+    let directory = TempDir::new().unwrap();
+    let url = "sqlite:missing/folder/x.db";
+    let told = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", url)]);
+    assert!(told.contains("missing/folder/x.db"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_postgres_database_that_cannot_hold_every_text_is_refused() {
+    let Some(url) = tokio::task::spawn_blocking(|| postgres::fresh_database_of("LATIN1"))
+        .await
+        .unwrap()
+    else {
+        return;
+    };
+    let directory = TempDir::new().unwrap();
+    let told = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", &url)]);
+    assert!(told.contains("LATIN1") && told.contains("UTF8"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_postgres_role_of_three_connections_is_told_in_the_log_and_served() {
+    let url = tokio::task::spawn_blocking(|| {
+        let url = postgres::fresh_database()?;
+        let (server, name) = url.rsplit_once('/').unwrap();
+        let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
+        client
+            .batch_execute(&format!(
+                "create role three login connection limit 3; alter database {name} owner to three; grant all on schema public to three"
+            ))
+            .unwrap();
+        let (_, host) = server.split_once("://").unwrap();
+        let host = host.split_once('@').map_or(host, |(_, host)| host);
+        Some(format!("postgres://three@{host}/{name}"))
+    });
+    let Some(url) = url.await.unwrap() else {
+        return;
+    };
+    let directory = TempDir::new().unwrap();
+    let variables = [
+        ("VESTIBULE_DATABASE_URL", url.as_str()),
+        ("VESTIBULE_DATABASE_CONNECTIONS", "16"),
+        ("VESTIBULE_PLATFORM_KEY", PLATFORM_KEY),
+    ];
+    let started = Started::within(directory.path(), &variables);
+    let log = started.log();
+    assert!(
+        log.contains("allows fewer connections") && log.contains("\"allowed\":3"),
+        "{log}"
+    );
+    let platform = started.platform();
+    let all = (0..300).map(|_| async {
+        let path = format!("/organizations/{}", new_id());
+        let body = Some(json!({ "name": "Casa" }));
+        platform.send(Method::PUT, &path, body).await.status
+    });
+    let statuses = futures_util::future::join_all(all).await;
+    let served = statuses.iter().filter(|status| **status < 300).count();
+    assert_eq!(served, 300, "{statuses:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_interrupt_ends_the_process_at_once() {
+    use tokio::io::AsyncWriteExt as _;
+    let directory = TempDir::new().unwrap();
+    let variables = [("VESTIBULE_DATABASE_URL", "sqlite:a.db")];
+    let mut started = Started::within(directory.path(), &variables);
+    // A request under way keeps the process for a while.
+    let address = started.base.trim_start_matches("http://").to_owned();
+    let mut slow = tokio::net::TcpStream::connect(&address).await.unwrap();
+    slow.write_all(b"POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\na")
+        .await
+        .unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    started.signal("-INT");
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    started.signal("-INT");
+    let begun = std::time::Instant::now();
+    let status = loop {
+        if let Some(status) = started.process.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(1));
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert_eq!(status.code(), Some(130));
+}

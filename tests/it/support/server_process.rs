@@ -1,0 +1,124 @@
+//! Starts `vestibule serve` in a process of its own.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use super::{PLATFORM_KEY, choose_tls_provider};
+
+/// Returns the command of a server with this database and the tests' platform key. It listens on a
+/// free port unless `flags` name an address, and has no rate limits except those in `flags`.
+pub fn serve(database_url: &str, flags: &[&str]) -> Command {
+    serve_by(env!("CARGO_BIN_EXE_vestibule"), database_url, flags)
+}
+
+/// Returns the same command for another version of the program.
+pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.arg("serve");
+    if !flags.iter().any(|flag| flag.starts_with("--listen")) {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
+    command
+        .args(["--database-url", database_url])
+        .args(["--platform-key", PLATFORM_KEY])
+        .args(flags);
+    for limit in [
+        "--rate-limit-per-minute",
+        "--rate-limit-per-second",
+        "--console-rate-limit-per-minute",
+        "--console-rate-limit-per-second",
+    ] {
+        if !flags.contains(&limit) {
+            command.args([limit, "0"]);
+        }
+    }
+    command
+}
+
+/// A running server, killed when dropped.
+pub struct ServerProcess {
+    child: Child,
+    /// The address that the server has printed.
+    pub base: String,
+    /// Keeps the pipe open, so that the server can print more.
+    _output: Option<BufReader<ChildStdout>>,
+}
+
+impl ServerProcess {
+    /// Runs a command, without its log, and waits until it listens.
+    pub fn start(command: &mut Command) -> Self {
+        Self::start_with_log(command, Stdio::null())
+    }
+
+    /// Runs a command, with its log in a file or pipe, and waits until it listens.
+    pub fn start_with_log(command: &mut Command, log: impl Into<Stdio>) -> Self {
+        choose_tls_provider();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let base = line
+            .trim()
+            .strip_prefix("listening on ")
+            .unwrap_or_else(|| panic!("{line:?}"))
+            .to_owned();
+        Self {
+            child,
+            base,
+            _output: Some(output),
+        }
+    }
+
+    /// Runs a command with another standard output. Its address is unknown.
+    pub fn start_unheard(
+        command: &mut Command,
+        output: impl Into<Stdio>,
+        log: impl Into<Stdio>,
+    ) -> Self {
+        choose_tls_provider();
+        Self {
+            child: command.stdout(output).stderr(log).spawn().unwrap(),
+            base: String::new(),
+            _output: None,
+        }
+    }
+
+    /// The host and port.
+    pub fn address(&self) -> &str {
+        self.base.strip_prefix("http://").unwrap()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal, for example `-TERM`.
+    pub fn signal(&self, signal: &str) {
+        let pid = self.pid().to_string();
+        let status = Command::new("kill").args([signal, &pid]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Sends `kill -9` and waits until the process has ended.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until the process has ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}

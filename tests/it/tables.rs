@@ -1,0 +1,131 @@
+//! Tests of the import of CSV files (rules: records#csv-files).
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, App, on_both};
+
+const FLATS: &str = "\u{feff}External ID,Name,Time zone,country,Property group,tags,check_in_time,wifi_name,Colour\n\
+    a1,Flat 1,Europe/Madrid,ES,North,sea; Quiet,15:00,Casa,blue\n\
+    a2,Flat 2,Europe/Madrid,ES,,,,,\n";
+
+async fn import(api: &Api, kind: &str, csv: &str, more: Value) -> crate::support::Answer {
+    let mut body = json!({ "kind": kind, "csv": csv });
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    api.post("/records/import", body).await
+}
+
+/// Returns new, changed and unchanged.
+fn counts(imported: &Value) -> [u64; 3] {
+    ["added", "changed", "unchanged"].map(|name| imported[name].as_u64().unwrap())
+}
+
+/// Returns line, column and message of each error of a dry run.
+fn errors(imported: &Value) -> Vec<(u64, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    imported["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|error| {
+            (
+                error["line"].as_u64().unwrap(),
+                text(&error["column"]),
+                text(&error["message"]),
+            )
+        })
+        .collect()
+}
+
+async fn named(api: &Api) {
+    let records: Vec<Value> = [("property_group", "North"), ("tag", "Sea"), ("tag", "Quiet")]
+        .iter()
+        .map(|(kind, name)| json!({ "kind": kind, "id": crate::support::new_id(), "data": { "name": name } }))
+        .collect();
+    api.post("/records", json!({ "records": records }))
+        .await
+        .data();
+}
+
+on_both! {
+    async fn a_file_imported_twice_changes_nothing(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        named(&api).await;
+        let looked = import(&api, "property", FLATS, json!({ "dryRun": true })).await.data();
+        assert_eq!(counts(&looked), [2, 0, 0]);
+        assert_eq!(api.get("/properties").await.data(), json!([]), "a dry run writes nothing");
+        let imported = import(&api, "property", FLATS, json!({})).await.data();
+        assert_eq!((counts(&imported), &imported["ignoredColumns"]), ([2, 0, 0], &json!(["Colour"])));
+        let flats = api.get("/properties").await.data();
+        let first = flats.as_array().unwrap().iter().find(|flat| flat["name"] == "Flat 1").unwrap().clone();
+        assert_eq!((&first["origin"], &first["checkInTime"], &first["wifiName"]), (&json!("manual"), &json!("15:00"), &json!("Casa")));
+        assert_eq!((first["tagIds"].as_array().unwrap().len(), first["propertyGroupId"].is_string()), (2, true));
+        app.clock.advance(Duration::from_secs(1));
+        assert_eq!(counts(&import(&api, "property", FLATS, json!({})).await.data()), [0, 0, 2]);
+        assert_eq!(api.get("/properties").await.data(), flats);
+        // An empty cell and an absent column leave a field as it is.
+        let fewer = "external_id;name;wifiName\na1;Flat One;\na2;Flat 2;\n";
+        assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 1]);
+        let flats = api.get("/properties").await.data();
+        assert!(flats.as_array().unwrap().iter().any(|flat| flat["name"] == "Flat One" && flat["wifiName"] == "Casa"), "{flats}");
+    }
+
+    async fn a_file_with_errors_names_them_and_writes_nothing(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let csv = "external_id,property,check in,check_out,Guest first name,status,adults\n\
+            r1,Nowhere,2026-12-11,2026-12-15,Ada,confirmed,2\n\
+            r2,,11/12/2026,2026-12-15,Ada,gone,two\n\
+            ,,2026-12-11,2026-12-15,,,\n\
+            r4,,2026-12-11,,,,\n\
+            r1,,2026-12-11,2026-12-15,Ada,,\n\
+            r6,,2026-12-15,2026-12-11,Ada,,\n\
+            r7,,2026-12-11,2026-12-12,Ada,,\n";
+        let looked = import(&api, "reservation", csv, json!({ "dryRun": true })).await.data();
+        let found = errors(&looked);
+        let places: Vec<(u64, &str)> = found.iter().map(|(line, column, _)| (*line, column.as_str())).collect();
+        assert_eq!(places, [(2, "property"), (3, "check in"), (3, "status"), (3, "adults"), (4, "external_id"), (5, "check_out"), (6, "external_id"), (7, "check_out")]);
+        assert!(found[6].2.contains("line 2") && found[6].2.contains("line 6"), "{found:?}");
+        assert_eq!(counts(&looked), [1, 0, 0]);
+        let refused = import(&api, "reservation", csv, json!({})).await.error(400);
+        assert_eq!(refused["details"]["issues"][0]["path"], json!(["csv", 2, "property"]));
+        assert_eq!(api.get("/reservations").await.data(), json!([]));
+        for (header, column) in [("external_id,name,Name", "Name"), ("name", "external_id")] {
+            let looked = import(&api, "tag", &format!("{header}\n1,2,3\n"), json!({ "dryRun": true })).await.data();
+            assert_eq!(errors(&looked)[0].1, column, "{header}");
+        }
+        let wrong = import(&api, "tag", "external_id,name\n1,Sea\n", json!({ "dateFormat": "%d/%m" })).await;
+        assert_eq!(wrong.issues(), ["dateFormat"]);
+    }
+
+    async fn columns_and_dates_of_another_form_are_named(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let home = org.property(None, &[]).await;
+        let csv = "external_id,Hu\u{e9}sped,Alojamiento,check_in,check_out,booked at\nr1,Ada,Flat,11/12/2026,15/12/2026,02/11/2026 10:00\n";
+        let more = json!({ "columns": { "Hu\u{e9}sped": "guest.firstName", "Alojamiento": "propertyId" }, "dateFormat": "%d/%m/%Y" });
+        assert_eq!(counts(&import(&api, "reservation", csv, more).await.data()), [1, 0, 0]);
+        let stay = api.get("/reservations").await.data()[0].clone();
+        assert_eq!((&stay["guest"]["firstName"], &stay["checkIn"], &stay["propertyId"], &stay["status"]), (&json!("Ada"), &json!("2026-12-11"), &json!(home), &json!("confirmed")));
+        assert_eq!(stay["bookedAt"], "2026-11-02T10:00:00.000Z");
+        // The platform's flats are left alone.
+        let theirs = import(&api, "reservation", &csv.replace("Flat", &home.to_string()).replace("r1", "r2"), json!({ "columns": { "Alojamiento": "propertyId" }, "dateFormat": "%d/%m/%Y" })).await.data();
+        assert_eq!(theirs["ignoredColumns"], json!(["Hu\u{e9}sped"]));
+    }
+
+    async fn ten_thousand_lines_are_imported_in_time(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let lines: Vec<_> = (0..10_000).map(|number| format!("f{number},Flat {number},Europe/Madrid,ES")).collect();
+        let csv = format!("external_id,name,timezone,country\n{}\n", lines.join("\n"));
+        let begun = Instant::now();
+        assert_eq!(counts(&import(&api, "property", &csv, json!({})).await.data()), [10_000, 0, 0]);
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        let longer = format!("{csv}more,Flat,Europe/Madrid,ES\n");
+        import(&api, "property", &longer, json!({})).await.error(400);
+    }
+}
