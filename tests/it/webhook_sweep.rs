@@ -208,8 +208,16 @@ with_receiver! {
         app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
         app.clock.advance(DAY);
-        app.server.sweep_once().await;
-        assert_eq!(rows(&org).await, (1, 0));
+        // The sweep brought the deliveries forward, so the queue may lock some of them now. A locked
+        // delivery is left to the next sweep.
+        for _ in 0..20 {
+            app.server.sweep_once().await;
+            if rows(&org).await == (1, 0) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("the sweeps left rows behind: {:?}", rows(&org).await);
     }
 
     async fn the_log_keeps_at_most_100_pings(app: App, receiver: Receiver) {
