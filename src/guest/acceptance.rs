@@ -19,7 +19,7 @@ use super::precheckin::{agreement_text, agreement_text_id};
 use super::setup::Setup;
 use super::stay::Stay;
 use crate::precheck::Step;
-use crate::translations;
+use crate::translations::{self, has_placeholders};
 
 store::statements! {
     /// Keeps a text that a guest accepted.
@@ -44,6 +44,18 @@ pub struct Acceptance {
     pub language: Option<String>,
 }
 
+/// The acceptance of an agreement as it is stored: the proof, and how the text was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredAcceptance {
+    #[serde(flatten)]
+    pub proof: Acceptance,
+    /// The language of the values in the text, such as dates; `None` where it is the language of the
+    /// text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values_language: Option<String>,
+}
+
 /// An accepted agreement, with the text that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -62,7 +74,7 @@ pub struct AcceptanceView {
     pub is_current: bool,
 }
 
-impl Acceptance {
+impl StoredAcceptance {
     /// Builds the proof that a guest accepts a step's agreement now. A text that is the same in
     /// every language counts as a text in the guest's language.
     pub(super) fn of(step: &Step, setup: &Setup, accepted_at: Moment) -> Self {
@@ -74,10 +86,18 @@ impl Acceptance {
         let language = text
             .as_ref()
             .map(|_| linked.unwrap_or(&setup.language).to_owned());
+        let values_language = Some(&setup.language).filter(|values| {
+            language
+                .as_ref()
+                .is_some_and(|language| language != *values)
+        });
         Self {
-            accepted_at,
-            text_sha256: text.as_deref().map(fingerprint),
-            language,
+            values_language: values_language.cloned(),
+            proof: Acceptance {
+                accepted_at,
+                text_sha256: text.as_deref().map(fingerprint),
+                language,
+            },
         }
     }
 
@@ -85,7 +105,7 @@ impl Acceptance {
     /// is the hash of the text that they read, if the sender says it.
     pub(super) fn require_shown(&self, shown: Option<&str>) -> Result<()> {
         match shown {
-            Some(shown) if self.text_sha256.as_deref() != Some(shown) => {
+            Some(shown) if self.proof.text_sha256.as_deref() != Some(shown) => {
                 Err(Error::conflict(Reason::rule(
                     "text_changed",
                     "The text of the agreement has changed since it was shown. Read it again.",
@@ -102,7 +122,7 @@ impl Acceptance {
         context: &mut Context<'_, '_>,
         text: Option<&str>,
     ) -> Result<()> {
-        match (&self.text_sha256, text) {
+        match (&self.proof.text_sha256, text) {
             (Some(hash), Some(text)) => {
                 context.execute_along(&KEEP_TEXT, values![hash.as_str(), text])
             }
@@ -111,27 +131,59 @@ impl Acceptance {
     }
 }
 
-/// Returns whether today's text of an agreement, in the language that was accepted, is the accepted
-/// text.
+/// Returns whether today's text of an agreement is the accepted text. Today's text is written as the
+/// accepted text was: in the language that was accepted, with values in the language of the page on
+/// which it was accepted. Otherwise a date in the text would count as another text for each reader of
+/// another language.
 pub(super) fn is_current(
     context: &mut Context<'_, '_>,
     stay: &Stay,
     (step, setup): (&Step, &Setup),
-    accepted: &Acceptance,
+    accepted: &StoredAcceptance,
 ) -> Result<bool> {
+    let language = accepted.proof.language.as_deref();
     let linked = agreement_text_id(step);
-    let other = match (linked, accepted.language.as_deref()) {
-        (Some(id), Some(language)) if setup.texts.language_of(id) != Some(language) => {
-            let texts = translations::texts(context, [id], language)?;
-            let flat = placeholders::flat_id(stay.flat.as_deref());
-            let custom = placeholders::custom_values(context, flat, texts.all())?;
-            let values = Values::of(stay, &custom, language, false);
-            Some(texts.filled(|text| values.plain(text, Place::Elsewhere).ok()))
-        }
-        _ => None,
+    let is_language = match (linked, language) {
+        (Some(id), Some(language)) => setup.texts.language_of(id) == Some(language),
+        _ => true,
     };
-    let text = agreement_text(step, other.as_ref().unwrap_or(&setup.texts));
-    Ok(text.as_deref().map(fingerprint) == accepted.text_sha256)
+    let values_language = accepted.values_language.as_deref().or(language);
+    let is_shown = is_language
+        && values_language.is_none_or(|values_language| setup.language == values_language);
+    let text = match (language, values_language) {
+        (Some(language), Some(values_language)) if !is_shown => {
+            written_in(context, stay, (step, setup), (language, values_language))?
+        }
+        _ => agreement_text(step, &setup.texts),
+    };
+    Ok(text.as_deref().map(fingerprint) == accepted.proof.text_sha256)
+}
+
+/// Writes today's text of an agreement in a language, with values in another one; `None` where a
+/// placeholder has no value.
+fn written_in(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    (step, setup): (&Step, &Setup),
+    (language, values_language): (&str, &str),
+) -> Result<Option<String>> {
+    let source = setup.source();
+    let unfilled = source.steps.iter().find(|known| known.id == step.id);
+    let step = unfilled.map_or(step, AsRef::as_ref);
+    let texts = match agreement_text_id(step) {
+        Some(id) => Some(translations::texts(context, [id], language)?),
+        None => None,
+    };
+    let Some(text) = agreement_text(step, texts.as_ref().unwrap_or(&source.texts)) else {
+        return Ok(None);
+    };
+    if !has_placeholders(&text) {
+        return Ok(Some(text));
+    }
+    let flat = placeholders::flat_id(stay.flat.as_deref());
+    let custom = placeholders::custom_values(context, flat, std::iter::once(text.as_str()))?;
+    let values = Values::of(stay, &custom, values_language, false);
+    Ok(values.plain(&text, Place::Elsewhere).ok())
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.

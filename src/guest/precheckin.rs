@@ -21,7 +21,7 @@ use store::{Json, Row};
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-use super::acceptance::{self, Acceptance, AcceptanceView};
+use super::acceptance::{self, AcceptanceView, StoredAcceptance};
 use super::bounds;
 use super::charges::{self, DepositView};
 use super::decision::{Decision, Submitted};
@@ -115,7 +115,7 @@ pub(super) struct Saved {
     /// The time of the last save.
     pub saved_at: Moment,
     /// The proof that the guest accepted an agreement; `None` without an acceptance.
-    pub acceptance: Option<Acceptance>,
+    pub acceptance: Option<StoredAcceptance>,
     /// The text that the guest accepted; `None` where none was shown.
     pub accepted_text: Option<String>,
 }
@@ -246,7 +246,7 @@ impl Asked {
     /// Returns the acceptance of an agreement, with the text that was accepted.
     pub(super) fn acceptance(&self) -> Option<AcceptanceView> {
         let saved = self.given.saved.as_ref()?;
-        let acceptance = saved.acceptance.clone()?;
+        let acceptance = saved.acceptance.clone()?.proof;
         let signed_name = saved.answers.get("signedName").and_then(Value::as_str);
         Some(AcceptanceView {
             accepted_at: acceptance.accepted_at,
@@ -659,7 +659,7 @@ impl Precheckin {
         }
         let is_accepted =
             asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
-        let acceptance = is_accepted.then(|| Acceptance::of(&asked.step, setup, Moment(now)));
+        let acceptance = is_accepted.then(|| StoredAcceptance::of(&asked.step, setup, Moment(now)));
         let accepted_text = acceptance
             .as_ref()
             .and_then(|_| agreement_text(&asked.step, &setup.texts));
@@ -845,7 +845,8 @@ fn add_row(given: &mut HashMap<Uuid, Given>, row: &Row) -> Result<()> {
         of_step.report = Some(report);
         of_step.reported_at = Some(Moment(row.get(2)?));
     } else {
-        let (Json(answers), acceptance): (_, Option<Json<Acceptance>>) = (row.get(1)?, row.get(3)?);
+        let (Json(answers), acceptance): (_, Option<Json<StoredAcceptance>>) =
+            (row.get(1)?, row.get(3)?);
         of_step.saved = Some(Saved {
             answers,
             saved_at: Moment(row.get(2)?),
@@ -1148,7 +1149,7 @@ impl Asked {
                 .saved
                 .as_ref()
                 .and_then(|saved| saved.acceptance.as_ref())
-                .map(|acceptance| acceptance.accepted_at),
+                .map(|acceptance| acceptance.proof.accepted_at),
             acceptance: self.acceptance(),
             is_text_changed: self.is_text_changed,
             deposit: self.deposit(setup, nights),

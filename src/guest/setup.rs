@@ -58,6 +58,8 @@ pub(super) struct Setup {
     custom: CustomValues,
     /// Whether a text has a placeholder, so that each stay gets a setup of its own.
     has_placeholders: bool,
+    /// The setup with its placeholders; `None` for a setup that is not filled.
+    source: Option<Arc<Self>>,
 }
 
 /// Which steps, manuals and offers a setup includes.
@@ -173,7 +175,13 @@ impl Setup {
             instructions: self.instructions.clone(),
             custom: CustomValues::new(),
             has_placeholders: false,
+            source: Some(Arc::clone(&self)),
         })
+    }
+
+    /// Returns the setup before its placeholders were filled.
+    pub(super) fn source(&self) -> &Self {
+        self.source.as_deref().unwrap_or(self)
     }
 
     fn load(
@@ -245,6 +253,7 @@ impl Setup {
             instructions,
             custom,
             has_placeholders,
+            source: None,
         })
     }
 }

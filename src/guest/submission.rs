@@ -102,7 +102,11 @@ impl SubmittedStep {
                 saved_at,
                 acceptance,
                 ..
-            }) => (Some(answers), Some(saved_at), acceptance),
+            }) => (
+                Some(answers),
+                Some(saved_at),
+                acceptance.map(|stored| stored.proof),
+            ),
             None => (None, None, None),
         };
         let step = Arc::unwrap_or_clone(step);

@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::house::{House, id};
-use crate::support::{App, on_both};
+use crate::support::house::{House, id, with};
+use crate::support::{App, on_both, reservation};
 
 /// An agreement with a text in English and Spanish.
 struct Rules {
@@ -158,6 +158,47 @@ on_both! {
         let body = json!({ "answers": { "isAccepted": true, "signedName": "Ada L" }, "shownTextSha256": hash });
         let refused = house.guest(Method::PUT, &format!("/steps/{}", rules.step), Some(body)).await.error(409);
         assert_eq!(refused["details"]["key"], "agreement.text_changed");
+    }
+
+    /// A date is written in the language of the page, so the written-out text differs by language.
+    async fn a_date_in_an_agreement_is_no_change_for_a_reader_of_another_language(app: App) {
+        let house = House::build(&app).await;
+        let source = "You may stay until {{stay.checkOut}}.";
+        let body = json!({ "sourceTable": "precheck_step_detail", "text": source });
+        let text = id(&house.api.post("/translations", body).await.data()["id"]);
+        let of_translation = house.step("agreement", json!({ "contractTemplateTextMlTextId": text })).await;
+        let of_step = house.step("agreement", json!({ "contractTemplateText": source })).await;
+        for step in [of_translation, of_step] {
+            let body = json!({ "answers": { "isAccepted": true }, "language": "es" });
+            house.guest(Method::PUT, &format!("/steps/{step}"), Some(body)).await.data();
+        }
+        let is_as_accepted = async |step: Uuid, expected: bool| {
+            for language in ["es", "en", "fr"] {
+                let view = house.step_view(step, language).await;
+                assert_eq!(
+                    (&view["isComplete"], &view["acceptance"]["isCurrent"], view.get("isTextChanged").is_some()),
+                    (&json!(expected), &json!(expected), !expected),
+                    "{language}: {view}"
+                );
+                let kept = view["acceptance"]["text"].as_str().unwrap();
+                assert!(kept.contains("diciembre"), "{kept}");
+            }
+        };
+        is_as_accepted(of_translation, true).await;
+        is_as_accepted(of_step, true).await;
+        // A date that moves is another text.
+        let moved = with(reservation(Some(house.flat)), json!({ "checkOut": "2026-12-18" }));
+        house.org.put_record("reservation", house.stay, moved).await;
+        is_as_accepted(of_translation, false).await;
+        is_as_accepted(of_step, false).await;
+        house.org.put_record("reservation", house.stay, reservation(Some(house.flat))).await;
+        is_as_accepted(of_translation, true).await;
+        // And so is another wording.
+        let path = format!("/translations/{text}/entries/en");
+        let other = json!({ "text": "You leave on {{stay.checkOut}}." });
+        house.api.ok(Method::PUT, &path, Some(other)).await;
+        is_as_accepted(of_translation, false).await;
+        is_as_accepted(of_step, true).await;
     }
 
     /// Each text is kept once, however many guests accept it.
