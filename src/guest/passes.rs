@@ -6,6 +6,7 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::{Object, Operation};
 use engine::pipeline::Service;
+use engine::typed;
 use engine::values;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
@@ -208,7 +209,7 @@ fn in_force(
     let text = |name: &str| record.get(name).and_then(Value::as_str);
     let id = |name: &str| text(name).and_then(|text| text.parse::<Uuid>().ok());
     let code = match record.get("code")? {
-        Value::String(code) if !code.trim().is_empty() => code.trim().to_owned(),
+        Value::String(code) if !typed::is_blank(code) => typed::trimmed(code).to_owned(),
         Value::Number(code) => code.to_string(),
         _ => return None,
     };

@@ -394,7 +394,7 @@ fn full_name(guest: &Guest) -> Option<String> {
     let names = [&guest.first_name, &guest.last_name]
         .into_iter()
         .flatten()
-        .map(|name| name.trim())
+        .map(|name| engine::typed::trimmed(name))
         .filter(|name| !name.is_empty());
     let names: Vec<&str> = names.collect();
     (!names.is_empty()).then(|| names.join(" "))

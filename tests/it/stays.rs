@@ -155,6 +155,18 @@ on_both! {
         assert!(!text(&house, "").await.contains("not confirmed"));
     }
 
+    async fn a_door_code_of_invisible_characters_is_no_code(app: App) {
+        let house = House::build(&app).await;
+        house.update_portal(house.portal, json!({ "isWalletPassEnabled": true })).await;
+        let door = new_id();
+        for (code, shown) in [("\u{200b}", json!([])), (" 4711 ", json!([{ "name": "Door", "code": "4711" }]))] {
+            let lock = json!({ "name": "Door", "code": code, "reservationId": house.stay, "propertyId": house.flat });
+            house.org.put_record("lock_code", door, lock).await;
+            let pass = house.guest(Method::GET, "/pass", None).await.data();
+            assert_eq!(pass["doorCodes"], shown, "{code:?}");
+        }
+    }
+
     async fn a_booking_after_its_check_in_day_began_counts_as_no_day_ahead(app: App) {
         let house = House::build(&app).await;
         let step = house.step("main", json!({ "leadTimeMinDays": 0, "leadTimeMaxDays": 0 })).await;

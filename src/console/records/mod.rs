@@ -9,6 +9,7 @@ mod import;
 use askama::Template;
 use axum::response::Response;
 use engine::fold::natural;
+use engine::typed;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -195,12 +196,12 @@ fn name(visit: &Visit, kind: Kind, record: &Value) -> String {
         text(record, "title").to_owned(),
         text(record, "host").to_owned(),
         ["firstName", "lastName"]
-            .map(|part| record["guest"][part].as_str().unwrap_or_default())
+            .map(|part| typed::trimmed(record["guest"][part].as_str().unwrap_or_default()))
             .join(" ")
             .trim()
             .to_owned(),
     ];
-    let name = names.into_iter().find(|name| !name.trim().is_empty());
+    let name = names.into_iter().find(|name| !typed::is_blank(name));
     name.unwrap_or_else(|| visit.words.records.of(kind).to_owned())
 }
 

@@ -5,6 +5,7 @@ mod one;
 mod why;
 
 use askama::Template;
+use engine::typed;
 use jiff::ToSpan as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ impl Stay {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()
             .flatten()
-            .map(|name| name.trim());
+            .map(|name| typed::trimmed(name));
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         if names.is_empty() {
             visit.words.submissions.unknown_guest.to_owned()

@@ -1,6 +1,7 @@
 //! The content of a pass: place, dates and guest, in the guest's language and the branding's
 //! colours, with a link to the page, and the door codes that are in force.
 
+use engine::typed;
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Time};
 use serde_json::{Value, json};
@@ -48,8 +49,8 @@ pub(crate) fn pass(
         .iter()
         .enumerate()
         .map(|(place, code)| {
-            let label = if details.door_codes.len() > 1 && !code.name.trim().is_empty() {
-                code.name.trim()
+            let label = if details.door_codes.len() > 1 && !typed::is_blank(&code.name) {
+                typed::trimmed(&code.name)
             } else {
                 words.keep.door_code
             };

@@ -46,6 +46,27 @@ on_both! {
         }
     }
 
+    async fn a_name_of_invisible_characters_is_no_name(app: App) {
+        let house = House::build(&app).await;
+        let step = house.step("your_details", json!({})).await;
+        house.answer(step, json!({ "firstName": "Ada" })).await.data();
+        house.submit().await.data();
+        let browser = marta(&house.org).await;
+        let lists = ["/console/stays?from-day=2026-12-11", "/console/flats?kind=reservation", "/console/submissions"];
+        for (names, shown) in [(json!({ "firstName": "\u{3164}", "lastName": "Lovelace" }), Some("Lovelace")), (json!({ "firstName": "\u{3164}", "lastName": "\u{200b}" }), None)] {
+            let mut booked = reservation(Some(house.flat));
+            booked["guest"] = names;
+            house.org.put_record("reservation", house.stay, booked).await;
+            for path in lists {
+                let list = page(&browser, path).await;
+                assert!(!list.contains(['\u{3164}', '\u{200b}']), "{path}: {list}");
+                assert!(shown.is_none_or(|name| list.contains(&format!(">{name}<"))), "{path}: {list}");
+            }
+            let listed = house.api.get("/precheckin-submissions").await.data();
+            assert_eq!(listed[0]["guestName"], json!(shown), "{listed}");
+        }
+    }
+
     async fn an_explanation_links_to_the_rule_that_decided(app: App) {
         let house = House::build(&app).await;
         let step = house.step("your_details", json!({ "nickname": format!("Names {NASTY}"), "minLos": 30 })).await;
