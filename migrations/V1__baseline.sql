@@ -70,6 +70,7 @@ create table member (
     primary key (organization_id, id)
 ) strict, without rowid;
 create index member_by_email on member (email_key);
+create index member_by_change on member (organization_id, updated_at, id);
 
 create table oauth_app (
     id id primary key,

@@ -10,14 +10,14 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{EmailAddress, Field, Label};
 use engine::moment::Moment;
-use engine::operation::{Basis, Listing, Needs, Nothing, Operation, Page, PageLimits};
+use engine::operation::{Basis, Listing, Needs, Operation, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Json, Row};
+use store::{Json, Row, Statement};
 use strum::VariantArray;
 use uuid::Uuid;
 
@@ -26,10 +26,16 @@ use super::connections;
 use super::organizations::PAGES;
 use crate::events::Event;
 use crate::events::{disable_all_of, disable_events_of_member};
+use crate::records::stored;
 
 store::statements! {
     /// A page of members, by creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
+    /// A page of the members that were changed since a time, by that change.
+    MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1 and updated_at >= ?2
+        order by updated_at, id limit ?3 offset ?4";
+    /// Number of members that were changed since a time.
+    COUNT_MEMBERS_SINCE = "select count(*) from member where organization_id = ?1 and updated_at >= ?2";
     /// A new API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
     /// The API keys of an organization.
@@ -106,6 +112,28 @@ struct OfOrganization {
     /// Id of the organization whose list is read.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct MembersOf {
+    /// Id of the organization whose list is read.
+    #[expect(dead_code, reason = "the context is opened by it")]
+    organization_id: Uuid,
+    /// Only members who were changed at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
+}
+
+/// The filter of the members of the caller's organization.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListTeam {
+    /// Only members who were changed at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -262,7 +290,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .audited(Audits::changes(audited::member))
             .run(put_member),
         Operation::platform("listMembers", Method::GET, "/organizations/{organizationId}/members")
-            .summary("List an organization's members, by id")
+            .summary("List an organization's members, by id; by change with `updatedSince`")
             .pages(PAGES, list_members),
         Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
             .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
@@ -271,6 +299,7 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::public("listTeamMembers", Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
             .summary("List the organization's members")
             .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
+            .not_for_tools(&["updatedSince"])
             .kept(Basis::Configuration)
             .pages(PageLimits { default: 50, max: 100 }, members_by_creation),
     ]
@@ -371,7 +400,9 @@ fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberV
     save_member(context, input.member_id, &member, now)
 }
 
-/// Creates or replaces a member, and disables the subscriptions that they may no longer have.
+/// Creates or replaces a member, and disables the subscriptions that they may no longer have. The
+/// time of the change is never before that of an earlier change in the organization, so that a
+/// reader of changes misses nothing (rules: records#reading-changes).
 pub(crate) fn save_member(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -379,43 +410,55 @@ pub(crate) fn save_member(
     at: Timestamp,
 ) -> Result<MemberView> {
     silence(context, id, member)?;
+    let begun = stored::begin_change(context)?;
+    let at = at.max(begun);
+    if at > begun {
+        stored::end_change(context, at)?;
+    }
     let row = context.row(&PUT_MEMBER, values![id, at, store::Value::json(member)?])?;
     MemberView::from_row(&row.ok_or_else(|| Error::internal("an upsert returned nothing"))?)
 }
 
 fn members_by_creation(
     context: &mut Context<'_, '_>,
-    _: Nothing,
+    input: ListTeam,
     page: Page,
 ) -> Result<Listing<MemberView>> {
-    let total = context
-        .row(&COUNT_MEMBERS, [])?
-        .map_or(Ok(0), |row| row.get(0))?;
-    let rows = context.rows(&MEMBERS_BY_CREATION, values![page.limit, page.offset])?;
-    Ok(Listing {
-        items: rows
-            .iter()
-            .map(MemberView::from_row)
-            .collect::<Result<_>>()?,
-        total,
-    })
+    members(context, input.updated_since, &MEMBERS_BY_CREATION, page)
 }
 
 fn list_members(
     context: &mut Context<'_, '_>,
-    _: OfOrganization,
+    input: MembersOf,
     page: Page,
 ) -> Result<Listing<MemberView>> {
-    let total = context
-        .row(&COUNT_MEMBERS, [])?
-        .map_or(Ok(0), |row| row.get(0))?;
-    let rows = context.rows(&LIST_MEMBERS, values![page.limit, page.offset])?;
+    members(context, input.updated_since, &LIST_MEMBERS, page)
+}
+
+/// Returns a page of the members in the order of `all`; or of those that were changed since a time,
+/// by the time of their last change, then by id.
+fn members(
+    context: &mut Context<'_, '_>,
+    since: Option<Moment>,
+    all: &'static Statement,
+    page: Page,
+) -> Result<Listing<MemberView>> {
+    let (total, rows) = match since {
+        None => (
+            context.row(&COUNT_MEMBERS, [])?,
+            context.rows(all, values![page.limit, page.offset])?,
+        ),
+        Some(Moment(since)) => (
+            context.row(&COUNT_MEMBERS_SINCE, values![since])?,
+            context.rows(&MEMBERS_SINCE, values![since, page.limit, page.offset])?,
+        ),
+    };
     Ok(Listing {
         items: rows
             .iter()
             .map(MemberView::from_row)
             .collect::<Result<_>>()?,
-        total,
+        total: total.map_or(Ok(0), |row| row.get(0))?,
     })
 }
 

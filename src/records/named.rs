@@ -5,23 +5,26 @@ use engine::error::{Error, Result};
 use engine::fold::{fold, natural};
 use engine::operation::{Listing, Page};
 use engine::values;
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::stored::{self, Record};
 use super::{Kind, within};
 
 store::statements! {
-    /// Id, property and name of all records of a kind, by creation.
-    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key) from record
+    /// Id, property, name and last change of all records of a kind, by creation.
+    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key), updated_at from record
         where organization_id = ?1 and kind = ?2 order by created_at, id";
 }
 
 /// Returns a page of the records of a kind that the caller can access, by name. `part` is a part of
-/// the name.
+/// the name. With `since` only those that were changed at this time or later are listed, by that
+/// change.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: Kind,
     part: Option<&str>,
+    since: Option<Timestamp>,
     page: Page,
 ) -> Result<Listing<Record>> {
     let reach = context.reach();
@@ -34,10 +37,11 @@ pub(super) fn list(
     }
     let around = within::visible(context, kind)?;
     let part = part.map(fold);
-    let mut named: Vec<(String, Uuid)> = Vec::new();
+    let mut named: Vec<(String, Timestamp, Uuid)> = Vec::new();
     for row in context.rows(&NAMES, values![kind.as_ref()])? {
         let (id, property, name): (Uuid, Option<Uuid>, Option<String>) =
             (row.get(0)?, row.get(1)?, row.get(2)?);
+        let changed: Timestamp = row.get(3)?;
         let name = name.unwrap_or_default();
         let is_wanted = part
             .as_ref()
@@ -46,12 +50,17 @@ pub(super) fn list(
             Some(around) => around.contains(&id),
             None => reach.covers_record(property),
         };
-        if is_wanted && is_reached {
-            named.push((name, id));
+        let is_new = since.is_none_or(|since| changed >= since);
+        if is_wanted && is_reached && is_new {
+            named.push((name, changed, id));
         }
     }
-    // Of equal names, the order of creation stays.
-    named.sort_by(|(one, _), (other, _)| natural(one, other));
+    if since.is_some() {
+        named.sort_by_key(|(_, changed, id)| (*changed, *id));
+    } else {
+        // Of equal names, the order of creation stays.
+        named.sort_by(|(one, ..), (other, ..)| natural(one, other));
+    }
     let total = i64::try_from(named.len()).unwrap_or(i64::MAX);
     let (first, most) = (
         usize::try_from(page.offset).unwrap_or(usize::MAX),
@@ -61,7 +70,7 @@ pub(super) fn list(
         .into_iter()
         .skip(first)
         .take(most)
-        .map(|(_, id)| id)
+        .map(|(.., id)| id)
         .collect();
     let mut found = stored::find_records(context, kind, ids.clone())?;
     let items = ids.iter().filter_map(|id| found.remove(id));

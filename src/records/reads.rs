@@ -254,7 +254,7 @@ fn of_any_kind() -> Vec<Operation> {
     vec![
         declare("listRecords", "/records/{kind}", ViewProperties)
             .summary(
-                "List records of a kind within the caller's reach, by name as people order them",
+                "List records of a kind within the caller's reach, by name as people order them; by change with `updatedSince`",
             )
             .rest_only()
             .may_lag()
@@ -265,7 +265,8 @@ fn of_any_kind() -> Vec<Operation> {
                 },
                 |context, input: FindRecords, page| {
                     require(context, input.kind)?;
-                    named::list(context, input.kind, input.query.as_deref(), page)
+                    let since = input.updated_since.map(|moment| moment.0);
+                    named::list(context, input.kind, input.query.as_deref(), since, page)
                 },
             ),
         declare("getRecord", "/records/{kind}/{id}", ViewProperties)
@@ -303,6 +304,10 @@ struct FindRecords {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
+    /// Only records that were written at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::Duration;
 
+use engine::access::Permission;
 use serde_json::{Value, json};
+use strum::VariantArray as _;
 use uuid::Uuid;
 
 use crate::support::house::{House, with};
-use crate::support::{Api, App, Org, new_id, on_both, reservation};
+use crate::support::{Answer, Api, App, Org, new_id, on_both, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -347,6 +349,65 @@ on_both! {
         ] {
             assert_eq!(count(&api, &path).await, found, "{path}");
         }
+    }
+
+    async fn members_are_listed_by_change(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let members: Vec<Uuid> = (0..3).map(|_| new_id()).collect();
+        for member in &members {
+            org.member(*member, None, Permission::VARIANTS, true).await;
+            app.clock.advance(SECOND);
+        }
+        org.member(members[0], Some(&[]), Permission::VARIANTS, true).await;
+        let listed = async |query: &str| -> Vec<(Value, Value)> {
+            let ids = |answer: &Answer| json!(answer.data().as_array().unwrap().iter().map(|member| member["id"].clone()).collect::<Vec<_>>());
+            let answers = [api.get(&format!("/members?{query}")).await, app.platform().get(&org.path(&format!("/members?{query}"))).await];
+            answers.iter().map(|answer| (ids(answer), answer.body["meta"]["pagination"]["total"].clone())).collect()
+        };
+        let since = |second: u32| format!("updatedSince=2026-11-21T09:30:0{second}Z");
+        for (query, ids, total) in [
+            (since(0), json!([members[1], members[2], members[0]]), 3),
+            (since(2), json!([members[2], members[0]]), 2),
+            (since(4), json!([]), 0),
+            (format!("{}&limit=1", since(0)), json!([members[1]]), 3),
+            (format!("{}&limit=1&offset=2", since(0)), json!([members[0]]), 3),
+        ] {
+            assert_eq!(listed(&query).await, vec![(ids, json!(total)); 2], "{query}");
+        }
+        assert_eq!(api.get("/members?updatedSince=yesterday").await.issues(), ["updatedSince"]);
+        // The records of one sync have different times, the last of them after the present. A member
+        // who is written afterwards is not before them.
+        let tags: Vec<Value> = (0..30).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
+        org.sync(json!(tags)).await.data();
+        let last = api.get("/tags?updatedSince=2026-11-21T09:30:00Z&limit=100").await.data();
+        let last = last.as_array().unwrap().last().unwrap()["updatedAt"].as_str().unwrap().to_owned();
+        org.member(members[1], Some(&[]), Permission::VARIANTS, true).await;
+        assert_eq!(listed(&format!("updatedSince={last}")).await, vec![(json!([members[1]]), json!(1)); 2]);
+    }
+
+    async fn records_of_any_kind_are_listed_by_change(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let ids = [new_id(), new_id(), new_id()];
+        for (id, name) in ids.iter().zip(["Flat 10", "Flat 9", "House"]) {
+            org.put_record("property", *id, flat(name)).await;
+            app.clock.advance(SECOND);
+        }
+        org.put_record("property", ids[0], flat("Flat 8")).await;
+        let listed = async |api: &Api, query: &str| -> Value {
+            let data = api.get(&format!("/records/property{query}")).await.data();
+            json!(data.as_array().unwrap().iter().map(|item| item["id"].clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(listed(&api, "").await, json!(ids), "Flat 8 before Flat 9");
+        let since = "?updatedSince=2026-11-21T09:30:01Z";
+        assert_eq!(listed(&api, since).await, json!([ids[1], ids[2], ids[0]]));
+        assert_eq!(listed(&api, &format!("{since}&query=flat")).await, json!([ids[1], ids[0]]));
+        assert_eq!(listed(&api, &format!("{since}&limit=1&offset=1")).await, json!([ids[2]]));
+        assert_eq!(listed(&api, "?updatedSince=2026-11-21T09:30:04Z").await, json!([]));
+        let limited = org.limited(&[ids[2]]).await;
+        assert_eq!(listed(&limited, since).await, json!([ids[2]]));
+        assert_eq!(api.get("/records/property?updatedSince=yesterday").await.issues(), ["updatedSince"]);
     }
 
     async fn a_reader_of_changes_misses_nothing_of_concurrent_writers(app: App) {
