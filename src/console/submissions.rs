@@ -19,7 +19,7 @@ use super::labels;
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
+use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
 use super::when::{self, When};
 use crate::words::{fill, own_name};
@@ -222,6 +222,8 @@ struct List<'v> {
     flat: Wanted,
     rows: Vec<Row>,
     paging: Paging,
+    /// Label and address of the link in an empty list.
+    on: Option<(&'static str, String)>,
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
@@ -270,6 +272,11 @@ fn list(visit: &Visit) -> Answering<'_> {
             status,
             rows: found.iter().map(|one| Row::of(visit, one)).collect(),
             paging: Paging::of(visit, SCREEN.path, total),
+            on: if flat.text.is_empty() && flat.id.is_none() {
+                way(visit, "/stays", "").map(|way| (visit.words.records.stays, way))
+            } else {
+                Some((visit.words.records.clear, visit.address(SCREEN.path)))
+            },
             flat,
         };
         Ok(reply::of(visit, 200, &page))

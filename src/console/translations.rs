@@ -16,7 +16,7 @@ use super::paging::{Paging, ROWS};
 use super::placeholders::{Placeholders, TextPreview};
 use super::refusal::Refusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
+use super::screens::{Answering, Group, Page, Screen, way};
 use super::texts;
 use super::visit::{Fields, Visit, first};
 use super::words::Words;
@@ -45,6 +45,8 @@ pub static SCREEN: Screen = Screen {
 /// the field with their name.
 struct Source {
     word: &'static str,
+    /// The path of the screen with these resources.
+    screen: &'static str,
     table: &'static str,
     list: &'static str,
     called: &'static str,
@@ -54,6 +56,7 @@ struct Source {
 static SOURCES: [Source; 6] = [
     Source {
         word: "manuals",
+        screen: "/manuals",
         table: "manual",
         list: "listPortalManuals",
         called: "nickname",
@@ -61,6 +64,7 @@ static SOURCES: [Source; 6] = [
     },
     Source {
         word: "categories",
+        screen: "/categories",
         table: "manual_category",
         list: "listPortalManualCategories",
         called: "title",
@@ -68,6 +72,7 @@ static SOURCES: [Source; 6] = [
     },
     Source {
         word: "steps",
+        screen: "/steps",
         table: "precheck_step_detail",
         list: "listPrecheckSteps",
         called: "nickname",
@@ -75,6 +80,7 @@ static SOURCES: [Source; 6] = [
     },
     Source {
         word: "questions",
+        screen: "/steps",
         table: "precheck_question",
         list: "listPrecheckSteps",
         called: "nickname",
@@ -82,6 +88,7 @@ static SOURCES: [Source; 6] = [
     },
     Source {
         word: "portals",
+        screen: "/portals",
         table: "portal_settings",
         list: "listPortals",
         called: "name",
@@ -89,6 +96,7 @@ static SOURCES: [Source; 6] = [
     },
     Source {
         word: "brandings",
+        screen: "/brandings",
         table: "portal_branding",
         list: "listPortalBrandings",
         called: "name",
@@ -139,6 +147,8 @@ struct List<'v> {
     is_todo: bool,
     lines: Vec<Line>,
     paging: Paging,
+    /// Label and address of the screen whose resources have these texts.
+    on: Option<(&'static str, String)>,
 }
 
 /// Returns the names of the resources of a source, by their id.
@@ -214,6 +224,7 @@ fn list(visit: &Visit) -> Answering<'_> {
                 .map(|tag| (tag.clone(), own_name(tag).to_owned(), *tag == language))
                 .collect(),
             is_todo,
+            on: way(visit, source.screen, "").map(|way| ((source.title)(visit.words), way)),
             paging: Paging::of(visit, "/translations", texts.total.unwrap_or_default()),
             lines: texts.data.into_iter().map(line).collect(),
         };

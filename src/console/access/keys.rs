@@ -20,6 +20,7 @@ use super::super::visit::Visit;
 use super::super::webhooks::{LONGEST, grace, hours};
 use super::super::when::{self, When};
 use super::{Listed, SCREEN, Tab, Tabs, may, tabs};
+use crate::people::address;
 use crate::platform::ConsoleKeys;
 
 pub(super) const LIST: &str = "listTeamApiKeys";
@@ -98,6 +99,8 @@ struct Keys<'v> {
     rows: Vec<Row>,
     paging: Paging,
     new: Option<String>,
+    /// Address of the guide on making keys in a shell.
+    how: String,
 }
 
 /// Returns whether this member may create and revoke keys. The service must allow it, and the
@@ -164,6 +167,7 @@ pub(super) fn list(visit: &Visit) -> Answering<'_> {
                 .collect(),
             paging,
             new: are_made_here.then(|| visit.address(&format!("{PATH}/new"))),
+            how: address(&visit.service, "/docs/how-to/load-first-data.md"),
         };
         Ok(reply::of(visit, 200, &page))
     })

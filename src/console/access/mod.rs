@@ -203,6 +203,8 @@ struct Connections<'v> {
     tabs: Tabs,
     rows: Vec<AppRow>,
     paging: Paging,
+    /// Address of the guide on connecting an assistant.
+    how: String,
 }
 
 fn connections(visit: &Visit) -> Answering<'_> {
@@ -238,6 +240,7 @@ fn connections(visit: &Visit) -> Answering<'_> {
             tabs: tabs(visit, Tab::Apps),
             rows: rows.iter().map(row).collect(),
             paging,
+            how: crate::people::address(&visit.service, "/docs/how-to/connect-an-assistant.md"),
         };
         Ok(reply::of(visit, 200, &page))
     })

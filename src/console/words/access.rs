@@ -41,6 +41,8 @@ words! {
         link_once: "Copy it now and pass it on: it is shown only once, and works once, for one hour.", "Cópielo ahora y entréguelo: solo se muestra esta vez y funciona una vez, durante una hora.", "Copiez-le maintenant et transmettez-le : il n’est montré qu’une fois et fonctionne une fois, pendant une heure.";
         link_shown: "The link was shown when this form was sent the first time. If you do not have it, make another one.", "El enlace se mostró la primera vez que se envió este formulario. Si no lo tiene, cree otro.", "Le lien a été montré au premier envoi de ce formulaire. Si vous ne l’avez pas, créez-en un autre.";
         to_members: "To the members", "A los miembros", "Vers les membres";
+        apps_how: "How to connect an assistant", "Cómo conectar un asistente", "Comment connecter un assistant";
+        keys_how: "How keys are made", "Cómo se crean las claves", "Comment les clés sont créées";
         apps_none: "No app is connected.", "No hay aplicaciones conectadas.", "Aucune application n’est connectée.";
         on_behalf: "for {name}, back to {host}", "para {name}, vuelve a {host}", "pour {name}, retour vers {host}";
         since: "Connected", "Conectada", "Connectée";

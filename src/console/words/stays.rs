@@ -38,6 +38,8 @@ words! {
         at_hint: "In the time zone {zone}. If you leave this empty, it is now.", "En la hora de {zone}. Vacío: ahora.", "À l’heure de {zone}. Vide : maintenant.";
         no_portal_to_look: "No portal serves this stay, so there is no page.", "Ningún portal sirve esta estancia, así que no hay página.", "Aucun portail ne sert ce séjour : il n’y a pas de page.";
         messages: "Messages", "Mensajes", "Messages";
+        none_near: "No stay begins in these days.", "En estos días no empieza ninguna estancia.", "Aucun séjour ne commence ces jours-ci.";
+        all_stays: "All stays", "Todas las estancias", "Tous les séjours";
         messages_none: "The guest has not written any messages.", "El huésped no ha escrito nada.", "Le voyageur n’a rien écrit.";
         guest_link: "The guest’s link", "El enlace del huésped", "Le lien du voyageur";
         guest_link_about: "Anyone with this link can act as the guest. To look without acting, use the preview of the page.", "Quien lo tiene es el huésped. Para mirar sin actuar, use la página de al lado.", "Quiconque l’a est le voyageur. Pour regarder sans agir, utilisez la page à côté.";

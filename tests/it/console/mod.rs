@@ -2,6 +2,7 @@
 
 mod assignments;
 mod changing;
+mod empty;
 mod entering;
 pub mod hostile;
 mod keeping;

@@ -1,0 +1,70 @@
+//! Tests the lists of an organization that has nothing yet.
+
+use std::collections::BTreeSet;
+
+use vestibule::console::addresses;
+
+use super::{marta, page};
+use crate::support::{App, on_both};
+
+/// The kinds of records whose list the first address of the screen does not show.
+const KINDS: [&str; 12] = [
+    "property_group",
+    "tag",
+    "reservation",
+    "lock_code",
+    "instruction",
+    "upsell",
+    "fee_product",
+    "damage_waiver",
+    "payment_account",
+    "custom_field",
+    "custom_url",
+    "background_check_account",
+];
+/// The kinds of resources whose texts the translations list.
+const TEXTS: [&str; 6] = [
+    "manuals",
+    "categories",
+    "steps",
+    "questions",
+    "portals",
+    "brandings",
+];
+
+/// Returns the addresses of the links with the look of a primary button.
+fn primary(html: &str) -> Vec<&str> {
+    html.split("<a class=\"button\" href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect()
+}
+
+on_both! {
+    async fn every_list_of_an_empty_organization_leads_on(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let screens = addresses()
+            .filter(|address| address.is_in_navigation && address.path != "/console")
+            .map(|address| address.path);
+        let lists: Vec<String> = screens
+            .chain(["/console/access/members", "/console/access/keys"].map(str::to_owned))
+            .chain(KINDS.map(|kind| format!("/console/flats?kind={kind}")))
+            .chain(TEXTS.map(|of| format!("/console/translations?of={of}")))
+            .collect();
+        let mut empty = 0;
+        for list in &lists {
+            let html = page(&browser, list).await;
+            for card in html.split("class=\"card empty\"").skip(1) {
+                empty += 1;
+                let card = card.lines().next().unwrap();
+                let card = card.split("</div>").next().unwrap();
+                assert!(card.contains("href=\""), "{list} ends here: {card}");
+            }
+            let buttons = primary(&html);
+            let distinct: BTreeSet<&&str> = buttons.iter().collect();
+            assert_eq!(distinct.len(), buttons.len(), "{list} has a button twice: {buttons:?}");
+        }
+        assert!(empty >= 25, "{empty} of {} lists are empty", lists.len());
+    }
+}
