@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use engine::context::Context;
+use engine::operation::Object;
 use serde_json::Value;
+use uuid::Uuid;
 
-use crate::records::Kind;
+use crate::records::{Kind, all_records};
 
 /// A field that a column can fill.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +15,8 @@ pub(super) struct Field {
     /// Its name, and that of the object that it is in: `guest`, `firstName`.
     pub(super) path: Vec<String>,
     pub(super) holds: Holds,
+    /// The name of the custom field; `None` for a field of the kind.
+    pub(super) custom: Option<String>,
 }
 
 /// The kind of value that a field holds.
@@ -32,9 +37,19 @@ pub(super) enum Holds {
 }
 
 impl Field {
+    fn new(path: Vec<String>, holds: Holds) -> Self {
+        Self {
+            path,
+            holds,
+            custom: None,
+        }
+    }
+
     /// Returns its name as columns write it.
     pub(super) fn name(&self) -> String {
-        self.path.join(".")
+        self.custom
+            .as_ref()
+            .map_or_else(|| self.path.join("."), |name| format!("custom.{name}"))
     }
 }
 
@@ -55,6 +70,9 @@ pub(super) struct WrongHeader {
     pub(super) message: String,
 }
 
+/// The field of a property that holds the values of custom fields, by their id.
+const CUSTOM_FIELDS: &str = "customFields";
+
 /// The name of the column that identifies a line.
 pub(super) const EXTERNAL_ID: &str = "external_id";
 
@@ -66,18 +84,32 @@ pub(super) fn fields(kind: Kind) -> Vec<Field> {
         if let Some(parts) = field["properties"].as_object() {
             for (part, schema) in parts {
                 let path = vec![name.clone(), part.clone()];
-                fields.extend(holds(schema).map(|holds| Field { path, holds }));
+                fields.extend(holds(schema).map(|holds| Field::new(path, holds)));
             }
         } else {
             let path = vec![name.clone()];
             let holds = reference(kind, name).or_else(|| holds(field));
-            fields.extend(holds.map(|holds| Field { path, holds }));
+            fields.extend(holds.map(|holds| Field::new(path, holds)));
         }
     }
     fields
 }
 
-/// Returns the names of all columns that a table of a kind can have.
+/// Returns the custom fields of the organization, each as a field of a property.
+pub(super) fn custom_fields(context: &mut Context<'_, '_>) -> engine::error::Result<Vec<Field>> {
+    let field = |(id, data): (Uuid, Object)| {
+        let name = data.get("name").and_then(Value::as_str)?.trim().to_owned();
+        (!name.is_empty()).then(|| Field {
+            path: vec![CUSTOM_FIELDS.to_owned(), id.to_string()],
+            holds: Holds::Text,
+            custom: Some(name),
+        })
+    };
+    let records = all_records::<Object>(context, Kind::CustomField)?;
+    Ok(records.into_iter().filter_map(field).collect())
+}
+
+/// Returns the names of all columns that a table of a kind can have, apart from custom fields.
 pub(crate) fn field_names(kind: Kind) -> Vec<String> {
     let fields = fields(kind);
     std::iter::once(EXTERNAL_ID.to_owned())
@@ -150,9 +182,13 @@ fn compared(header: &str) -> String {
         .collect()
 }
 
-/// Returns whether a header names a field. A reference may be named without `Id`.
+/// Returns whether a header names a field. A reference may be named without `Id`, and a custom field
+/// by its id.
 fn names(header: &str, field: &Field) -> bool {
     let name = compared(&field.name());
+    if field.custom.is_some() {
+        return header == name || header == compared(&field.path.join("."));
+    }
     let bare = match field.holds {
         Holds::Reference(_) => name.strip_suffix("id").map(str::to_owned),
         Holds::References(_) => name.strip_suffix("ids").map(|bare| format!("{bare}s")),
@@ -161,14 +197,39 @@ fn names(header: &str, field: &Field) -> bool {
     header == name || bare.is_some_and(|bare| header == bare)
 }
 
+/// Returns the fields that a header names. A custom field may be named without `custom`, unless a
+/// field of the kind has this name.
+fn named_by<'f>(fields: &'f [Field], header: &str) -> Vec<&'f Field> {
+    let found: Vec<&Field> = fields.iter().filter(|field| names(header, field)).collect();
+    if !found.is_empty() || header.is_empty() {
+        return found;
+    }
+    let is_called = |field: &&Field| {
+        let custom = field.custom.as_deref();
+        custom.is_some_and(|name| compared(name) == header)
+    };
+    fields.iter().filter(is_called).collect()
+}
+
+/// Returns the message for a name that two fields have.
+fn two_fields(first: &Field, second: &Field) -> String {
+    let (mut one, mut other) = (first.name(), second.name());
+    if compared(&one) == compared(&other) {
+        (one, other) = (first.path.join("."), second.path.join("."));
+    }
+    format!("matches two fields, {one} and {other}; choose one with --column")
+}
+
 /// Returns the use of each column. `chosen` has the fields that are chosen by header; they win over
-/// the names of headers.
+/// the names of headers. `custom` are the custom fields.
 pub(super) fn matched(
     kind: Kind,
     headers: &[String],
     chosen: &BTreeMap<String, String>,
+    custom: Vec<Field>,
 ) -> Result<Vec<Column>, Vec<WrongHeader>> {
-    let fields = fields(kind);
+    let mut fields = fields(kind);
+    fields.extend(custom);
     let mut wrong = Vec::new();
     let mut columns: Vec<Option<Column>> = vec![None; headers.len()];
     for (header, field) in chosen {
@@ -179,10 +240,12 @@ pub(super) fn matched(
         let places: Vec<usize> = (0..headers.len())
             .filter(|place| headers[*place].eq_ignore_ascii_case(header.trim()))
             .collect();
-        match (named(kind, &fields, field), places[..].first()) {
-            (None, _) => wrong.push(refuse(format!("{field} is no field of this kind"))),
-            (_, None) => wrong.push(refuse("no column has this header".to_owned())),
-            (Some(column), Some(_)) => {
+        match named(kind, &fields, field) {
+            Err(message) => wrong.push(refuse(message)),
+            Ok(_) if places.is_empty() => {
+                wrong.push(refuse("no column has this header".to_owned()));
+            }
+            Ok(column) => {
                 for place in places {
                     columns[place] = Some(column.clone());
                 }
@@ -220,21 +283,20 @@ pub(super) fn matched(
 
 /// Returns the column for the name of a field, as it is chosen. Kinds of which the platform defines
 /// the fields take any name.
-fn named(kind: Kind, fields: &[Field], name: &str) -> Option<Column> {
+fn named(kind: Kind, fields: &[Field], name: &str) -> Result<Column, String> {
     let wanted = compared(name);
     if wanted == compared(EXTERNAL_ID) {
-        return Some(Column::ExternalId);
+        return Ok(Column::ExternalId);
     }
-    let known = fields.iter().find(|field| names(&wanted, field));
-    let known = known.cloned().map(Column::Field);
-    known.or_else(|| {
-        kind.is_free().then(|| {
-            Column::Field(Field {
-                path: vec![name.trim().to_owned()],
-                holds: Holds::Text,
-            })
-        })
-    })
+    match named_by(fields, &wanted)[..] {
+        [field] => Ok(Column::Field(field.clone())),
+        [first, second, ..] => Err(two_fields(first, second)),
+        [] if kind.is_free() => {
+            let path = vec![name.trim().to_owned()];
+            Ok(Column::Field(Field::new(path, Holds::Text)))
+        }
+        [] => Err(format!("{name} is no field of this kind")),
+    }
 }
 
 /// Returns the column that a header names.
@@ -243,18 +305,10 @@ fn automatic(fields: &[Field], header: &str) -> Result<Column, String> {
     if wanted == compared(EXTERNAL_ID) {
         return Ok(Column::ExternalId);
     }
-    let found: Vec<&Field> = fields
-        .iter()
-        .filter(|field| names(&wanted, field))
-        .collect();
-    match found[..] {
+    match named_by(fields, &wanted)[..] {
         [] => Ok(Column::Ignored),
         [field] => Ok(Column::Field(field.clone())),
-        [first, second, ..] => Err(format!(
-            "matches two fields, {} and {}; choose one with --column",
-            first.name(),
-            second.name()
-        )),
+        [first, second, ..] => Err(two_fields(first, second)),
     }
 }
 
@@ -281,13 +335,30 @@ fn twice(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
 mod tests {
     use super::*;
 
+    fn custom() -> Vec<Field> {
+        let field = |number: u128, name: &str| Field {
+            path: vec![
+                CUSTOM_FIELDS.to_owned(),
+                Uuid::from_u128(number).to_string(),
+            ],
+            holds: Holds::Text,
+            custom: Some(name.to_owned()),
+        };
+        vec![
+            field(1, "Door code"),
+            field(2, "Name"),
+            field(3, "Floor"),
+            field(4, "floor"),
+        ]
+    }
+
     fn of(kind: Kind, headers: &[&str], chosen: &[(&str, &str)]) -> Vec<String> {
         let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
         let chosen = chosen
             .iter()
             .map(|(header, field)| ((*header).to_owned(), (*field).to_owned()))
             .collect();
-        match matched(kind, &headers, &chosen) {
+        match matched(kind, &headers, &chosen, custom()) {
             Ok(columns) => columns
                 .into_iter()
                 .map(|column| match column {
@@ -353,6 +424,39 @@ mod tests {
         assert_eq!(
             of(Kind::Upsell, &["Title"], &[("Title", "colour")]),
             ["colour"]
+        );
+    }
+
+    #[test]
+    fn headers_name_custom_fields_by_name_or_id() {
+        let id = Uuid::from_u128(4);
+        assert_eq!(
+            of(
+                Kind::Property,
+                &[
+                    "door_code",
+                    "Name",
+                    "custom.name",
+                    &format!("customFields.{id}")
+                ],
+                &[]
+            ),
+            ["custom.Door code", "name", "custom.Name", "custom.floor"]
+        );
+        assert_eq!(
+            of(Kind::Property, &["Code"], &[("Code", "custom.door code")]),
+            ["custom.Door code"]
+        );
+        let [first, second] =
+            [3, 4].map(|number| format!("customFields.{}", Uuid::from_u128(number)));
+        let message =
+            format!("Floor: matches two fields, {first} and {second}; choose one with --column");
+        assert_eq!(of(Kind::Property, &["Floor"], &[]), [message.clone()]);
+        let chosen = of(Kind::Property, &["Floor"], &[("Floor", "custom.floor")]);
+        assert_eq!(chosen[0], message);
+        assert_eq!(
+            of(Kind::Property, &["Floor"], &[("Floor", first.as_str())]),
+            ["custom.Floor"]
         );
     }
 }

@@ -413,7 +413,12 @@ fn read(
         fail(grid.lines[MAX_RECORDS].number, None, message);
         return Ok(None);
     }
-    let columns = match columns::matched(sheet.kind, &grid.header.cells, &sheet.columns) {
+    let custom = if sheet.kind == Kind::Property {
+        columns::custom_fields(context)?
+    } else {
+        Vec::new()
+    };
+    let columns = match columns::matched(sheet.kind, &grid.header.cells, &sheet.columns, custom) {
         Ok(columns) => columns,
         Err(wrong) => {
             for wrong in wrong {

@@ -117,6 +117,35 @@ on_both! {
         assert_eq!(theirs["ignoredColumns"], json!(["Hu\u{e9}sped"]));
     }
 
+    async fn columns_of_custom_fields_fill_a_flats_values(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let [code, floor] = [crate::support::new_id(), crate::support::new_id()];
+        let field = |id: uuid::Uuid, name: &str| json!({ "kind": "custom_field", "id": id, "data": { "name": name } });
+        api.post("/records", json!({ "records": [field(code, "Door code"), field(floor, "Floor")] })).await.data();
+        let csv = "external_id,name,timezone,country,door_code,custom.Floor\nf1,Flat 1,Europe/Madrid,ES,4711,2\nf2,Flat 2,Europe/Madrid,ES,,3\n";
+        let imported = import(&api, "property", csv, json!({})).await.data();
+        assert_eq!((counts(&imported), &imported["ignoredColumns"]), ([2, 0, 0], &json!([])));
+        let values = async || {
+            let flats = api.get("/properties").await.data();
+            let mut values: Vec<Value> = flats.as_array().unwrap().iter().map(|flat| flat["customFields"].clone()).collect();
+            values.sort_by_key(ToString::to_string);
+            values
+        };
+        let mut expected = vec![json!({ code.to_string(): "4711", floor.to_string(): "2" }), json!({ floor.to_string(): "3" })];
+        expected.sort_by_key(ToString::to_string);
+        assert_eq!(values().await, expected);
+        assert_eq!(counts(&import(&api, "property", csv, json!({})).await.data()), [0, 0, 2]);
+        // An empty cell leaves the value of a custom field as it is.
+        let fewer = "external_id,custom.floor,custom.door code\nf1,,4712\n";
+        assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 0]);
+        assert!(values().await.contains(&json!({ code.to_string(): "4712", floor.to_string(): "2" })));
+        // Two custom fields of one name are told apart by their ids.
+        api.post("/records", json!({ "records": [field(crate::support::new_id(), "floor")] })).await.data();
+        let looked = import(&api, "property", "external_id,Floor\nf1,4\n", json!({ "dryRun": true })).await.data();
+        assert!(errors(&looked)[0].2.contains(&format!("customFields.{floor}")), "{looked}");
+    }
+
     async fn ten_thousand_lines_are_imported_in_time(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -60,24 +60,38 @@ struct Import<'v> {
     problem: Option<String>,
 }
 
-fn form(visit: &Visit, kind: Kind, problem: Option<(u16, String)>) -> Response {
+async fn form(visit: &Visit, kind: Kind, problem: Option<(u16, String)>) -> Response {
     let words = &visit.words.records;
+    let mut fields = tables::field_names(kind);
+    if kind == Kind::Property {
+        fields.extend(custom_names(visit).await);
+    }
     let page = Import {
         frame: frame(visit, kind, words.import.to_owned()),
         action: address(visit, "/flats/import", kind),
         columns: visit.sent("columns").unwrap_or_default().to_owned(),
         dates: visit.sent("dates").unwrap_or_default().to_owned(),
-        fields: tables::field_names(kind).join(", "),
+        fields: fields.join(", "),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     reply::of(visit, problem.map_or(200, |(status, _)| status), &page)
+}
+
+/// Returns the names of the columns of custom fields.
+async fn custom_names(visit: &Visit) -> Vec<String> {
+    let fields: Result<Vec<Value>, Refusal> = visit.get("listCustomFields", json!({})).await;
+    // The list helps to name columns; the form works without it.
+    let fields = fields.unwrap_or_default().into_iter();
+    fields
+        .filter_map(|field| Some(format!("custom.{}", field["name"].as_str()?)))
+        .collect()
 }
 
 /// Shows the form that takes a file.
 pub(super) fn ask(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         require(visit)?;
-        Ok(form(visit, kind_of(visit)?, None))
+        Ok(form(visit, kind_of(visit)?, None).await)
     })
 }
 
@@ -116,11 +130,11 @@ pub(super) fn import(visit: &Visit) -> Answering<'_> {
         let csv = visit.sent("csv").unwrap_or_default();
         if csv.trim().is_empty() || !visit.may_write() {
             let problem = words.no_file.to_owned();
-            return Ok(form(visit, kind, Some((400, problem))));
+            return Ok(form(visit, kind, Some((400, problem))).await);
         }
         if csv.contains('\u{fffd}') {
             let problem = words.no_text.to_owned();
-            return Ok(form(visit, kind, Some((400, problem))));
+            return Ok(form(visit, kind, Some((400, problem))).await);
         }
         let is_final = visit.sent("import").is_some();
         let dates = visit.sent("dates").unwrap_or_default().trim();
@@ -131,14 +145,14 @@ pub(super) fn import(visit: &Visit) -> Answering<'_> {
         match visit.ask::<Imported>(IMPORT, arguments).await {
             Ok(answer) if is_final => Ok(finished(visit, kind, &answer.data)),
             Ok(answer) => Ok(look(visit, kind, csv, answer.data)),
-            Err(refusal) => Ok(refused(visit, kind, &refusal)),
+            Err(refusal) => Ok(refused(visit, kind, &refusal).await),
         }
     })
 }
 
-fn refused(visit: &Visit, kind: Kind, refusal: &Refusal) -> Response {
+async fn refused(visit: &Visit, kind: Kind, refusal: &Refusal) -> Response {
     let problem = refusal.sentences(visit).join(" ");
-    form(visit, kind, Some((refusal.status, problem)))
+    form(visit, kind, Some((refusal.status, problem))).await
 }
 
 /// Returns the fields that the member has chosen for columns.
