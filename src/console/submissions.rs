@@ -22,6 +22,7 @@ use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
 use super::when::{self, When};
+use crate::precheck::StepType;
 use crate::words::{fill, own_name};
 
 /// The screen of the submissions.
@@ -110,7 +111,7 @@ struct Acceptance {
 #[serde(rename_all = "camelCase")]
 struct Step {
     id: Uuid,
-    step_type: String,
+    step_type: StepType,
     title: String,
     is_shown: bool,
     state: String,
@@ -399,19 +400,6 @@ impl Problem {
     }
 }
 
-/// Returns whether another system carries out a type of step.
-fn is_elsewhere(step_type: &str) -> bool {
-    [
-        "identity_check",
-        "background_check",
-        "authority_reporting",
-        "mandatory_fee",
-        "damage_deposit",
-        "screen_and_protect",
-    ]
-    .contains(&step_type)
-}
-
 fn shown_step(
     visit: &Visit,
     step: &Step,
@@ -448,7 +436,7 @@ fn shown_step(
         state: words.state(&step.state),
         is_shown: step.is_shown,
         is_open: step.is_open,
-        is_elsewhere: is_elsewhere(&step.step_type) && step.progress.is_none(),
+        is_elsewhere: step.step_type.is_carried_out_elsewhere() && step.progress.is_none(),
         progress: step.progress.as_ref().map(progress),
         given,
         is_cut,

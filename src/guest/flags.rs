@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::precheckin::{Asked, QuestionView};
 use super::progress::{ProgressStatus, Report};
-use crate::precheck::{self, Step, StepType, UNDERAGE};
+use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 
 /// The kind of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -136,9 +136,9 @@ pub(super) fn raised(steps: &[Asked], check_in: Date) -> Vec<Flag> {
 /// Returns the flags that the answers to a step raise.
 fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<Flag> {
     let whole = || Flag::new(step.id, FlagKind::Step, None);
-    match (step.step_type, answers) {
-        (StepType::DocumentUpload | StepType::DamageDeposit, _) => vec![whole()],
-        (StepType::AdditionalQuestions, Some(answers)) => {
+    match (step.step_type.review_rule(), answers) {
+        (ReviewRule::Always, _) => vec![whole()],
+        (ReviewRule::Questions, Some(answers)) => {
             let flagged = precheck::flagged_questions(&step.questions, answers);
             // Without any flagged option, a step is looked at even if nothing was answered.
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
@@ -147,7 +147,7 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<Flag> {
             let flag = |id: Uuid| Flag::new(step.id, FlagKind::Answer, Some(id.to_string()));
             flagged.into_iter().map(flag).collect()
         }
-        _ => Vec::new(),
+        (ReviewRule::Questions, None) | (ReviewRule::Never, _) => Vec::new(),
     }
 }
 
@@ -158,7 +158,7 @@ fn minimum_age(step: &Step) -> Option<u32> {
         settings.identity_flag_policy.as_ref(),
         settings.minimum_guest_age,
     )
-    .filter(|_| step.step_type == StepType::IdentityCheck)
+    .filter(|_| step.step_type.checks_identity())
 }
 
 /// Returns the birth date of a guest, if it is known.
@@ -168,14 +168,21 @@ fn birth(guest: &Object) -> Option<Date> {
 
 /// Returns the known birth dates of the guests that a step names.
 fn births(asked: &Asked) -> Vec<Date> {
-    match (asked.step.step_type, asked.answers()) {
-        (StepType::YourDetails, Some(answers)) => birth(answers).into_iter().collect(),
-        (StepType::OtherGuests, Some(answers)) => {
+    let Some(answers) = asked.answers() else {
+        return Vec::new();
+    };
+    match asked.step.step_type.answer_form() {
+        AnswerForm::LeadGuest => birth(answers).into_iter().collect(),
+        AnswerForm::OtherGuests => {
             let guests = answers.get("guests").and_then(Value::as_array);
             let guests = guests.into_iter().flatten().filter_map(Value::as_object);
             guests.filter_map(birth).collect()
         }
-        _ => Vec::new(),
+        AnswerForm::Confirmation
+        | AnswerForm::Questions
+        | AnswerForm::Agreement
+        | AnswerForm::Consent
+        | AnswerForm::DepositChoice => Vec::new(),
     }
 }
 
@@ -185,8 +192,8 @@ pub(super) fn reported(step: &Step, report: Option<&Report>) -> Vec<Flag> {
         return Vec::new();
     };
     let check = |name: &String| Flag::new(step.id, FlagKind::Check, Some(name.clone()));
-    let has_failed = step.step_type == StepType::BackgroundCheck
-        && report.progress.status == ProgressStatus::Failed;
+    let has_failed =
+        step.step_type.checks_background() && report.progress.status == ProgressStatus::Failed;
     let failure = has_failed.then(|| Flag::new(step.id, FlagKind::External, None));
     let sentence = |sentence: &String| Flag {
         message: Some(sentence.clone()),

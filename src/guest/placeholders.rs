@@ -20,7 +20,7 @@ use super::postal::address_lines;
 use super::precheckin::agreement_text_id;
 use super::stay::{Flat, Stay};
 use crate::markdown;
-use crate::precheck::{self, Step, StepType};
+use crate::precheck::{self, AnswerForm, Step};
 use crate::records::{Kind, Property, ReservationStatus, typed};
 use crate::translations::{
     Piece, Placeholder, StayValue, Texts, custom_fields, has_placeholders, pieces,
@@ -327,7 +327,8 @@ pub(super) fn filled_step(
 /// Returns the first placeholder without a value in the texts that the guest of a step answers: the
 /// text of an agreement, the questions and their options.
 pub(super) fn missing_of_step(step: &Step, texts: &Texts, values: &Values<'_>) -> Option<Missing> {
-    let questions = (step.step_type == StepType::AdditionalQuestions).then_some(&step.questions);
+    let form = step.step_type.answer_form();
+    let questions = (form == AnswerForm::Questions).then_some(&step.questions);
     let asked = questions.into_iter().flatten().flat_map(|question| {
         let names = question.options.iter().map(|option| option.name_ml_text_id);
         names.chain([Some(question.text_ml_text_id)])
@@ -336,7 +337,7 @@ pub(super) fn missing_of_step(step: &Step, texts: &Texts, values: &Values<'_>) -
         .write_only
         .contract_template_text
         .as_deref()
-        .filter(|_| step.step_type == StepType::Agreement && agreement_text_id(step).is_none());
+        .filter(|_| form == AnswerForm::Agreement && agreement_text_id(step).is_none());
     asked
         .chain([agreement_text_id(step)])
         .filter_map(|id| texts.written(id))

@@ -34,8 +34,8 @@ use super::setup::{Setup, Which, length_of};
 use super::stay::{Flat, Stay};
 use crate::portals::Portal;
 use crate::precheck::{
-    self, Cost, Fee, Ground, GuestFieldRules, HandedIn, Merging, Question, QuestionKind,
-    QuestionOption, Reported, SortKey, Step, StepState, StepType,
+    self, AnswerForm, Cost, Fee, FileUse, Ground, GuestFieldRules, GuestPart, HandedIn, Merging,
+    Question, QuestionKind, QuestionOption, Reported, SortKey, Step, StepState, StepType,
 };
 use crate::scopes::{self, EntityType};
 use crate::translations::{TextLanguages, Texts};
@@ -657,8 +657,8 @@ impl Precheckin {
         if after > before && held - before + after > bounds::ANSWERS {
             return Err(bounds::too_long_answers());
         }
-        let is_accepted =
-            asked.step.step_type == StepType::Agreement && precheck::is_accepted(&answers);
+        let is_accepted = asked.step.step_type.answer_form() == AnswerForm::Agreement
+            && precheck::is_accepted(&answers);
         let acceptance = is_accepted.then(|| StoredAcceptance::of(&asked.step, setup, Moment(now)));
         let accepted_text = acceptance
             .as_ref()
@@ -1029,7 +1029,7 @@ pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
         step.write_only.guest_description_ml_text_id,
         agreement_text_id(step),
     ];
-    let questions: &[Question] = if step.step_type == StepType::AdditionalQuestions {
+    let questions: &[Question] = if step.step_type.answer_form() == AnswerForm::Questions {
         &step.questions
     } else {
         &[]
@@ -1051,7 +1051,7 @@ pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
 
 /// Returns the translation that has the text of an agreement; `None` for another step.
 pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
-    if step.step_type == StepType::Agreement {
+    if step.step_type.answer_form() == AnswerForm::Agreement {
         step.agreement.contract_template_text_ml_text_id
     } else {
         None
@@ -1061,7 +1061,7 @@ pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
 /// Returns the agreement's text in the guest's language; `None` where the text is kept elsewhere.
 pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
     let written = || {
-        (step.step_type == StepType::Agreement)
+        (step.step_type.answer_form() == AnswerForm::Agreement)
             .then(|| step.write_only.contract_template_text.clone())
             .flatten()
     };
@@ -1083,7 +1083,7 @@ impl Asked {
     /// Returns the questions that are asked now; `None` for steps of another type.
     pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
         let given = self.answers().cloned().unwrap_or_default();
-        (self.step.step_type == StepType::AdditionalQuestions).then(|| {
+        (self.step.step_type.answer_form() == AnswerForm::Questions).then(|| {
             let shown = precheck::shown_questions(&self.step.questions, &given);
             shown
                 .into_iter()
@@ -1102,7 +1102,7 @@ impl Asked {
             ..
         } = setup;
         let step = &self.step;
-        let of_type = |step_type| step.step_type == step_type;
+        let of_form = |form| step.step_type.answer_form() == form;
         let questions = self.questions(texts, language);
         let required = || {
             precheck::required_fields(step)
@@ -1136,13 +1136,12 @@ impl Asked {
             is_open,
             description: texts.of(step.write_only.guest_description_ml_text_id),
             answers: self.answers().filter(|_| questions.is_none()).cloned(),
-            agreement: of_type(StepType::Agreement).then(agreement),
+            agreement: of_form(AnswerForm::Agreement).then(agreement),
             questions,
-            required_fields: (of_type(StepType::YourDetails) || of_type(StepType::OtherGuests))
-                .then(required),
+            required_fields: GuestPart::asked_in(step.step_type).map(|_| required()),
             guest_field_rules: precheck::field_rules(step),
-            expected_guests: of_type(StepType::OtherGuests).then_some(self.others),
-            is_signature_required: of_type(StepType::Agreement)
+            expected_guests: of_form(AnswerForm::OtherGuests).then_some(self.others),
+            is_signature_required: of_form(AnswerForm::Agreement)
                 .then(|| step.is_signature_required()),
             accepted_at: self
                 .given
@@ -1164,7 +1163,8 @@ impl Asked {
                 .step_type
                 .takes_files()
                 .then(|| step.required_documents().to_vec()),
-            is_upload_unavailable: of_type(StepType::IdentityCheck) && !self.has_storage,
+            is_upload_unavailable: step.step_type.file_use() == FileUse::Identity
+                && !self.has_storage,
             is_inactive: !step.is_active,
             text_languages: self.text_languages(texts, language),
         }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::precheckin::{self, Precheckin};
 use super::setup;
-use crate::precheck::{self, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
+use crate::precheck::{self, Carrier, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
 use crate::records::{Kind, get_record};
 
 store::statements! {
@@ -93,7 +93,7 @@ impl Report {
         before: Option<&Self>,
     ) -> Self {
         let is_retaken = before.is_some_and(|before| before.is_retaken);
-        let verdict = if step.step_type == StepType::IdentityCheck {
+        let verdict = if step.step_type.checks_identity() {
             let has_failed = progress.status == ProgressStatus::Failed;
             let policy = step.write_only.identity_flag_policy.as_ref();
             precheck::identity_verdict(&checks, has_failed, policy, is_retaken)
@@ -124,10 +124,12 @@ impl Report {
     /// Returns the meaning of the report for a step of this type. `is_handed_in_again` says that the
     /// guest has handed in a file since.
     pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> Reported {
-        let is_check = matches!(
-            step_type,
-            StepType::IdentityCheck | StepType::BackgroundCheck
-        );
+        let is_check = match step_type.carrier() {
+            Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
+            Carrier::Service | Carrier::ServiceOrSignatureProvider | Carrier::AnotherSystem => {
+                false
+            }
+        };
         match self.progress.status {
             _ if self.is_returned && is_handed_in_again => Reported::HandedInAgain,
             _ if self.is_returned => Reported::Returned,
@@ -240,7 +242,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         ));
     }
     let checks = checks.unwrap_or_default();
-    if !checks.is_empty() && step.step_type != StepType::IdentityCheck {
+    if !checks.is_empty() && !step.step_type.checks_identity() {
         return Err(Error::invalid(
             &["checks"],
             "is for a step of type identity_check",

@@ -110,7 +110,9 @@ impl SubmittedStep {
             None => (None, None, None),
         };
         let step = Arc::unwrap_or_clone(step);
-        let identity_actions = (step.step_type == StepType::IdentityCheck)
+        let identity_actions = step
+            .step_type
+            .checks_identity()
             .then(|| identity_actions(step.write_only.identity_flag_policy.as_ref()));
         Ok(Self {
             id: step.id,

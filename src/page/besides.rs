@@ -11,15 +11,15 @@ use super::form::{self, Fields};
 use super::person;
 use super::shown::Shown;
 use crate::guest::StepView;
-use crate::precheck::{Ground, QuestionKind, StepType, guest_field_fault};
+use crate::precheck::{Ground, GuestPart, QuestionKind, guest_field_fault};
 
 /// Returns the faults in the details of guests that were sent, by the rules of the operation.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &Fields, shown: &Shown) -> Vec<Fault> {
-    let is_other = match step.step_type {
-        StepType::YourDetails => false,
-        StepType::OtherGuests => true,
-        _ => return Vec::new(),
+    let is_other = match GuestPart::asked_in(step.step_type) {
+        Some(GuestPart::Lead) => false,
+        Some(GuestPart::Others) => true,
+        None => return Vec::new(),
     };
     let country = shown.flat().map_or("", |flat| &flat.country);
     let ground = Ground {
@@ -80,6 +80,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::precheck::StepType;
 
     fn step(step_type: StepType, more: Value) -> StepView {
         let mut step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });

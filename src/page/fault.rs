@@ -6,7 +6,7 @@ use crate::words::{Words, fill};
 use super::asking::Refusal;
 use super::form::{choice_field, text_field};
 use super::person;
-use crate::precheck::StepType;
+use crate::precheck::AnswerForm;
 
 /// The kind of a fault: the thing that a field lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,25 +202,36 @@ impl Faults {
 /// Returns the form field for a path in the answers.
 fn field_of(step: Option<&StepView>, path: &[&str]) -> String {
     let first = path.first().copied().unwrap_or_default();
-    match (step.map(|step| step.step_type), path) {
-        (Some(StepType::OtherGuests), ["guests", guest, name, ..]) => guest
-            .parse()
-            .map_or_else(|_| first.to_owned(), |guest| person::field_of(guest, name)),
-        (Some(StepType::AdditionalQuestions), [question, rest @ ..]) => {
-            question.parse().map_or_else(
-                |_| first.to_owned(),
-                |question| {
-                    if rest.first() == Some(&"text") {
-                        text_field(question)
-                    } else {
-                        choice_field(question)
-                    }
-                },
-            )
-        }
-        (Some(StepType::DamageDeposit), _) => "choice".to_owned(),
-        _ => first.to_owned(),
-    }
+    let in_guest = || {
+        let ["guests", guest, name, ..] = path else {
+            return None;
+        };
+        guest
+            .parse::<usize>()
+            .ok()
+            .map(|guest| person::field_of(guest, name))
+    };
+    let in_question = || {
+        let [question, rest @ ..] = path else {
+            return None;
+        };
+        let question = question.parse().ok()?;
+        Some(if rest.first() == Some(&"text") {
+            text_field(question)
+        } else {
+            choice_field(question)
+        })
+    };
+    let field = step.and_then(|step| match step.step_type.answer_form() {
+        AnswerForm::OtherGuests => in_guest(),
+        AnswerForm::Questions => in_question(),
+        AnswerForm::DepositChoice => Some("choice".to_owned()),
+        AnswerForm::Confirmation
+        | AnswerForm::LeadGuest
+        | AnswerForm::Agreement
+        | AnswerForm::Consent => None,
+    });
+    field.unwrap_or_else(|| first.to_owned())
 }
 
 #[cfg(test)]
@@ -229,6 +240,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::precheck::StepType;
     use crate::words::in_language;
 
     fn step(step_type: StepType) -> StepView {

@@ -38,7 +38,7 @@ use uuid::Uuid;
 use super::fault::{Fault, Faults, Lack};
 use super::person::{self, Asked, Detail, Need};
 use crate::guest::{ExtraView, StepView};
-use crate::precheck::{StepType, is_there};
+use crate::precheck::{AnswerForm, is_there};
 use crate::records::SurveyKind;
 
 /// The largest body of a form: 128 KiB.
@@ -168,20 +168,16 @@ pub fn filled(
     check_in: Date,
     fields: &[(String, String)],
 ) -> Result<Filled, Faults> {
-    let answers = match step.step_type {
-        StepType::AdditionalQuestions => questions(fields),
-        StepType::Agreement => return agreement(step, fields),
-        StepType::YourDetails => details(step, check_in, fields),
-        StepType::OtherGuests => return guests(step, check_in, fields),
-        StepType::DamageDeposit if !has_no_choice(step) => deposit(fields),
-        StepType::BackgroundCheck => consent(fields),
-        StepType::IdentityCheck
-        | StepType::AuthorityReporting
-        | StepType::DocumentUpload
-        | StepType::MandatoryFee
-        | StepType::DamageDeposit
-        | StepType::ScreenAndProtect
-        | StepType::Main => taken(&[("isConfirmed", Takes::Confirmation)], fields),
+    let answers = match step.step_type.answer_form() {
+        AnswerForm::Questions => questions(fields),
+        AnswerForm::Agreement => return agreement(step, fields),
+        AnswerForm::LeadGuest => details(step, check_in, fields),
+        AnswerForm::OtherGuests => return guests(step, check_in, fields),
+        AnswerForm::DepositChoice if !has_no_choice(step) => deposit(fields),
+        AnswerForm::Consent => consent(fields),
+        AnswerForm::DepositChoice | AnswerForm::Confirmation => {
+            taken(&[("isConfirmed", Takes::Confirmation)], fields)
+        }
     };
     answers.map(Filled::of)
 }
@@ -639,6 +635,7 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
+    use crate::precheck::StepType;
 
     const CHECK_IN: Date = Date::constant(2026, 12, 11);
 

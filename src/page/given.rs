@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::person::{self, Detail};
 use super::shown::Shown;
 use crate::guest::{DepositView, QuestionView, StepView};
-use crate::precheck::{DepositChoice, DepositOption, PricingBasis, QuestionKind, StepType};
+use crate::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
 use crate::words::fill;
 
 /// An answer with its label.
@@ -28,21 +28,21 @@ pub fn given(step: &StepView, shown: &Shown) -> Vec<Given> {
         value: file.name.clone(),
     });
     let answers = step.answers.as_ref();
-    let said = match (step.step_type, answers) {
-        (StepType::AdditionalQuestions, _) => step
+    let said = match (step.step_type.answer_form(), answers) {
+        (AnswerForm::Questions, _) => step
             .questions
             .iter()
             .flatten()
             .map(|question| answer(question, shown))
             .collect(),
-        (StepType::YourDetails, Some(answers)) => {
+        (AnswerForm::LeadGuest, Some(answers)) => {
             fields(answers, &person::asked(step, false), shown)
         }
-        (StepType::OtherGuests, Some(answers)) => guests(answers, step, shown),
-        (StepType::Agreement, Some(answers)) => agreement(answers, step, shown),
-        (StepType::BackgroundCheck, Some(answers)) => consent(answers, shown),
-        (StepType::DamageDeposit, Some(answers)) => deposit(answers, step, shown),
-        _ => Vec::new(),
+        (AnswerForm::OtherGuests, Some(answers)) => guests(answers, step, shown),
+        (AnswerForm::Agreement, Some(answers)) => agreement(answers, step, shown),
+        (AnswerForm::Consent, Some(answers)) => consent(answers, shown),
+        (AnswerForm::DepositChoice, Some(answers)) => deposit(answers, step, shown),
+        (AnswerForm::Confirmation, _) | (_, None) => Vec::new(),
     };
     said.into_iter().chain(files).collect()
 }

@@ -3,7 +3,7 @@
 use super::given;
 use super::shown::Shown;
 use crate::guest::{PrecheckinStatus, ProgressStatus, StepView};
-use crate::precheck::{StepState, StepType};
+use crate::precheck::{AnswerForm, StepState};
 use crate::words::fill;
 
 /// The mark of a step.
@@ -45,7 +45,7 @@ impl Mark {
 pub fn has_failed(step: &StepView) -> bool {
     let progress = step.progress.as_ref();
     let is_failed = progress.is_some_and(|progress| progress.status == ProgressStatus::Failed);
-    is_failed && step.step_type != StepType::IdentityCheck
+    is_failed && !step.step_type.checks_identity()
 }
 
 /// Returns the need of a step before the submission, in words; `None` for a step that is ready.
@@ -59,31 +59,33 @@ pub fn missing(shown: &Shown, step: &StepView) -> Option<String> {
     if step.state == StepState::ActionRequired {
         return Some(mark());
     }
-    Some(match step.step_type {
-        StepType::OtherGuests => match step.expected_guests.flatten() {
+    if step.step_type.takes_files() {
+        let names: Vec<String> = documents(step)
+            .into_iter()
+            .map(|kind| given::document(kind, shown))
+            .collect();
+        if !names.is_empty() {
+            return Some(fill(words.files.missing, &[("types", &names.join(", "))]));
+        }
+    }
+    Some(match step.step_type.answer_form() {
+        AnswerForm::OtherGuests => match step.expected_guests.flatten() {
             None | Some(0) => mark(),
             Some(expected) => fill(
                 words.fields.guests_expected,
                 &[("n", &expected.to_string())],
             ),
         },
-        StepType::DocumentUpload | StepType::IdentityCheck => {
-            let types = documents(step);
-            let names: Vec<String> = types
-                .into_iter()
-                .map(|kind| given::document(kind, shown))
-                .collect();
-            if names.is_empty() {
-                mark()
-            } else {
-                fill(words.files.missing, &[("types", &names.join(", "))])
-            }
-        }
-        StepType::Agreement if step.is_text_changed => words.agreement.text_changed.to_owned(),
-        StepType::Agreement if step.is_signature_required == Some(true) && is_accepted(step) => {
+        AnswerForm::Agreement if step.is_text_changed => words.agreement.text_changed.to_owned(),
+        AnswerForm::Agreement if step.is_signature_required == Some(true) && is_accepted(step) => {
             words.errors.sign.to_owned()
         }
-        _ => mark(),
+        AnswerForm::Confirmation
+        | AnswerForm::LeadGuest
+        | AnswerForm::Questions
+        | AnswerForm::Agreement
+        | AnswerForm::Consent
+        | AnswerForm::DepositChoice => mark(),
     })
 }
 

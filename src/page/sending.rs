@@ -26,7 +26,7 @@ use super::step::{Asked, Refused, onward};
 use super::visit::Visit;
 use super::{besides, messages, reply, review, step as step_page};
 use crate::guest::{STAY_OVER, StepView, TEXT_CHANGED};
-use crate::precheck::StepType;
+use crate::precheck::AnswerForm;
 use crate::words::Words;
 
 type Server = State<Arc<Service>>;
@@ -109,10 +109,14 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
             );
         }
     };
-    let is_change = matches!(
-        step.step_type,
-        StepType::AdditionalQuestions | StepType::OtherGuests
-    );
+    let is_change = match step.step_type.answer_form() {
+        AnswerForm::Questions | AnswerForm::OtherGuests => true,
+        AnswerForm::Confirmation
+        | AnswerForm::LeadGuest
+        | AnswerForm::Agreement
+        | AnswerForm::Consent
+        | AnswerForm::DepositChoice => false,
+    };
     let id = step.id;
     let body = json!({
         "answers": filled.answers, "language": shown.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,

@@ -15,7 +15,7 @@ use super::shown::Shown;
 use super::summary::Summary;
 use super::uploads::{self, Files};
 use crate::guest::{PrecheckinStatus, StepView, fingerprint};
-use crate::precheck::{Fee, StepState, StepType};
+use crate::precheck::{AnswerForm, Fee, FileUse, StepState};
 use crate::words::fill;
 
 #[derive(Template)]
@@ -111,7 +111,9 @@ pub fn render(
     } else {
         None
     };
-    let files = takes_files(step)
+    let files = step
+        .step_type
+        .takes_files()
         .then(|| uploads::files(shown, step, is_open, faults))
         .flatten();
     let words = shown.words;
@@ -132,7 +134,7 @@ pub fn render(
                 words.agreement.elsewhere
             }
         });
-    let is_done_by_files = takes_files(step) && is_open && form.is_none();
+    let is_done_by_files = step.step_type.takes_files() && is_open && form.is_none();
     let mut frame = Frame::of(shown, Some(&format!("{position}: {}", step.title)));
     if files.is_some() {
         frame.script = FILES_SCRIPT;
@@ -177,13 +179,6 @@ pub fn onward(shown: &Shown, step: &StepView) -> String {
     shown
         .next(Some(step.id))
         .map_or_else(|| shown.links.review(), |next| shown.links.step(next.id))
-}
-
-const fn takes_files(step: &StepView) -> bool {
-    matches!(
-        step.step_type,
-        StepType::DocumentUpload | StepType::IdentityCheck
-    )
 }
 
 /// Returns the note above a step: it is submitted, it is done, or its saved answers are incomplete.
@@ -279,7 +274,7 @@ fn lacks(step: &StepView) -> Faults {
             faults.add(&super::form::choice_field(question.id), Lack::Choice);
         }
     }
-    if step.step_type == StepType::OtherGuests {
+    if step.step_type.answer_form() == AnswerForm::OtherGuests {
         faults.0.push(Fault {
             field: "guests".to_owned(),
             lack: Lack::Guests,
@@ -308,29 +303,29 @@ fn form<'v>(
         "lastName" => guest.last_name.as_deref(),
         _ => None,
     };
-    Some(match step.step_type {
-        StepType::AdditionalQuestions => StepForm {
+    Some(match step.step_type.answer_form() {
+        AnswerForm::Questions => StepForm {
             groups: vec![filling.questions(step)],
             ..of(Vec::new())
         },
-        StepType::Agreement if is_signed_elsewhere(step) && is_signed_first(step) => return None,
-        StepType::Agreement if is_accepted_otherwise(step) => return None,
-        StepType::Agreement => StepForm {
+        AnswerForm::Agreement if is_signed_elsewhere(step) && is_signed_first(step) => return None,
+        AnswerForm::Agreement if is_accepted_otherwise(step) => return None,
+        AnswerForm::Agreement => StepForm {
             groups: vec![Group::plain(filling.agreement(step), shown_text(step))],
             ..of(Vec::new())
         },
-        StepType::BackgroundCheck | StepType::DamageDeposit if carried_out(step) => return None,
-        StepType::BackgroundCheck => StepForm {
+        AnswerForm::Consent | AnswerForm::DepositChoice if carried_out(step) => return None,
+        AnswerForm::Consent => StepForm {
             footnote: (step.state == StepState::Todo)
                 .then(|| words.progress.host_sees_to_it.to_owned()),
             submit: words.precheckin.confirm,
             ..of(vec![filling.consent(step)])
         },
-        StepType::YourDetails => StepForm {
+        AnswerForm::LeadGuest => StepForm {
             groups: vec![filling.details(step, booked)],
             ..of(Vec::new())
         },
-        StepType::OtherGuests => {
+        AnswerForm::OtherGuests => {
             let groups = filling.guests(step, asked.guests);
             let hint = match step.expected_guests.flatten() {
                 Some(0) | None => words.fields.guests_hint.to_owned(),
@@ -347,29 +342,24 @@ fn form<'v>(
                 ..of(Vec::new())
             }
         }
-        StepType::DamageDeposit if !super::form::has_no_choice(step) => StepForm {
+        AnswerForm::DepositChoice if !super::form::has_no_choice(step) => StepForm {
             footnote: Some(words.deposit.not_charged.to_owned()),
             ..of(vec![filling.deposit(step, given::offered(step, shown))])
         },
-        // A step that files complete needs no confirmation.
-        StepType::IdentityCheck if !step.is_upload_unavailable => return None,
-        StepType::DocumentUpload
-            if step
-                .required_document_types
-                .as_ref()
-                .is_some_and(|types| !types.is_empty()) =>
+        AnswerForm::DepositChoice | AnswerForm::Confirmation
+            if is_completed_by_files(step) || step.state.is_ready() || carried_out(step) =>
         {
             return None;
         }
-        _ if step.state.is_ready() || carried_out(step) => return None,
-        _ => StepForm {
+        AnswerForm::DepositChoice | AnswerForm::Confirmation => StepForm {
             groups: Vec::new(),
             is_confirmation: true,
-            footnote: match step.step_type {
-                StepType::IdentityCheck => Some(words.progress.document_checked.to_owned()),
-                step_type => {
-                    is_carried_out(step_type).then(|| words.progress.host_sees_to_it.to_owned())
-                }
+            footnote: if step.step_type.checks_identity() {
+                Some(words.progress.document_checked.to_owned())
+            } else {
+                step.step_type
+                    .is_carried_out_elsewhere()
+                    .then(|| words.progress.host_sees_to_it.to_owned())
             },
             submit: words.precheckin.confirm,
             ..of(Vec::new())
@@ -377,17 +367,16 @@ fn form<'v>(
     })
 }
 
-/// Returns whether other systems carry out steps of this type.
-const fn is_carried_out(step_type: StepType) -> bool {
-    matches!(
-        step_type,
-        StepType::IdentityCheck
-            | StepType::BackgroundCheck
-            | StepType::AuthorityReporting
-            | StepType::MandatoryFee
-            | StepType::DamageDeposit
-            | StepType::ScreenAndProtect
-    )
+/// Returns whether files complete the step, so that it needs no confirmation.
+fn is_completed_by_files(step: &StepView) -> bool {
+    match step.step_type.file_use() {
+        FileUse::Identity => !step.is_upload_unavailable,
+        FileUse::Documents => {
+            let required = step.required_document_types.as_ref();
+            required.is_some_and(|types| !types.is_empty())
+        }
+        FileUse::None => false,
+    }
 }
 
 /// Returns whether the guest signs an agreement at an e-signature provider.

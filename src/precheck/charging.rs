@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::step::{Step, StepType};
+use super::step::Step;
+use super::step_type::{ActivationNeed, CostKind};
 
 /// Missing configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,16 +68,18 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     if !step.is_active {
         return None;
     }
-    match step.step_type {
-        StepType::DamageDeposit if !can_charge_deposit(step, accounts) => {
-            Some(ConfigurationIssue::MissingPaymentAccount)
-        }
-        StepType::BackgroundCheck => {
+    match step.step_type.activation_need() {
+        ActivationNeed::PaymentAccount => (!can_charge_deposit(step, accounts))
+            .then_some(ConfigurationIssue::MissingPaymentAccount),
+        ActivationNeed::BackgroundCheckAccount => {
             let own = step.write_only.background_check_account_id;
             let is_active = own.is_some_and(|id| accounts.background_check.get(&id) == Some(&true));
             (!is_active).then_some(ConfigurationIssue::MissingAuthenticateAccount)
         }
-        _ => None,
+        ActivationNeed::Nothing
+        | ActivationNeed::ContractText
+        | ActivationNeed::Questions
+        | ActivationNeed::FeeProducts => None,
     }
 }
 
@@ -110,13 +113,14 @@ fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
 pub fn has_usable_damage_waiver(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     step.is_active
-        && step.step_type == StepType::DamageDeposit
+        && step.step_type.cost_kind() == CostKind::Deposit
         && charges.is_damage_waiver_enabled
         && accounts.can_charge(charges.damage_waiver_payment_account_id)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::step_type::StepType;
     use super::*;
     use engine::moment::Moment;
 

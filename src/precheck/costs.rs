@@ -18,7 +18,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::charging::{accounts_of, has_usable_damage_waiver};
-use super::step::{Charges, PricingBasis, Step, StepType};
+use super::step::{Charges, PricingBasis, Step};
+use super::step_type::CostKind;
 use crate::records::{Kind, all_records, typed_among};
 
 /// An option of a step of type `damage_deposit`.
@@ -90,10 +91,14 @@ pub(crate) fn costs(
     context: &mut Context<'_, '_>,
     steps: &[Arc<Step>],
 ) -> Result<HashMap<Uuid, Cost>> {
-    let of_type = |step_type| steps.iter().filter(move |step| step.step_type == step_type);
+    let of_kind = |kind| {
+        steps
+            .iter()
+            .filter(move |step| step.step_type.cost_kind() == kind)
+    };
     let (has_deposits, has_fees) = (
-        of_type(StepType::DamageDeposit).next().is_some(),
-        of_type(StepType::MandatoryFee).next().is_some(),
+        of_kind(CostKind::Deposit).next().is_some(),
+        of_kind(CostKind::Fees).next().is_some(),
     );
     let mut costs = HashMap::new();
     if !has_deposits && !has_fees {
@@ -109,18 +114,18 @@ pub(crate) fn costs(
         // Names may be equal or empty, so the id breaks ties.
         waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
         costs.extend(
-            of_type(StepType::DamageDeposit)
+            of_kind(CostKind::Deposit)
                 .map(|step| (step.id, Cost::Deposit(choices(step, &payers, &waivers)))),
         );
     }
     if has_fees {
-        let wanted: BTreeSet<Uuid> = of_type(StepType::MandatoryFee)
+        let wanted: BTreeSet<Uuid> = of_kind(CostKind::Fees)
             .flat_map(|step| step.fee_product_ids.iter().copied())
             .collect();
         let products =
             typed_among::<Object>(context, Kind::FeeProduct, wanted.into_iter().collect())?;
         costs.extend(
-            of_type(StepType::MandatoryFee)
+            of_kind(CostKind::Fees)
                 .map(|step| (step.id, Cost::Fees(fees(step, &payers, &products)))),
         );
     }
@@ -299,6 +304,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use super::super::step_type::StepType;
     use super::*;
 
     fn id(number: u128) -> Uuid {

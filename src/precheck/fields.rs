@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::guest_fields;
 use super::identity::needs_minimum_age;
-use super::step::{Step, StepFields, StepType};
+use super::step::{Step, StepFields};
+use super::step_type::ActivationNeed;
 use super::targeting::InclusionType;
 
 /// The schema of prefill texts by field name, or null.
@@ -161,8 +162,7 @@ pub fn issues(step: &Step, sent: SentEnds, base: &[&str]) -> Vec<Issue> {
         );
     }
     let write_only = &step.write_only;
-    let is_identity_check = step.step_type == StepType::IdentityCheck;
-    if is_identity_check
+    if step.step_type.checks_identity()
         && write_only.minimum_guest_age.is_none()
         && needs_minimum_age(write_only.identity_flag_policy.as_ref())
     {
@@ -195,15 +195,17 @@ pub fn missing_configuration(step: &Step) -> Option<&'static str> {
             agreement.esign_a_template_id.is_some() || agreement.esign_b_template_id.is_some();
         has_text || has_template || agreement.contract_template_text_ml_text_id.is_some()
     };
-    match step.step_type {
-        StepType::Agreement if !has_contract() => Some("contractTemplateText"),
-        StepType::AdditionalQuestions if step.questions.is_empty() => Some("questions"),
-        StepType::MandatoryFee if step.fee_product_ids.is_empty() => Some("feeProductIds"),
-        StepType::BackgroundCheck if write_only.background_check_account_id.is_none() => {
-            Some("backgroundCheckAccountId")
-        }
-        _ => None,
-    }
+    let (is_there, field) = match step.step_type.activation_need() {
+        ActivationNeed::ContractText => (has_contract(), "contractTemplateText"),
+        ActivationNeed::Questions => (!step.questions.is_empty(), "questions"),
+        ActivationNeed::FeeProducts => (!step.fee_product_ids.is_empty(), "feeProductIds"),
+        ActivationNeed::BackgroundCheckAccount => (
+            write_only.background_check_account_id.is_some(),
+            "backgroundCheckAccountId",
+        ),
+        ActivationNeed::Nothing | ActivationNeed::PaymentAccount => return None,
+    };
+    (!is_there).then_some(field)
 }
 
 #[cfg(test)]
@@ -211,6 +213,7 @@ mod tests {
     use proptest::prelude::*;
     use strum::VariantArray;
 
+    use super::super::step_type::StepType;
     use super::*;
     use engine::moment::Moment;
 

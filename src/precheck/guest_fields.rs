@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::identity::age_on;
-use super::step::{Step, StepType};
+use super::step::Step;
+use super::step_type::{AnswerForm, StepType};
 
 /// Names that the service uses itself for each guest of `other_guests`.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
@@ -98,12 +99,17 @@ impl AskedGuest<'_> {
 }
 
 impl GuestPart {
-    /// Returns the guests that a step of this type asks.
+    /// Returns the guests whose details a step of this type asks for; `None` if it asks for none.
     #[must_use]
-    pub const fn of(step_type: StepType) -> Self {
-        match step_type {
-            StepType::OtherGuests => Self::Others,
-            _ => Self::Lead,
+    pub const fn asked_in(step_type: StepType) -> Option<Self> {
+        match step_type.answer_form() {
+            AnswerForm::LeadGuest => Some(Self::Lead),
+            AnswerForm::OtherGuests => Some(Self::Others),
+            AnswerForm::Confirmation
+            | AnswerForm::Questions
+            | AnswerForm::Agreement
+            | AnswerForm::Consent
+            | AnswerForm::DepositChoice => None,
         }
     }
 }
@@ -161,16 +167,14 @@ impl GuestFieldRules {
 /// step asks no guests for their details.
 #[must_use]
 pub fn field_rules(step: &Step) -> GuestFieldRules {
-    let asks = matches!(
-        step.step_type,
-        StepType::YourDetails | StepType::OtherGuests
-    );
-    let part = GuestPart::of(step.step_type);
+    let Some(part) = GuestPart::asked_in(step.step_type) else {
+        return GuestFieldRules::default();
+    };
     let rules = step.write_only.guest_field_rules.iter();
     GuestFieldRules(
         rules
             .flat_map(|rules| &rules.0)
-            .filter(|(_, rule)| asks && rule.is_about(part))
+            .filter(|(_, rule)| rule.is_about(part))
             .map(|(field, rule)| (field.clone(), rule.clone()))
             .collect(),
     )

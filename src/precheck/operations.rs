@@ -17,7 +17,8 @@ use super::fields::{self, SentEnds, Title, missing_configuration};
 use super::question::{
     self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
 };
-use super::step::{self, Agreement, Core, Step, StepFields, StepType, Written};
+use super::step::{self, Agreement, Core, Step, StepFields, Written};
+use super::step_type::{CostKind, StepType};
 use super::{records, visible};
 use crate::records::{Kind, Record, first_missing, list_all, typed};
 use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
@@ -142,7 +143,7 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
     visible::check(context, step.id)?;
     let texts = translations::texts(context, step.display_title_ml_text_id, ENGLISH)?;
     let offers_waiver =
-        step.step_type == StepType::DamageDeposit && step.charges.is_damage_waiver_enabled;
+        step.step_type.cost_kind() == CostKind::Deposit && step.charges.is_damage_waiver_enabled;
     let damage_waivers = if offers_waiver {
         list_all(context, Kind::DamageWaiver)?
     } else {

@@ -20,26 +20,10 @@ pub struct SortKey {
     pub id: Uuid,
 }
 
-/// Returns the group of a type in the automatic order.
-const fn group(step_type: StepType) -> u8 {
-    match step_type {
-        StepType::YourDetails => 0,
-        StepType::IdentityCheck => 1,
-        StepType::BackgroundCheck => 2,
-        StepType::OtherGuests | StepType::AuthorityReporting => 3,
-        StepType::AdditionalQuestions => 4,
-        StepType::DocumentUpload => 5,
-        StepType::Agreement => 6,
-        StepType::MandatoryFee => 7,
-        StepType::DamageDeposit | StepType::ScreenAndProtect => 8,
-        StepType::Main => 9,
-    }
-}
-
 /// Whether two types share a group, so that the automatic order compares their positions.
 #[must_use]
 pub const fn is_together(one: StepType, other: StepType) -> bool {
-    group(one) == group(other)
+    one.order_group() == other.order_group()
 }
 
 /// Compares two steps. The automatic order compares the group and then the position; the other
@@ -48,7 +32,7 @@ pub const fn is_together(one: StepType, other: StepType) -> bool {
 pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {
     let key = |step: &SortKey| {
         let group = if is_automatic {
-            group(step.step_type)
+            step.step_type.order_group()
         } else {
             0
         };
@@ -68,21 +52,8 @@ mod tests {
     use proptest::prelude::*;
     use strum::VariantArray;
 
+    use super::super::step_type::tests::GROUPS;
     use super::*;
-
-    /// The automatic order, group by group (rules: steps#order, 1).
-    const GROUPS: [&[StepType]; 10] = [
-        &[StepType::YourDetails],
-        &[StepType::IdentityCheck],
-        &[StepType::BackgroundCheck],
-        &[StepType::OtherGuests, StepType::AuthorityReporting],
-        &[StepType::AdditionalQuestions],
-        &[StepType::DocumentUpload],
-        &[StepType::Agreement],
-        &[StepType::MandatoryFee],
-        &[StepType::DamageDeposit, StepType::ScreenAndProtect],
-        &[StepType::Main],
-    ];
 
     fn sort_key() -> impl Strategy<Value = SortKey> {
         (

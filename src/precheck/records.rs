@@ -213,7 +213,7 @@ mod tests {
     use engine::moment::Moment;
     use serde_json::{Map, Value};
 
-    use super::super::step::StepType;
+    use super::super::step_type::StepType;
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use super::answers::{HandedIn, is_complete};
-use super::step::{Step, StepType};
+use super::step::Step;
 
 /// The state of a step for the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +65,7 @@ pub fn state(step: &Step, handed_in: &HandedIn<'_>, reported: Option<Reported>) 
             None => StepState::Todo,
         },
         Some(Reported::HandedInAgain) => StepState::Pending,
-        None if step.step_type == StepType::BackgroundCheck || step.is_signed_elsewhere() => {
+        None if step.step_type.checks_background() || step.is_signed_elsewhere() => {
             StepState::Pending
         }
         None => StepState::Done,
@@ -81,6 +81,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::super::step::AgreementType;
+    use super::super::step_type::StepType;
     use super::*;
 
     fn step(step_type: StepType) -> Step {

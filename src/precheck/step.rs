@@ -8,68 +8,15 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::fields::prefill_values;
 use super::guest_fields::GuestFieldRules;
 use super::identity::IdentityFlagPolicy;
 use super::question::{Question, QuestionInput};
+use super::step_type::{Carrier, StepType};
 use super::targeting::{InclusionType, NO_MAXIMUM};
 use crate::records::Kind;
-
-/// The type of a step.
-// In the order of the interface (rules: steps#fields, 1).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum StepType {
-    YourDetails,
-    IdentityCheck,
-    BackgroundCheck,
-    OtherGuests,
-    AuthorityReporting,
-    AdditionalQuestions,
-    DocumentUpload,
-    Agreement,
-    MandatoryFee,
-    DamageDeposit,
-    ScreenAndProtect,
-    // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
-    Main,
-}
-
-impl StepType {
-    /// Whether guests upload files for a step of this type.
-    #[must_use]
-    pub const fn takes_files(self) -> bool {
-        matches!(self, Self::DocumentUpload | Self::IdentityCheck)
-    }
-
-    /// Whether a submission of this type can be held for staff review (rules: steps#review).
-    #[must_use]
-    pub const fn is_reviewable(self) -> bool {
-        matches!(
-            self,
-            Self::AdditionalQuestions | Self::DocumentUpload | Self::DamageDeposit
-        )
-    }
-}
 
 /// How a damage waiver is priced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -587,19 +534,10 @@ impl Step {
     /// pre-check-in#other-systems).
     #[must_use]
     pub fn is_carried_out_elsewhere(&self) -> bool {
-        match self.step_type {
-            StepType::IdentityCheck
-            | StepType::BackgroundCheck
-            | StepType::AuthorityReporting
-            | StepType::MandatoryFee
-            | StepType::DamageDeposit
-            | StepType::ScreenAndProtect => true,
-            StepType::Agreement => self.is_electronic_agreement(),
-            StepType::YourDetails
-            | StepType::OtherGuests
-            | StepType::AdditionalQuestions
-            | StepType::DocumentUpload
-            | StepType::Main => false,
+        match self.step_type.carrier() {
+            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
+            Carrier::ServiceOrSignatureProvider => self.is_electronic_agreement(),
+            Carrier::Service => false,
         }
     }
 
@@ -703,14 +641,6 @@ pub(super) fn example() -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_step_type_parses_from_its_name() {
-        for step_type in StepType::VARIANTS {
-            assert_eq!(step_type.as_ref().parse(), Ok(*step_type));
-            assert_eq!(serde_json::to_value(step_type).unwrap(), step_type.as_ref());
-        }
-    }
 
     #[test]
     fn an_agreement_without_a_type_is_given_as_its_template_says() {

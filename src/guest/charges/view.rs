@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::precheck::{self, Cost, DepositChoice, DepositOption, Step, StepType};
+use crate::precheck::{self, Cost, CostKind, DepositChoice, DepositOption, Step};
 use crate::translations::Texts;
 
 /// The choices of a damage deposit.
@@ -51,13 +51,12 @@ pub(in crate::guest) fn deposit(
 /// Returns the translations that [`deposit`] may show.
 pub(in crate::guest) fn subtitles(step: &Step) -> impl Iterator<Item = Uuid> + use<> {
     let charges = &step.charges;
-    let texts = if step.step_type == StepType::DamageDeposit {
-        [
+    let texts = match step.step_type.cost_kind() {
+        CostKind::Deposit => [
             charges.damage_deposit_subtitle_ml_text_id,
             charges.security_deposit_subtitle_ml_text_id,
-        ]
-    } else {
-        [None, None]
+        ],
+        CostKind::None | CostKind::Fees => [None, None],
     };
     texts.into_iter().flatten()
 }

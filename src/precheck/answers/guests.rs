@@ -59,9 +59,12 @@ pub(super) fn all_tidied(mut answers: Object) -> Object {
 #[must_use]
 pub fn required(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
-    let part = GuestPart::of(step.step_type);
+    let part = GuestPart::asked_in(step.step_type);
     let rules = step.write_only.guest_field_rules.as_ref();
-    let is_asked = |name: &str| rules.is_none_or(|rules| rules.ask(name, part));
+    let is_asked = |name: &str| {
+        part.zip(rules)
+            .is_none_or(|(part, rules)| rules.ask(name, part))
+    };
     let named = step
         .write_only
         .required_guest_fields

@@ -16,7 +16,8 @@ use uuid::Uuid;
 
 use super::costs::DepositChoice;
 use super::guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules};
-use super::step::{Step, StepType};
+use super::step::Step;
+use super::step_type::{AnswerForm, FileUse, StepType};
 pub use agreement::is_accepted;
 pub use deposit::{choice as deposit_choice, chosen as chosen_deposit};
 pub use guests::{FIRST_BIRTH_DATE, fault as guest_field_fault, required as required_fields};
@@ -67,11 +68,11 @@ struct Requirements<'r> {
 }
 
 impl<'r> Requirements<'r> {
-    fn of(step: &'r Step, check_in: Option<Date>) -> Self {
+    fn of(step: &'r Step, part: GuestPart, check_in: Option<Date>) -> Self {
         Self {
             required: required_fields(step),
             rules: field_rules(step),
-            part: GuestPart::of(step.step_type),
+            part,
             check_in,
         }
     }
@@ -101,30 +102,31 @@ pub fn is_complete(step: &Step, handed_in: &HandedIn<'_>) -> bool {
         check_in,
     } = *handed_in;
     let required = step.required_documents();
-    if step.step_type == StepType::IdentityCheck {
-        return if has_storage {
-            !documents.is_empty() && are_all_there(required, documents)
-        } else {
-            answers.is_some()
-        };
+    match step.step_type.file_use() {
+        FileUse::Identity if has_storage => {
+            return !documents.is_empty() && are_all_there(required, documents);
+        }
+        FileUse::Identity => return answers.is_some(),
+        FileUse::Documents if !required.is_empty() => return are_all_there(required, documents),
+        FileUse::Documents | FileUse::None => {}
     }
-    if !required.is_empty() {
-        return are_all_there(required, documents);
-    }
+    let form = step.step_type.answer_form();
     // Someone who travels alone has nothing to say of other guests.
-    if step.step_type == StepType::OtherGuests && others == Some(0) {
+    if form == AnswerForm::OtherGuests && others == Some(0) {
         return true;
     }
     let Some(answers) = answers else { return false };
-    let requirements = Requirements::of(step, check_in);
-    match step.step_type {
-        StepType::BackgroundCheck => is_accepted(answers),
-        StepType::AdditionalQuestions => questions::are_answered(&step.questions, answers),
-        StepType::Agreement => agreement::is_given(answers, step.is_signature_required()),
-        StepType::YourDetails => guests::is_told(&requirements, answers),
-        StepType::OtherGuests => guests::are_told(&requirements, answers, others),
-        StepType::DamageDeposit => deposit::is_chosen(answers),
-        _ => true,
+    let requirements = |part| Requirements::of(step, part, check_in);
+    match form {
+        AnswerForm::Consent => is_accepted(answers),
+        AnswerForm::Questions => questions::are_answered(&step.questions, answers),
+        AnswerForm::Agreement => agreement::is_given(answers, step.is_signature_required()),
+        AnswerForm::LeadGuest => guests::is_told(&requirements(GuestPart::Lead), answers),
+        AnswerForm::OtherGuests => {
+            guests::are_told(&requirements(GuestPart::Others), answers, others)
+        }
+        AnswerForm::DepositChoice => deposit::is_chosen(answers),
+        AnswerForm::Confirmation => true,
     }
 }
 
@@ -139,10 +141,14 @@ fn are_all_there(required: &[String], documents: &[Option<&str>]) -> bool {
 /// Returns sent answers as they are judged and stored.
 #[must_use]
 pub fn tidied(step_type: StepType, sent: Object) -> Object {
-    match step_type {
-        StepType::YourDetails => guests::tidied(sent),
-        StepType::OtherGuests => guests::all_tidied(sent),
-        _ => sent,
+    match step_type.answer_form() {
+        AnswerForm::LeadGuest => guests::tidied(sent),
+        AnswerForm::OtherGuests => guests::all_tidied(sent),
+        AnswerForm::Confirmation
+        | AnswerForm::Questions
+        | AnswerForm::Agreement
+        | AnswerForm::Consent
+        | AnswerForm::DepositChoice => sent,
     }
 }
 
@@ -154,13 +160,14 @@ pub fn merged(
     merging: Merging<'_>,
     sent: Object,
 ) -> Result<Object, Vec<Issue>> {
-    match step_type {
-        StepType::OtherGuests => guests::merged_all(merging, sent),
-        StepType::AdditionalQuestions if !merging.is_change => Ok(sent),
-        StepType::YourDetails | StepType::AdditionalQuestions => {
-            Ok(guests::merged(merging.saved, sent))
-        }
-        _ => Ok(sent),
+    match step_type.answer_form() {
+        AnswerForm::OtherGuests => guests::merged_all(merging, sent),
+        AnswerForm::Questions if !merging.is_change => Ok(sent),
+        AnswerForm::LeadGuest | AnswerForm::Questions => Ok(guests::merged(merging.saved, sent)),
+        AnswerForm::Confirmation
+        | AnswerForm::Agreement
+        | AnswerForm::Consent
+        | AnswerForm::DepositChoice => Ok(sent),
     }
 }
 
@@ -169,18 +176,18 @@ pub fn merged(
 #[must_use]
 pub fn issues(step: &Step, sent: &Object, ground: &Ground<'_>) -> Vec<Issue> {
     let mut found = Found::default();
-    match step.step_type {
-        StepType::AdditionalQuestions => questions::judge(&step.questions, sent, &mut found),
-        StepType::Agreement => agreement::judge(sent, &mut found),
-        StepType::BackgroundCheck => agreement::judge_consent(sent, &[], &mut found),
-        StepType::YourDetails => {
+    match step.step_type.answer_form() {
+        AnswerForm::Questions => questions::judge(&step.questions, sent, &mut found),
+        AnswerForm::Agreement => agreement::judge(sent, &mut found),
+        AnswerForm::Consent => agreement::judge_consent(sent, &[], &mut found),
+        AnswerForm::LeadGuest => {
             guests::judge(&required_fields(step), sent, &[], ground, &mut found);
         }
-        StepType::OtherGuests => {
+        AnswerForm::OtherGuests => {
             guests::judge_all(&required_fields(step), sent, ground, &mut found);
         }
-        StepType::DamageDeposit => deposit::judge(sent, ground.choices, &mut found),
-        _ => {}
+        AnswerForm::DepositChoice => deposit::judge(sent, ground.choices, &mut found),
+        AnswerForm::Confirmation => {}
     }
     found.0
 }

@@ -1,0 +1,382 @@
+//! The types of steps, and the facts in which they differ (rules: steps#fields).
+//!
+//! A type is declared once, in [`StepType::facts`]. All other code asks for the facts by the methods
+//! below and matches their values exhaustively, so the compiler names each place that has to decide
+//! about a new value.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::{AsRefStr, EnumString, VariantArray};
+
+/// The type of a step.
+// In the order of the interface (rules: steps#fields, 1).
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    AsRefStr,
+    EnumString,
+    VariantArray,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum StepType {
+    YourDetails,
+    IdentityCheck,
+    BackgroundCheck,
+    OtherGuests,
+    AuthorityReporting,
+    AdditionalQuestions,
+    DocumentUpload,
+    Agreement,
+    MandatoryFee,
+    DamageDeposit,
+    ScreenAndProtect,
+    // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
+    Main,
+}
+
+/// The answers that a guest gives in a step: its form, its rules and its completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// Nothing in particular: the guest only confirms, and any saved answer completes the step.
+    Confirmation,
+    /// The details of the guest who booked.
+    LeadGuest,
+    /// The details of the other guests.
+    OtherGuests,
+    /// The answers to the questions of the step.
+    Questions,
+    /// The acceptance of a text.
+    Agreement,
+    /// The consent to a check by another system.
+    Consent,
+    /// A deposit, or something in place of it.
+    DepositChoice,
+}
+
+/// The files that a guest uploads in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    None,
+    /// Files beside the answers. Required document types, if there are any, complete the step.
+    Documents,
+    /// Files that complete the step. Where no files can be stored, saving is enough.
+    Identity,
+}
+
+/// The system that carries a step out (rules: pre-check-in#other-systems).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// This service, with the guest.
+    Service,
+    /// This service, or an e-signature provider, as the step's agreement says.
+    ServiceOrSignatureProvider,
+    /// Another system. A failure needs the guest.
+    AnotherSystem,
+    /// A provider of identity checks. A failure flags the submission, or asks the guest once more.
+    IdentityCheck,
+    /// A provider of background checks. The step waits for its report, and a failure flags the
+    /// submission.
+    BackgroundCheck,
+}
+
+/// The reason for which a step with manual review flags a submission (rules: steps#review).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewRule {
+    /// The step cannot flag a submission.
+    Never,
+    /// Each submission is flagged.
+    Always,
+    /// Certain answers to questions flag a submission.
+    Questions,
+}
+
+/// The configuration without which an active step cannot work (rules: steps#activation).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivationNeed {
+    Nothing,
+    ContractText,
+    Questions,
+    FeeProducts,
+    BackgroundCheckAccount,
+    /// An account that can be charged. A step may become active without one, and is reported then.
+    PaymentAccount,
+}
+
+/// The amounts that a guest pays for a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostKind {
+    None,
+    /// A damage waiver or a security deposit.
+    Deposit,
+    /// Fee products.
+    Fees,
+}
+
+/// The facts in which types differ.
+struct TypeFacts {
+    /// The place in the automatic order; types with one place are ordered by position.
+    order: u8,
+    answers: AnswerForm,
+    files: FileUse,
+    carrier: Carrier,
+    review: ReviewRule,
+    needs: ActivationNeed,
+    costs: CostKind,
+}
+
+impl StepType {
+    /// Declares each type.
+    const fn facts(self) -> TypeFacts {
+        match self {
+            Self::YourDetails => TypeFacts {
+                order: 0,
+                answers: AnswerForm::LeadGuest,
+                files: FileUse::None,
+                carrier: Carrier::Service,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::IdentityCheck => TypeFacts {
+                order: 1,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::Identity,
+                carrier: Carrier::IdentityCheck,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::BackgroundCheck => TypeFacts {
+                order: 2,
+                answers: AnswerForm::Consent,
+                files: FileUse::None,
+                carrier: Carrier::BackgroundCheck,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::BackgroundCheckAccount,
+                costs: CostKind::None,
+            },
+            Self::OtherGuests => TypeFacts {
+                order: 3,
+                answers: AnswerForm::OtherGuests,
+                files: FileUse::None,
+                carrier: Carrier::Service,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::AuthorityReporting => TypeFacts {
+                order: 3,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::None,
+                carrier: Carrier::AnotherSystem,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::AdditionalQuestions => TypeFacts {
+                order: 4,
+                answers: AnswerForm::Questions,
+                files: FileUse::None,
+                carrier: Carrier::Service,
+                review: ReviewRule::Questions,
+                needs: ActivationNeed::Questions,
+                costs: CostKind::None,
+            },
+            Self::DocumentUpload => TypeFacts {
+                order: 5,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::Documents,
+                carrier: Carrier::Service,
+                review: ReviewRule::Always,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::Agreement => TypeFacts {
+                order: 6,
+                answers: AnswerForm::Agreement,
+                files: FileUse::None,
+                carrier: Carrier::ServiceOrSignatureProvider,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::ContractText,
+                costs: CostKind::None,
+            },
+            Self::MandatoryFee => TypeFacts {
+                order: 7,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::None,
+                carrier: Carrier::AnotherSystem,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::FeeProducts,
+                costs: CostKind::Fees,
+            },
+            Self::DamageDeposit => TypeFacts {
+                order: 8,
+                answers: AnswerForm::DepositChoice,
+                files: FileUse::None,
+                carrier: Carrier::AnotherSystem,
+                review: ReviewRule::Always,
+                needs: ActivationNeed::PaymentAccount,
+                costs: CostKind::Deposit,
+            },
+            Self::ScreenAndProtect => TypeFacts {
+                order: 8,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::None,
+                carrier: Carrier::AnotherSystem,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+            Self::Main => TypeFacts {
+                order: 9,
+                answers: AnswerForm::Confirmation,
+                files: FileUse::None,
+                carrier: Carrier::Service,
+                review: ReviewRule::Never,
+                needs: ActivationNeed::Nothing,
+                costs: CostKind::None,
+            },
+        }
+    }
+
+    /// Returns the place of the type in the automatic order (rules: steps#order).
+    #[must_use]
+    pub const fn order_group(self) -> u8 {
+        self.facts().order
+    }
+
+    /// Returns what the guest answers.
+    #[must_use]
+    pub const fn answer_form(self) -> AnswerForm {
+        self.facts().answers
+    }
+
+    /// Returns the files that the guest uploads.
+    #[must_use]
+    pub const fn file_use(self) -> FileUse {
+        self.facts().files
+    }
+
+    /// Whether guests upload files for a step of this type.
+    #[must_use]
+    pub const fn takes_files(self) -> bool {
+        match self.file_use() {
+            FileUse::Documents | FileUse::Identity => true,
+            FileUse::None => false,
+        }
+    }
+
+    /// Returns the system that carries the step out.
+    #[must_use]
+    pub const fn carrier(self) -> Carrier {
+        self.facts().carrier
+    }
+
+    /// Whether another system carries out every step of this type. An agreement is carried out by
+    /// one if its settings say so: [`super::Step::is_carried_out_elsewhere`].
+    #[must_use]
+    pub const fn is_carried_out_elsewhere(self) -> bool {
+        match self.carrier() {
+            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
+            Carrier::Service | Carrier::ServiceOrSignatureProvider => false,
+        }
+    }
+
+    /// Whether a provider checks the identity of guests, by the policy of the step.
+    #[must_use]
+    pub const fn checks_identity(self) -> bool {
+        match self.carrier() {
+            Carrier::IdentityCheck => true,
+            Carrier::Service
+            | Carrier::ServiceOrSignatureProvider
+            | Carrier::AnotherSystem
+            | Carrier::BackgroundCheck => false,
+        }
+    }
+
+    /// Whether a provider checks the background of guests.
+    #[must_use]
+    pub const fn checks_background(self) -> bool {
+        match self.carrier() {
+            Carrier::BackgroundCheck => true,
+            Carrier::Service
+            | Carrier::ServiceOrSignatureProvider
+            | Carrier::AnotherSystem
+            | Carrier::IdentityCheck => false,
+        }
+    }
+
+    /// Returns when a step with manual review flags a submission.
+    #[must_use]
+    pub const fn review_rule(self) -> ReviewRule {
+        self.facts().review
+    }
+
+    /// Whether a submission of this type can be held for staff review (rules: steps#review).
+    #[must_use]
+    pub const fn is_reviewable(self) -> bool {
+        match self.review_rule() {
+            ReviewRule::Always | ReviewRule::Questions => true,
+            ReviewRule::Never => false,
+        }
+    }
+
+    /// Returns the configuration that an active step must have.
+    #[must_use]
+    pub const fn activation_need(self) -> ActivationNeed {
+        self.facts().needs
+    }
+
+    /// Returns what the guest pays for the step.
+    #[must_use]
+    pub const fn cost_kind(self) -> CostKind {
+        self.facts().costs
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The automatic order, group by group (rules: steps#order, 1).
+    pub const GROUPS: [&[StepType]; 10] = [
+        &[StepType::YourDetails],
+        &[StepType::IdentityCheck],
+        &[StepType::BackgroundCheck],
+        &[StepType::OtherGuests, StepType::AuthorityReporting],
+        &[StepType::AdditionalQuestions],
+        &[StepType::DocumentUpload],
+        &[StepType::Agreement],
+        &[StepType::MandatoryFee],
+        &[StepType::DamageDeposit, StepType::ScreenAndProtect],
+        &[StepType::Main],
+    ];
+
+    #[test]
+    fn every_step_type_parses_from_its_name() {
+        for step_type in StepType::VARIANTS {
+            assert_eq!(step_type.as_ref().parse(), Ok(*step_type));
+            assert_eq!(serde_json::to_value(step_type).unwrap(), step_type.as_ref());
+        }
+    }
+
+    #[test]
+    fn every_step_type_has_one_group_of_the_automatic_order() {
+        for (place, types) in GROUPS.iter().enumerate() {
+            for step_type in *types {
+                assert_eq!(usize::from(step_type.order_group()), place);
+            }
+        }
+        assert_eq!(GROUPS.concat().len(), StepType::VARIANTS.len());
+    }
+}
