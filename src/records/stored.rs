@@ -152,9 +152,9 @@ fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> 
         "photoUrls".into(),
         raw(&photos::addresses(context, id, keys.as_ref())?)?,
     );
-    for rating in ["overallRating", "categoryRatings"] {
-        if !review.contains_key(rating) {
-            review.insert(rating.into(), raw(&Value::Null)?);
+    for field in ["overallRating", "categoryRatings", "publicText"] {
+        if !review.contains_key(field) {
+            review.insert(field.into(), raw(&Value::Null)?);
         }
     }
     if !context.access.permissions.has(Permission::ViewAnalytics) {

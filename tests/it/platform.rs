@@ -203,4 +203,16 @@ on_both! {
         let part = org.key_without(Permission::ViewAnalytics).await.get(&path).await.data();
         assert_eq!((part.get("privateReview"), &part["publicText"], part.get("overallRating")), (None, &json!("Nice"), Some(&Value::Null)));
     }
+
+    async fn a_review_names_its_ratings_and_its_text_also_where_it_has_none(app: App) {
+        let org = app.org().await;
+        let flat = org.property(None, &[]).await;
+        let bare = json!({ "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" });
+        let review = org.record("review", bare).await;
+        let read = org.key().await.get(&format!("/reviews/{review}")).await.data();
+        for field in ["overallRating", "categoryRatings", "publicText"] {
+            assert_eq!(read.get(field), Some(&Value::Null), "{field}");
+        }
+        assert_eq!(read["photoUrls"], json!([]));
+    }
 }
