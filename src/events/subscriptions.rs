@@ -450,6 +450,15 @@ impl EventAndFilters {
                     ),
                 ));
             }
+            (Event::WorkflowStep, Some(step)) if !step.contains(':') => {
+                issues.push(Issue::new(
+                    &WORKFLOW_STEP,
+                    Reason::rule(
+                        "workflow_step_form",
+                        "must be <workflow id>:<node id>, as listWorkflowZapierSteps gives it",
+                    ),
+                ));
+            }
             (Event::WorkflowStep, Some(_)) | (_, None) => {}
             (_, Some(_)) => {
                 issues.push(Issue::new(
@@ -622,6 +631,11 @@ mod tests {
                 vec![],
             ),
             ("workflow.step", json!(null), vec![&step]),
+            (
+                "workflow.step",
+                json!({ "workflowStep": "greeting" }),
+                vec![&step],
+            ),
             (
                 "workflow.step",
                 json!({ "propertyIds": [id(1)] }),

@@ -410,6 +410,8 @@ with_receiver! {
         org.key().await.post("/webhook-subscriptions", body(step.clone())).await.error(403);
         assert_eq!(token.post("/webhook-subscriptions", body(json!({}))).await.issues(), ["filters.workflowStep"]);
         token.post("/webhook-subscriptions", body(json!({ "workflowStep": format!("{flow}:c") }))).await.error(404);
+        let formless = token.post("/webhook-subscriptions", body(json!({ "workflowStep": flow }))).await;
+        assert_eq!(formless.issues(), ["filters.workflowStep"]);
         token.post("/webhook-subscriptions", body(step)).await.data();
 
         let run = |node: &str, kind: &str, record: Value| json!({

@@ -98,6 +98,7 @@ words! {
         r_not_for_portals: "cannot be assigned to portals", "no se puede asignar a portales", "ne peut pas être affecté à des portails";
         r_stay_has_flat: "must not be sent with a stay: the stay has its own flat", "la estancia tiene el suyo", "le séjour a le sien";
         r_needs_workflow_step: "is required for this event", "es obligatorio para este evento", "est obligatoire pour cet événement";
+        r_workflow_step_form: "must be <workflow id>:<node id>", "tiene que ser <id del flujo>:<id del nodo>", "doit être <identifiant du flux>:<identifiant du nœud>";
         r_no_workflow_step: "is not allowed for this event", "no es para este evento", "n’est pas pour cet événement";
         r_no_flats: "is not allowed for this event", "es para otros eventos", "est pour d’autres événements";
         r_nothing_to_submit: "asks for nothing, so nothing can be submitted", "no pide nada, así que no hay nada que enviar", "ne demande rien, il n’y a donc rien à envoyer";
@@ -299,6 +300,7 @@ impl Refused {
             "not_for_portals" => self.r_not_for_portals,
             "stay_has_flat" => self.r_stay_has_flat,
             "needs_workflow_step" => self.r_needs_workflow_step,
+            "workflow_step_form" => self.r_workflow_step_form,
             "no_workflow_step" => self.r_no_workflow_step,
             "no_flats" => self.r_no_flats,
             "missing_reference" => self.r_missing_reference,
