@@ -500,6 +500,8 @@ mod tests {
         assert!(marked.contains("<mark>&lt;script&gt;</mark>"), "{marked}");
         let linked = html("<iframe src=\"https://player.vimeo.com/video/7\"></iframe>").unwrap();
         assert!(linked.contains("href=\"https://vimeo.com/7\""), "{linked}");
+        assert!(linked.contains(">vimeo.com/7</a>"), "{linked}");
+        assert_eq!(linked.matches("<a ").count(), 1, "{linked}");
     }
 
     #[test]

@@ -143,8 +143,14 @@ pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
         let video = player.as_ref().and_then(|tag| video(tag.attribute("src")?));
         rest = if let (Some(tag), Some(video)) = (player, video) {
             has_player = true;
+            // Markdown makes a link of an address with a scheme, also inside of this link. An
+            // underscore in the text of the link must not be formatting.
+            let shown = video
+                .trim_start_matches("https://")
+                .trim_start_matches("www.");
+            let shown = shown.replace('_', "&#95;");
             // Writing to a String cannot fail.
-            let _ = write!(linked, "<a href=\"{video}\">{video}</a>");
+            let _ = write!(linked, "<a href=\"{video}\">{shown}</a>");
             behind_end(&tagged[tag.text.len()..], "iframe")
         } else {
             linked.push('<');
@@ -220,11 +226,11 @@ mod tests {
         for (text, expected) in [
             (
                 "See <iframe width=560 src=\"https://www.youtube.com/embed/abc_-1?rel=0&amp;x=1\" allowfullscreen></iframe>!",
-                "See <a href=\"https://www.youtube.com/watch?v=abc_-1\">https://www.youtube.com/watch?v=abc_-1</a>!",
+                "See <a href=\"https://www.youtube.com/watch?v=abc_-1\">youtube.com/watch?v=abc&#95;-1</a>!",
             ),
             (
                 "<IFRAME SRC='//player.vimeo.com/video/12345'>old browser</IFRAME>",
-                "<a href=\"https://vimeo.com/12345\">https://vimeo.com/12345</a>",
+                "<a href=\"https://vimeo.com/12345\">vimeo.com/12345</a>",
             ),
         ] {
             assert_eq!(with_links_to_videos(text), (expected.to_owned(), true));
