@@ -83,6 +83,7 @@ static BRANDING: Resource = Resource {
         elsewhere: &["showPoweredBy"],
         markdown: &[],
         names: &[],
+        rules: &[],
     },
 };
 

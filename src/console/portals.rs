@@ -99,6 +99,7 @@ static PORTAL: Resource = Resource {
         elsewhere: &[],
         markdown: &[],
         names: &[],
+        rules: &[],
     },
 };
 

@@ -32,6 +32,18 @@ pub struct Issue {
     pub message: String,
 }
 
+/// Rules whose message names fields of the interface.
+const WITH_NAMES: [&str; 3] = ["reserved_guest_field", "rule_without_field", "ages_turned"];
+
+/// Returns whether a message is for programs, so that it is replaced in English too.
+fn is_for_programs(reason: &Reason) -> bool {
+    match reason {
+        Reason::Pattern(_) => true,
+        Reason::Rule(name, _) => WITH_NAMES.contains(name),
+        _ => false,
+    }
+}
+
 impl Refusal {
     /// Makes a refusal in the language of the page. Messages without a translation are in English.
     pub fn said(error: &Error, language: &str) -> Self {
@@ -45,8 +57,7 @@ impl Refusal {
         let issue = |issue: &engine::error::Issue| Issue {
             path: issue.path.iter().map(segment).collect(),
             message: Some(&issue.reason)
-                // A message about a pattern is for programs, so it is replaced in English too.
-                .filter(|reason| !is_english || matches!(reason, Reason::Pattern(_)))
+                .filter(|reason| !is_english || is_for_programs(reason))
                 .and_then(|reason| words.reason(reason))
                 .unwrap_or_else(|| issue.reason.to_string()),
         };

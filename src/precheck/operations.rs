@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::audited;
 use super::fields::{self, SentEnds, Title, missing_configuration};
+use super::guest_fields::{GuestFieldRule, GuestFieldRules};
 use super::question::{
     self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
 };
@@ -85,6 +86,30 @@ fn example() -> Detail {
     }
 }
 
+/// The details that a step asks of guests.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "PrecheckStepGuestFields", example = example_of_fields())]
+struct AskedFields {
+    /// The details that guests must give; null where the step names none.
+    required_guest_fields: Option<Vec<String>>,
+    /// The guests of whom a detail is required, by the name of the detail; null where the step has no
+    /// such rules.
+    guest_field_rules: Option<GuestFieldRules>,
+}
+
+fn example_of_fields() -> AskedFields {
+    let name = "documentNumber".to_owned();
+    let rule = GuestFieldRule {
+        minimum_age: Some(14),
+        ..GuestFieldRule::default()
+    };
+    AskedFields {
+        required_guest_fields: Some(vec!["firstName".to_owned(), name.clone()]),
+        guest_field_rules: Some(GuestFieldRules([(name, rule)].into())),
+    }
+}
+
 /// Field names that callers try for texts. Texts are linked by id, not sent.
 const MISNOMERS: [(&str, &str); 4] = [
     ("questions.text", TEXT_OF_QUESTION),
@@ -108,6 +133,16 @@ pub(super) fn operations() -> Vec<Operation> {
             )
             .kept(Basis::Configuration)
             .run(get),
+        Operation::public(
+            "getPrecheckStepGuestFields",
+            Method::GET,
+            "/precheck-steps/{id}/guest-fields",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Read the details that a step asks of guests, for those who may change them")
+        .rest_only()
+        .kept(Basis::Configuration)
+        .run(asked_fields),
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
             .tool(
@@ -154,6 +189,15 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
         display_title: texts.of(step.display_title_ml_text_id),
         questions: step.questions,
         damage_waivers,
+    })
+}
+
+fn asked_fields(context: &mut Context<'_, '_>, input: ById) -> Result<AskedFields> {
+    let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
+    visible::check(context, step.id)?;
+    Ok(AskedFields {
+        required_guest_fields: step.write_only.required_guest_fields,
+        guest_field_rules: step.write_only.guest_field_rules,
     })
 }
 

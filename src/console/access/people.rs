@@ -29,6 +29,7 @@ static MEMBER: Resource = Resource {
         elsewhere: &[],
         markdown: &[],
         names: &[],
+        rules: &[],
     },
 };
 

@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use askama::Template;
 use engine::access::Permission;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::fill::{here, is_plain_switch, others_of, rows};
-use super::spec::{ABOUT, Kind, Spec};
+use super::fill::{here, is_plain_switch, others_of, remove, rows, subject};
+use super::layout::Layout;
+use super::spec::{Kind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
 use crate::console::visit::{Fields, Visit, first};
@@ -88,6 +90,11 @@ pub enum Input {
         mode: &'static str,
         value: String,
     },
+    /// A line of text with suggestions.
+    Suggested {
+        value: String,
+        suggestions: Vec<String>,
+    },
     Area {
         lines: usize,
         value: String,
@@ -119,8 +126,24 @@ pub enum Input {
         controls: Vec<Control>,
     },
     Rows {
-        rows: Vec<Vec<Control>>,
+        rows: Vec<FormRow>,
     },
+}
+
+/// A row of a list.
+pub struct FormRow {
+    /// A sentence about the stored rule of the row.
+    pub told: Option<String>,
+    pub controls: Vec<Control>,
+    /// The box that removes the row.
+    pub removal: Option<Removal>,
+}
+
+/// A box that removes a row.
+pub struct Removal {
+    pub name: String,
+    pub label: String,
+    pub is_on: bool,
 }
 
 /// An option of a list.
@@ -161,8 +184,9 @@ pub struct Showing<'s> {
     /// The fields whose texts the member may not read.
     pub unseen: &'s HashSet<String>,
     pub is_read_only: bool,
-    /// The fields whose texts are Markdown.
-    pub markdown: &'static [&'static str],
+    pub layout: &'static Layout,
+    /// The values that the form is made from.
+    pub base: &'s Map<String, Value>,
 }
 
 impl Showing<'_> {
@@ -260,7 +284,7 @@ impl Showing<'_> {
                 ),
                 is_theirs: first(self.fields, &chosen(name)) == Some("theirs"),
             }),
-            rendered: self.markdown.contains(&name).then(|| {
+            rendered: self.layout.markdown.contains(&name).then(|| {
                 (
                     self.visit.address("/rendered"),
                     markdown::to_marked_html(&value()).unwrap_or_default(),
@@ -282,6 +306,10 @@ impl Showing<'_> {
             Kind::Line(mode) => Input::Line {
                 mode,
                 value: value(),
+            },
+            Kind::Suggested(known) => Input::Suggested {
+                value: value(),
+                suggestions: known.iter().map(|(_, label)| label.clone()).collect(),
             },
             Kind::Number => Input::Line {
                 mode: "numeric",
@@ -316,14 +344,9 @@ impl Showing<'_> {
                 }
             }
             Kind::Choice(values) => {
-                let called = |value: &String| {
-                    if spec.name == ABOUT {
-                        labels::asked(language, value)
-                    } else {
-                        labels::choice(language, value)
-                    }
-                };
-                let named = values.iter().map(|value| (value.clone(), called(value)));
+                let named = values
+                    .iter()
+                    .map(|value| (value.clone(), labels::choice(language, value)));
                 Input::Pick {
                     options: self.options(spec, named.collect(), &[value()]),
                 }
@@ -378,10 +401,17 @@ impl Showing<'_> {
             Kind::Objects(specs) | Kind::Rules(specs) => {
                 let count =
                     rows(name, self.fields) + if self.is_read_only { 0 } else { BLANK_ROWS };
+                let row = |number: usize| {
+                    let row = format!("{name}.{number}");
+                    let told = self.told(specs, name, &row);
+                    FormRow {
+                        controls: below(specs, &row),
+                        removal: self.removal(&row, told.as_deref()),
+                        told,
+                    }
+                };
                 Input::Rows {
-                    rows: (0..count)
-                        .map(|number| below(specs, &format!("{name}.{number}")))
-                        .collect(),
+                    rows: (0..count).map(row).collect(),
                 }
             }
             Kind::Other => Input::Line {
@@ -389,6 +419,32 @@ impl Showing<'_> {
                 value: String::new(),
             },
         }
+    }
+
+    /// Returns a sentence about the stored rule of a row; `None` for a new row and for a row of
+    /// another kind.
+    fn told(&self, parts: &[Spec], name: &str, row: &str) -> Option<String> {
+        let layout = self.layout.rules_in(name)?;
+        let about = subject(parts, row, self.fields);
+        let rule = self.base.get(name)?.get(&about)?.as_object()?;
+        Some((layout.told)(
+            self.visit.words,
+            self.visit.language,
+            &about,
+            rule,
+        ))
+    }
+
+    /// Returns the box that removes a row with a stored rule.
+    fn removal(&self, row: &str, told: Option<&str>) -> Option<Removal> {
+        let words = self.visit.words;
+        let name = remove(row);
+        let is_on = first(self.fields, &name).is_some();
+        let label = match told {
+            Some(told) => words.frame.labelled(words.forms.remove, told),
+            None => words.forms.remove.to_owned(),
+        };
+        ((told.is_some() || is_on) && !self.is_read_only).then_some(Removal { name, label, is_on })
     }
 
     /// Returns the options: an empty option where it is allowed, chosen values that are not listed,

@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::control::{FormView, Showing, chosen};
 use super::fill::{fill, read};
 use super::layout::Layout;
+use super::rules;
 use super::spec::{ABOUT, Kind, Spec, specs};
 use crate::console::meanwhile::{Fate, fate};
 use crate::console::refusal::Refusal;
@@ -196,23 +197,27 @@ fn shown_specs(
     });
     Ok(of_form
         .filter(|spec| is_shown(spec, &all, base, 3))
-        .map(|spec| laid_out(spec.clone(), resource.layout, base))
+        .map(|spec| laid_out(visit, spec.clone(), resource.layout, base))
         .collect())
 }
 
 /// Adapts a field to the layout of this form and to the values in `base`.
-fn laid_out(mut spec: Spec, layout: &Layout, base: &Map<String, Value>) -> Spec {
+fn laid_out(visit: &Visit, mut spec: Spec, layout: &Layout, base: &Map<String, Value>) -> Spec {
     let names = layout.names_in(&spec.name);
+    spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
         // A text that the read operation omits may be in `base` from another source. Such a text
         // counts as readable.
         Kind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
         Kind::Lines => spec.kind = names.map_or(Kind::Lines, Kind::Names),
         Kind::Rules(parts) => {
-            let names = names.unwrap_or_default().iter().map(ToString::to_string);
+            let list = layout
+                .rules_in(&spec.name)
+                .and_then(|rules| base.get(rules.list));
             let about = parts.iter_mut().find(|part| part.name == ABOUT);
             if let Some(about) = about {
-                about.kind = Kind::Choice(names.collect());
+                let known = rules::suggested(visit.language, names.unwrap_or_default(), list);
+                about.kind = Kind::Suggested(known);
             }
         }
         _ => {}
@@ -350,6 +355,7 @@ static FREE: Layout = Layout {
     elsewhere: &[],
     markdown: &[],
     names: &[],
+    rules: &[],
 };
 
 impl FreeForm<'_> {
@@ -496,6 +502,12 @@ pub async fn saved(
         return drawn.again(&specs).await;
     }
     let changes = drawn.changes(&specs);
+    let faults = rules::faults(visit, &specs, &drawn.fields);
+    if !faults.is_empty() {
+        drawn.problems.status = 400;
+        drawn.problems.fields = faults;
+        return drawn.again(&specs).await;
+    }
     if changes.is_empty() {
         return Ok(Outcome::Done(false));
     }
@@ -826,7 +838,8 @@ impl Drawn<'_> {
                 .map(|text| (text.clone(), None)),
         );
         for (path, message) in &self.problems.fields {
-            let place = place(path, &names, &self.fields);
+            let path = rules::in_row(path, specs, &self.fields);
+            let place = place(&path, &names, &self.fields);
             let field = path
                 .iter()
                 .rfind(|segment| segment.parse::<usize>().is_err())
@@ -874,7 +887,8 @@ impl Drawn<'_> {
             texts: &texts,
             unseen: &unseen,
             is_read_only,
-            markdown: self.layout.markdown,
+            layout: self.layout,
+            base: &self.base,
         };
         let arranged = if self.is_new || self.layout.sections.is_empty() {
             vec![("", specs.iter().collect())]

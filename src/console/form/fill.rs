@@ -8,6 +8,7 @@
 //! | a list of texts, some of them known | as below |
 //! | an object | those of its fields, below it: `a.b` |
 //! | a list of objects, or of rules by a name | those of each, by its number: `a.0.b` |
+//! | a rule to be removed | `….remove`, below its number: `a.0.remove` |
 //!
 //! The value of `….set` is `yes` or `no`. A list of texts sends its own name for each known text,
 //! always `….here`, and `….others` once for the other texts.
@@ -39,6 +40,14 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
         // A line of text has no line ends.
         Kind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
         Kind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
+        Kind::Suggested(known) => {
+            let value = text(value);
+            let label = known
+                .iter()
+                .find(|(known, _)| *known == value)
+                .map(|(_, label)| label.clone());
+            push(name.into(), label.unwrap_or(value));
+        }
         Kind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => {
             push(name.into(), String::new());
         }
@@ -168,6 +177,11 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
         Kind::Line(_) | Kind::Area | Kind::Colour | Kind::Date => {
             sent.and_then(|sent| said(spec, sent, |sent| json!(sent)))
         }
+        Kind::Suggested(known) => sent.and_then(|sent| {
+            said(spec, engine::typed::trimmed(sent), |sent| {
+                json!(meant(known, sent))
+            })
+        }),
         Kind::Reference(_) | Kind::Choice(_) => {
             // No option is chosen. A field that cannot be null is then not sent.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
@@ -267,10 +281,12 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             }
         }
         Kind::Rules(specs) => {
-            let rules = objects(specs, name, fields).into_iter().map(|mut rule| {
-                let about = rule.remove(ABOUT);
-                (text(about.as_ref()), Value::Object(rule))
-            });
+            let rules = objects(specs, name, fields)
+                .into_iter()
+                .map(|(_, mut rule)| {
+                    let about = rule.remove(ABOUT);
+                    (text(about.as_ref()), Value::Object(rule))
+                });
             let rules: Map<String, Value> = rules.collect();
             if rules.is_empty() {
                 nothing(spec, || json!({}))
@@ -279,7 +295,8 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             }
         }
         Kind::Objects(specs) => {
-            let rows = objects(specs, name, fields);
+            let rows = objects(specs, name, fields).into_iter();
+            let rows: Vec<Map<String, Value>> = rows.map(|(_, row)| row).collect();
             if rows.is_empty() {
                 nothing(spec, || json!([]))
             } else {
@@ -296,9 +313,39 @@ fn is_filled_in(spec: &Spec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
 
-/// Reads the rows of a list of objects. Rows in which nothing is filled in are left out.
-fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<Map<String, Value>> {
-    let row = |number: usize| -> Option<Map<String, Value>> {
+/// Returns the known value that a typed text means: the value itself, or the value with this label.
+fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
+    let is_label = |label: &str| label.to_lowercase() == typed.to_lowercase();
+    known
+        .iter()
+        .find(|(value, _)| value == typed)
+        .or_else(|| known.iter().find(|(_, label)| is_label(label)))
+        .map_or(typed, |(value, _)| value.as_str())
+}
+
+/// Returns the name that the rule of a row is about; empty where the row has none.
+pub fn subject(specs: &[Spec], row: &str, fields: &Fields) -> String {
+    let about = specs.iter().find(|part| part.name == ABOUT);
+    let about = about.and_then(|part| read(part, &format!("{row}.{ABOUT}"), fields));
+    text(about.as_ref())
+}
+
+/// Returns the rows of rules by a name: the number of each row, and the name that its rule is about,
+/// which is empty where the row has none.
+pub fn subjects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<(usize, String)> {
+    objects(specs, name, fields)
+        .into_iter()
+        .map(|(number, rule)| (number, text(rule.get(ABOUT))))
+        .collect()
+}
+
+/// Reads the rows of a list of objects, each with its number. Rows in which nothing is filled in and
+/// rows to be removed are left out.
+fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<(usize, Map<String, Value>)> {
+    let row = |number: usize| -> Option<(usize, Map<String, Value>)> {
+        if first(fields, &remove(&format!("{name}.{number}"))).is_some() {
+            return None;
+        }
         let parts = specs.iter().filter_map(|part| {
             let value = read(part, &format!("{name}.{number}.{}", part.name), fields)?;
             (!value.is_null() && value != "").then_some((part, value))
@@ -308,7 +355,7 @@ fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<Map<String, Value
         let named = parts
             .into_iter()
             .map(|(part, value)| (part.name.clone(), value));
-        is_row.then(|| named.collect())
+        is_row.then(|| (number, named.collect()))
     };
     (0..rows(name, fields)).filter_map(row).collect()
 }
@@ -340,6 +387,11 @@ pub fn is_plain_switch(spec: &Spec) -> bool {
 /// nothing for a box that is not ticked.
 pub fn here(name: &str) -> String {
     format!("{name}.here")
+}
+
+/// Returns the name of the field that removes a row.
+pub fn remove(row: &str) -> String {
+    format!("{row}.remove")
 }
 
 /// Returns the name of the field that contains the texts which are not among the known ones.
@@ -540,6 +592,52 @@ mod tests {
             read(&spec, "field", &sent),
             Some(json!(["a", "b", "c", "d e"]))
         );
+    }
+
+    /// The rules by a name of a form, with two known names.
+    fn rules() -> Spec {
+        let known = [("phone", "Phone"), ("Plate", "Plate")];
+        let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));
+        let (mut about, mut age) = (
+            spec(Kind::Suggested(known.into()), true, true),
+            spec(Kind::Number, true, true),
+        );
+        (about.name, age.name) = (ABOUT.into(), "age".into());
+        spec(Kind::Rules(vec![about, age]), true, true)
+    }
+
+    #[test]
+    fn a_suggested_value_is_shown_and_typed_by_its_label() {
+        let stored = json!({ "phone": { "age": 3 }, "Plate": {}, "shoe size": { "age": 4 } });
+        assert_eq!(again(&rules(), &stored), Some(stored.clone()));
+        let mut shown = Fields::new();
+        fill(&rules(), Some(&stored), "field", &mut shown);
+        let of = |name: &str| first(&shown, name).map(str::to_owned);
+        assert_eq!(of("field.1.field").as_deref(), Some("Phone"));
+        let typed = |text: &str| {
+            let sent = vec![("field.0.field".to_owned(), text.to_owned())];
+            read(&rules(), "field", &sent).unwrap()
+        };
+        for (text, about) in [
+            ("Phone", "phone"),
+            (" PHONE ", "phone"),
+            ("phone", "phone"),
+            ("Fax", "Fax"),
+        ] {
+            assert_eq!(typed(text), json!({ about: {} }), "{text}");
+        }
+        assert_eq!(typed("\u{200b}"), Value::Null);
+    }
+
+    #[test]
+    fn a_removed_rule_is_left_out() {
+        let mut sent = Fields::new();
+        let stored = json!({ "phone": { "age": 3 }, "Plate": {} });
+        fill(&rules(), Some(&stored), "field", &mut sent);
+        sent.push((remove("field.1"), "1".to_owned()));
+        assert_eq!(read(&rules(), "field", &sent), Some(json!({ "Plate": {} })));
+        sent.push((remove("field.0"), "1".to_owned()));
+        assert_eq!(read(&rules(), "field", &sent), Some(Value::Null));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The order of the fields in a form. A field that the layout does not name comes last, so that a
 //! new field appears at once.
 
+use serde_json::{Map, Value};
+
 use super::spec::{Kind, Spec};
 use crate::console::words::Words;
 
@@ -16,6 +18,19 @@ pub struct Layout {
     pub markdown: &'static [&'static str],
     /// Lists of texts and rules by a name, and the texts in each that have a known meaning.
     pub names: &'static [(&'static str, &'static [&'static str])],
+    /// Rules by a name. The read operation does not return them, nor the list of their names. Another
+    /// operation may, so they are readable where the form has their values.
+    pub rules: &'static [RuleLayout],
+}
+
+/// How a form shows rules by a name.
+pub struct RuleLayout {
+    /// The field with the rules.
+    pub field: &'static str,
+    /// The list of texts that rules can be about.
+    pub list: &'static str,
+    /// Describes the rule of a name in a language.
+    pub told: fn(&Words, &str, &str, &Map<String, Value>) -> String,
 }
 
 /// A group of fields with a title.
@@ -56,6 +71,18 @@ impl Layout {
         ));
         sections.retain(|(_, fields)| !fields.is_empty());
         sections
+    }
+
+    /// Returns the layout of a field with rules by a name.
+    pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
+        self.rules.iter().find(|rules| rules.field == field)
+    }
+
+    /// Returns whether a field is readable only where the form has its value.
+    pub fn is_read_elsewhere(&self, field: &str) -> bool {
+        self.rules
+            .iter()
+            .any(|rules| rules.field == field || rules.list == field)
     }
 
     /// Returns the texts of a list that have a known meaning.

@@ -5,12 +5,14 @@
 //! - [`fill`] turns values into the fields that a browser sends, and back.
 //! - [`control`] shows a field.
 //! - [`layout`] orders the fields.
+//! - [`rules`] finds the faults of rules by a name.
 //! - [`editing`] handles a form from its first view until it is saved.
 
 mod control;
 mod editing;
 mod fill;
 mod layout;
+mod rules;
 mod said;
 mod spec;
 
@@ -20,6 +22,6 @@ pub use editing::{
     typed, untold_texts,
 };
 pub use fill::{fill, read};
-pub use layout::{Layout, Section, in_lines};
+pub use layout::{Layout, RuleLayout, Section, in_lines};
 pub use said::brief;
 pub use spec::{Kind, Spec, of_object, specs};

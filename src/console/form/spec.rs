@@ -53,6 +53,9 @@ pub enum Kind {
     Lines,
     /// A list of texts, some of which have a known meaning: these are boxes to tick.
     Names(&'static [&'static str]),
+    /// A line of text with suggestions: values with their labels. The form shows the label of a
+    /// known value.
+    Suggested(Vec<(String, String)>),
     /// Texts by names, one pair per line.
     Pairs,
     Colour,

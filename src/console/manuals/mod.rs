@@ -105,6 +105,7 @@ static MANUAL: Resource = Resource {
         elsewhere: &["visibilityRules"],
         markdown: &["descriptionId", "description"],
         names: &[],
+        rules: &[],
     },
 };
 

@@ -193,6 +193,7 @@ fn page(
 ) -> Result<Response, Refusal> {
     let words = visit.words;
     let (listed, nothing, unseen) = (HashMap::new(), HashMap::new(), HashSet::new());
+    let base = serde_json::Map::new();
     let may_change = visit.may(MANUAL.update);
     let showing = Showing {
         visit,
@@ -203,7 +204,8 @@ fn page(
         texts: &nothing,
         unseen: &unseen,
         is_read_only: !may_change,
-        markdown: &[],
+        layout: MANUAL.layout,
+        base: &base,
     };
     let rule = |(category, about, lines): Category| Rule {
         title: labels::choice(visit.language, &category),

@@ -1,6 +1,7 @@
 //! The steps before arrival: the list in guest order, moving a step, and the forms that create and
 //! change one.
 
+mod guest_rules;
 mod moving;
 mod questions;
 mod sentence;
@@ -11,7 +12,7 @@ use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::sentence::{Counts, Rules};
@@ -19,8 +20,8 @@ use super::asking;
 use super::assign::{Entity, Use};
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
-    saved, untold_texts,
+    FormView, Layout, Outcome, Reading, Resource, RuleLayout, Section, Stored, create_form,
+    created, edit_form, saved, untold_texts,
 };
 use super::frame::{Done, Frame};
 use super::labels;
@@ -175,8 +176,18 @@ static STEP: Resource = Resource {
                 ],
             ),
         ],
+        rules: &[RuleLayout {
+            field: "guestFieldRules",
+            list: "requiredGuestFields",
+            told: guest_rules::told,
+        }],
     },
 };
+
+/// The operation that reads the details that a step asks of guests.
+const GUEST_FIELDS_OF: &str = "getPrecheckStepGuestFields";
+/// The types of steps that ask guests for details.
+const ASKING: [&str; 2] = ["your_details", "other_guests"];
 
 /// Maximum number of steps that one move may change.
 const MOST_MOVED: usize = 200;
@@ -619,6 +630,14 @@ fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
         let untold = untold_texts(visit, &STEP)?
             .into_iter()
             .map(|field| (field, Value::Null));
+        let step_type = stored.value.get("stepType").and_then(Value::as_str);
+        let asks = step_type.is_some_and(|known| ASKING.contains(&known));
+        let asked: Map<String, Value> = if asks && visit.may(GUEST_FIELDS_OF) {
+            visit.get(GUEST_FIELDS_OF, json!({ "id": id })).await?
+        } else {
+            Map::new()
+        };
+        stored.value.extend(asked);
         stored
             .value
             .extend(untold.chain(shown.into_iter().map(|text| (text.field, json!(text.id)))));

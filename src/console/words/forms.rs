@@ -34,6 +34,8 @@ words! {
         try_later: "Nothing was saved. Try again in {seconds} s.", "No se ha guardado nada. Inténtelo dentro de {seconds} s.", "Rien n’est enregistré. Réessayez dans {seconds} s.";
         text_in_english: "In English. The other languages are under Translations.", "En inglés; los demás idiomas están en Traducciones.", "En anglais ; les autres langues sont sous Traductions.";
         other_languages: "All languages", "Todos los idiomas", "Toutes les langues";
+        rule_twice: "There is another line for the same detail. Keep one of them.", "Hay otra línea para el mismo dato. Deje solo una.", "Une autre ligne porte sur la même donnée. N’en gardez qu’une.";
+        rule_of_nothing: "Say which detail this line is about.", "Indique a qué dato se refiere esta línea.", "Indiquez à quelle donnée se rapporte cette ligne.";
         edit: "Edit", "Editar", "Modifier";
         remove: "Remove", "Eliminar", "Supprimer";
         up: "Move up", "Subir", "Monter";

@@ -39,6 +39,13 @@ words! {
         not_by: "not through {channels}", "no por {channels}", "pas par {channels}";
         only_by: "only through {channels}", "solo por {channels}", "seulement par {channels}";
         not_returning: "not of guests who stayed before", "no de huéspedes que ya se alojaron", "pas de voyageurs déjà venus";
+        rule_all: "every guest", "todo huésped", "tout voyageur";
+        rule_from: "guests from the age of {from}", "huéspedes a partir de la edad de {from}", "voyageurs à partir de l’âge de {from} ans";
+        rule_to: "guests up to the age of {to}", "huéspedes hasta la edad de {to}", "voyageurs jusqu’à l’âge de {to} ans";
+        rule_between: "guests from the age of {from} to {to}", "huéspedes de la edad de {from} a {to}", "voyageurs de l’âge de {from} à {to} ans";
+        rule_nations: "nationality {codes}", "de nacionalidad {codes}", "de nationalité {codes}";
+        rule_lead: "only the guest who booked", "solo quien reservó", "seulement la personne qui a réservé";
+        rule_others: "only the other guests", "solo los demás huéspedes", "seulement les autres voyageurs";
         assigned: "Assigned to {what}.", "Asignado a: {what}.", "Affectée à : {what}.";
         unassigned: "Assigned to nothing yet.", "Aún sin asignar.", "Encore affectée à rien.";
         questions: "Questions", "Preguntas", "Questions";

@@ -1,7 +1,9 @@
 //! Tests fields that are asked of some guests only (rules: pre-check-in#fields-of-some-guests).
 
+use engine::access::Permission;
 use serde_json::{Value, json};
 
+use crate::console::{Form, marta, member_with, page, plain};
 use crate::support::house::{House, with};
 use crate::support::{App, on_both, reservation};
 
@@ -134,5 +136,93 @@ on_both! {
             house.handed_in().await["steps"][0]["settings"]["guestFieldRules"],
             json!({ "documentNumber": { "minimumAge": 14 } })
         );
+    }
+
+    async fn the_console_shows_changes_and_removes_stored_rules(app: App) {
+        let house = House::build(&app).await;
+        let stored = json!({
+            "requiredGuestFields": ["firstName", "documentNumber", "secondLastName", "Car plate"],
+            "guestFieldRules": { "documentNumber": { "minimumAge": 14 }, "Car plate": { "maximumAge": 80, "only": "others" } },
+        });
+        let step = house.step("other_guests", stored).await;
+        let rules = async || house.handed_in().await["steps"][0]["settings"]["guestFieldRules"].clone();
+        let browser = marta(&house.org).await;
+        let path = format!("/console/steps/{step}");
+        let shown = page(&browser, &path).await;
+        let read = plain(&shown);
+        for said in [
+            "Document number: guests from the age of 14",
+            "Car plate: guests up to the age of 80; only the other guests",
+            "Remove: Car plate",
+            "<option value=\"Second last name\">",
+            "<option value=\"Car plate\">",
+        ] {
+            assert!(read.contains(said), "{said}: {read}");
+        }
+        let form = Form::of(&shown, &path);
+        let field = |number: usize, part: &str| form.value(&format!("guestFieldRules.{number}.{part}"));
+        assert_eq!((field(0, "field"), field(0, "maximumAge"), field(0, "only")), (Some("Car plate"), Some("80"), Some("others")));
+        assert_eq!((field(1, "field"), field(1, "minimumAge"), field(2, "field")), (Some("Document number"), Some("14"), Some("")));
+        form.clone().done(&browser, "unchanged").await;
+
+        // One form changes a rule, removes one, and adds one for a detail that it adds as well.
+        let form = form
+            .with("requiredGuestFields.others", "Car plate\r\nShoe size")
+            .with("guestFieldRules.0.remove", "1")
+            .with("guestFieldRules.1.minimumAge", "16")
+            .with("guestFieldRules.2.field", "second last name")
+            .with("guestFieldRules.2.nationalities", "ES\r\nPT")
+            .with("guestFieldRules.3.field", "Shoe size")
+            .with("guestFieldRules.3.maximumAge", "12");
+        let (_, saved) = form.done(&browser, "saved").await;
+        let expected = json!({
+            "documentNumber": { "minimumAge": 16 }, "secondLastName": { "nationalities": ["ES", "PT"] }, "Shoe size": { "maximumAge": 12 },
+        });
+        assert_eq!(rules().await, expected);
+        assert!(saved.contains("Second last name: nationality ES, PT"), "{saved}");
+
+        let blank = "guestFieldRules.3";
+        for (about, said, place) in [
+            ("Document number", "There is another line for the same detail.", "field"),
+            ("", "Say which detail this line is about.", "field"),
+            ("phone", "has a rule for a field that is not asked", "field"),
+            ("firstName", "must be at most 150", "minimumAge"),
+        ] {
+            let age = if place == "field" { "9" } else { "200" };
+            let form = Form::of(&saved, &path).with(&format!("{blank}.field"), about).with(&format!("{blank}.minimumAge"), age);
+            let refused = form.refused(&browser, 400).await;
+            assert!(plain(&refused).contains(said), "{about}: {refused}");
+            assert!(refused.contains(&format!("id=\"f-guestFieldRules-3-{place}-error\"")), "{about}: {refused}");
+            assert_eq!(Form::of(&refused, &path).value(&format!("{blank}.minimumAge")), Some(age));
+        }
+        assert_eq!(rules().await, expected);
+        // A refused form keeps the tick that removes a line.
+        let form = Form::of(&saved, &path).with("guestFieldRules.0.remove", "1").with("nickname", "");
+        let refused = form.refused(&browser, 400).await;
+        assert_eq!(Form::of(&refused, &path).value("guestFieldRules.0.remove"), Some("1"));
+
+        // Two members who change the rules get both versions.
+        let theirs = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "18");
+        theirs.done(&browser, "saved").await;
+        let mine = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "17");
+        let both = mine.refused(&browser, 409).await;
+        assert!(both.contains("name=\"choose.guestFieldRules\""), "{both}");
+        assert_eq!(Form::of(&both, &path).value("guestFieldRules.1.minimumAge"), Some("17"));
+        let (_, done) = Form::of(&both, &path).done(&browser, "saved").await;
+        let mut none = Form::of(&done, &path);
+        for number in 0..3 {
+            none = none.with(&format!("guestFieldRules.{number}.remove"), "1");
+        }
+        none.done(&browser, "saved").await;
+        assert_eq!(rules().await, Value::Null);
+
+        // A member who may only look sees the form without the values.
+        let viewer = member_with(&house.org, &[Permission::ViewProperties], None).await;
+        let shown = page(&viewer, &path).await;
+        assert!(shown.contains("The present value cannot be shown.") && !shown.contains("Shoe size"), "{shown}");
+        let read = format!("/precheck-steps/{step}/guest-fields");
+        let fields = house.api.get(&read).await.data();
+        assert_eq!(fields["requiredGuestFields"].as_array().unwrap().len(), 5);
+        house.org.key_without(Permission::ModifyProperties).await.get(&read).await.error(403);
     }
 }

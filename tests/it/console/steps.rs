@@ -199,28 +199,47 @@ on_both! {
         let browser = marta(&house.org).await;
         let asked = async || house.step_view(id, "en").await["requiredFields"].clone();
         let shown = page(&browser, &path).await;
-        for said in [">Date of birth<", "To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
-            assert!(plain(&shown).contains(said), "{said}: {shown}");
-        }
+        assert!(plain(&shown).contains(">Date of birth<"), "{shown}");
         let mut form = Form::of(&shown, &path).with("requiredGuestFields.others", "Shoe size\r\n");
         for name in ["firstName", "birthDate"] {
             form.fields.push(("requiredGuestFields".to_owned(), name.to_owned()));
         }
         let (_, saved) = form.done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
-        // Fields without a selection stay unchanged. Clearing needs its own checkbox.
-        let (_, saved) = Form::of(&saved, &path).with("nickname", "Companions").done(&browser, "saved").await;
+        // The form shows the asked details, so a change of another field keeps them.
+        let form = Form::of(&saved, &path);
+        let ticked: Vec<&str> = form.fields.iter().filter(|(name, _)| name == "requiredGuestFields").map(|(_, value)| value.as_str()).collect();
+        assert_eq!((ticked, form.value("requiredGuestFields.others")), (vec!["firstName", "birthDate"], Some("Shoe size")));
+        let (_, saved) = form.with("nickname", "Companions").done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
         let refused = Form::of(&saved, &path).with("requiredGuestFields.others", &"x".repeat(201)).with("requiredGuestFields", "email").refused(&browser, 400).await;
         let again = Form::of(&refused, &path);
         assert!(refused.contains("f-requiredGuestFields-error") && again.value("requiredGuestFields") == Some("email"), "{refused}");
-        Form::of(&saved, &path).with("requiredGuestFields.clear", "1").done(&browser, "saved").await;
+        let nothing = Form::of(&saved, &path).without("requiredGuestFields").with("requiredGuestFields.others", "");
+        nothing.done(&browser, "saved").await;
         assert_eq!(asked().await.as_array().map_or(0, Vec::len), 0);
         for (language, name) in [("es", "Fecha de nacimiento"), ("fr", "Date de naissance")] {
             Form::of(&page(&browser, &path).await, "/console/language").with("language", language).send(&browser).await;
             let shown = page(&browser, &path).await;
             assert!(shown.contains(name) && !shown.contains("por ejemplo, firstName") && !shown.contains(">birthDate"), "{shown}");
         }
+    }
+
+    async fn a_list_that_cannot_be_shown_is_kept_or_cleared(app: App) {
+        let house = House::build(&app).await;
+        let id = house.step("document_upload", json!({ "nickname": "Papers", "requiredDocumentTypes": ["passport"] })).await;
+        let path = format!("/console/steps/{id}");
+        let browser = marta(&house.org).await;
+        let asked = async || house.step_view(id, "en").await["requiredDocumentTypes"].clone();
+        let shown = page(&browser, &path).await;
+        for said in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
+            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        }
+        // Fields without a selection stay unchanged. Clearing needs its own checkbox.
+        let (_, saved) = Form::of(&shown, &path).with("nickname", "Documents").done(&browser, "saved").await;
+        assert_eq!(asked().await, json!(["passport"]));
+        Form::of(&saved, &path).with("requiredDocumentTypes.clear", "1").done(&browser, "saved").await;
+        assert_eq!(asked().await.as_array().map_or(0, Vec::len), 0);
     }
 
     async fn missing_translations_of_titles_are_linked_from_home(app: App) {

@@ -1,0 +1,133 @@
+//! Rules by a name: the names that a rule can be about, and the faults of the rows of a form.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::fill::subjects;
+use super::spec::{ABOUT, Kind, Spec};
+use crate::console::labels;
+use crate::console::visit::{Fields, Visit};
+
+/// Returns the names that a rule can be about, with their labels: those of the list that have no
+/// known meaning, and those that have one. A label that would mean two names has the name beside it.
+pub fn suggested(
+    language: &str,
+    names: &[&'static str],
+    list: Option<&Value>,
+) -> Vec<(String, String)> {
+    let listed = list.and_then(Value::as_array).into_iter().flatten();
+    let unknown: Vec<&str> = listed
+        .filter_map(Value::as_str)
+        .filter(|name| !names.contains(name))
+        .collect();
+    let of_known = |name: &&'static str| {
+        let label = labels::asked(language, name);
+        let is_taken = unknown
+            .iter()
+            .any(|other| other.to_lowercase() == label.to_lowercase());
+        let label = if is_taken {
+            format!("{label} ({name})")
+        } else {
+            label
+        };
+        ((*name).to_owned(), label)
+    };
+    let known = names.iter().map(of_known);
+    let others = unknown
+        .iter()
+        .map(|name| ((*name).to_owned(), (*name).to_owned()));
+    known.chain(others).collect()
+}
+
+/// Returns the faults of rules by a name that the interface cannot see, because it gets one rule for
+/// each name: two rules about the same name, and a rule about nothing.
+pub fn faults(visit: &Visit, specs: &[Spec], fields: &Fields) -> Vec<(Vec<String>, String)> {
+    let words = &visit.words.forms;
+    let mut faults = Vec::new();
+    for spec in specs {
+        let Kind::Rules(parts) = &spec.kind else {
+            continue;
+        };
+        let mut seen = HashSet::new();
+        for (number, about) in subjects(parts, &spec.name, fields) {
+            let is_blank = about.is_empty();
+            let message = match (is_blank, seen.insert(about)) {
+                (true, _) => words.rule_of_nothing,
+                (false, false) => words.rule_twice,
+                (false, true) => continue,
+            };
+            let path = vec![spec.name.clone(), number.to_string(), ABOUT.to_owned()];
+            faults.push((path, message.to_owned()));
+        }
+    }
+    faults
+}
+
+/// Returns the path of a fault with the number of the row in place of the name that the rule of the
+/// row is about.
+pub fn in_row(path: &[String], specs: &[Spec], fields: &Fields) -> Vec<String> {
+    let [field, name, rest @ ..] = path else {
+        return path.to_vec();
+    };
+    let parts = specs.iter().find_map(|spec| match &spec.kind {
+        Kind::Rules(parts) if spec.name == *field => Some(parts),
+        _ => None,
+    });
+    let row = parts.and_then(|parts| {
+        subjects(parts, field, fields)
+            .into_iter()
+            .find(|(_, about)| about == name)
+    });
+    let Some((number, _)) = row else {
+        return path.to_vec();
+    };
+    let mut path = vec![field.clone(), number.to_string()];
+    path.extend_from_slice(rest);
+    if rest.is_empty() {
+        path.push(ABOUT.to_owned());
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_label_means_one_name() {
+        let list = json!(["firstName", "Plate", "phone number"]);
+        let known = suggested("en", &["firstName", "phone"], Some(&list));
+        let label = |name: &str| {
+            known
+                .iter()
+                .find(|(known, _)| known == name)
+                .unwrap()
+                .1
+                .clone()
+        };
+        assert_eq!(label("Plate"), "Plate");
+        assert_eq!(known.len(), 4);
+        let own = json!([label("phone").to_lowercase()]);
+        let known = suggested("en", &["phone"], Some(&own));
+        let labels: HashSet<String> = known
+            .iter()
+            .map(|(_, label)| label.to_lowercase())
+            .collect();
+        assert_eq!(labels.len(), 2, "{known:?}");
+        for language in ["en", "es", "fr"] {
+            let names = &[
+                "firstName",
+                "lastName",
+                "secondLastName",
+                "documentType",
+                "documentNumber",
+            ];
+            let known = suggested(language, names, None);
+            let labels: HashSet<&String> = known.iter().map(|(_, label)| label).collect();
+            assert_eq!(labels.len(), names.len(), "{language}");
+        }
+    }
+}
