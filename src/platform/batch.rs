@@ -22,7 +22,7 @@ use crate::events::{self, Change, Happening, Timer};
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
 use crate::records::{
-    Kind, Linking, Oddity, OnChanged, OnGone, OnRelinked, Origin, Property, Reservation,
+    HostTally, Kind, Linking, Oddity, OnChanged, OnGone, OnRelinked, Origin, Property, Reservation,
     claimable_host, facets, follow_domains, oddity, settle_language,
 };
 
@@ -169,6 +169,10 @@ pub(super) struct Batch {
     timers: HashMap<Uuid, Timer>,
     /// Hosts of custom URLs that the batch writes, each with the place of its record.
     hosts: HashMap<String, usize>,
+    /// The hosts of all custom URLs; empty if the batch writes none.
+    tally: HostTally,
+    /// The place of the last record that brings a new host.
+    last_host: usize,
     /// Reviews that arrived before, at any time.
     arrived: HashSet<Uuid>,
     /// Reviews that arrive with the batch.
@@ -185,7 +189,13 @@ impl Batch {
         on_invalid: OnInvalid,
     ) -> Result<Self> {
         let versioned = sent.iter().filter(|record| record.version.is_some());
+        let writes_hosts = sent.iter().any(|record| record.kind == Kind::CustomUrl);
         let mut batch = Self {
+            tally: if writes_hosts {
+                HostTally::load(context)?
+            } else {
+                HostTally::default()
+            },
             writer,
             on_invalid,
             begun: stored::begin_change(context)?,
@@ -321,13 +331,19 @@ impl Batch {
         self.refused.extend(place);
     }
 
-    /// Ends the batch: deletes the records that it has deleted and not written again.
+    /// Ends the batch: deletes the records that it has deleted and not written again, and judges what
+    /// depends on all records.
     pub(super) fn finish(&mut self) {
         let awaited = self.slots.iter().filter(|(_, slot)| slot.is_awaited);
         let mut awaited: Vec<_> = awaited.map(|(place, _)| *place).collect();
         awaited.sort_unstable();
         for place in awaited {
             self.delete(place);
+        }
+        // Where records are left out, each host is judged with its record.
+        if let Some(refused) = self.tally.excess() {
+            let place = path(self.last_host, Some("host"));
+            self.issues.push(Issue::at(place, refused.message()));
         }
     }
 
@@ -354,7 +370,7 @@ impl Batch {
             self.refuse_change((kind, id));
             return Ok(issues);
         };
-        self.judge(context, index, kind, &data, &mut issues)?;
+        self.judge(context, index, (kind, id), &data, &mut issues)?;
         if !issues.is_empty() && self.on_invalid == OnInvalid::Skip {
             return Ok(issues);
         }
@@ -382,6 +398,12 @@ impl Batch {
         }
         if kind == Kind::Property {
             self.zones.remove(&id);
+        }
+        if kind == Kind::CustomUrl {
+            let host = after.data.get("host").and_then(Value::as_str);
+            if self.tally.note(id, host) {
+                self.last_host = index;
+            }
         }
         let slot = self.slots.entry((kind, id)).or_default();
         slot.now = Some(after);
@@ -433,18 +455,24 @@ impl Batch {
         &mut self,
         context: &mut Context<'_, '_>,
         index: usize,
-        kind: Kind,
+        (kind, id): (Kind, Uuid),
         data: &Object,
         issues: &mut Vec<Issue>,
     ) -> Result<()> {
         if kind == Kind::CustomUrl
             && let Some(host) = data.get("host").and_then(Value::as_str)
         {
-            match claimable_host(context, host)? {
-                Ok(host) => drop(self.hosts.insert(host, index)),
-                Err(refused) => {
-                    issues.push(Issue::at(path(index, Some("host")), refused.message()));
+            let refused = match claimable_host(context, host)? {
+                Ok(host) => {
+                    let skips = self.on_invalid == OnInvalid::Skip;
+                    let refused = skips.then(|| self.tally.refusal(id, &host)).flatten();
+                    self.hosts.insert(host, index);
+                    refused
                 }
+                Err(refused) => Some(refused),
+            };
+            if let Some(refused) = refused {
+                issues.push(Issue::at(path(index, Some("host")), refused.message()));
             }
         }
         match self.oddity(kind, data) {
@@ -535,6 +563,9 @@ impl Batch {
         }
         if kind == Kind::Device {
             self.timers.insert(id, Timer::Disarm);
+        }
+        if kind == Kind::CustomUrl {
+            self.tally.note(id, None);
         }
         for (from_kind, from) in self.naming.get(&(kind, id)).cloned().unwrap_or_default() {
             self.release((from_kind, from), (kind, id));

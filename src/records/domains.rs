@@ -156,6 +156,64 @@ pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String
     Ok(Ok(()))
 }
 
+/// The hosts of an organization's custom URLs while records are applied. A text that is no host name
+/// counts as none.
+#[derive(Debug, Default)]
+pub(crate) struct HostTally {
+    /// The host of each custom URL.
+    of: HashMap<Uuid, String>,
+    /// The number of custom URLs with each host.
+    uses: HashMap<String, usize>,
+}
+
+impl HostTally {
+    /// Reads the stored custom URLs.
+    pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
+        let mut tally = Self::default();
+        for (id, url) in all_records::<CustomUrl>(context, Kind::CustomUrl)? {
+            tally.note(id, url.host.as_deref());
+        }
+        Ok(tally)
+    }
+
+    /// Notes the host that a custom URL has from now on; `None` if it has none. Returns whether the
+    /// host is new to the organization.
+    pub(crate) fn note(&mut self, id: Uuid, host: Option<&str>) -> bool {
+        if let Some(former) = self.of.remove(&id)
+            && let Some(uses) = self.uses.get_mut(&former)
+        {
+            *uses -= 1;
+            if *uses == 0 {
+                self.uses.remove(&former);
+            }
+        }
+        let Some(host) = host.and_then(host_name) else {
+            return false;
+        };
+        let uses = self.uses.entry(host.clone()).or_default();
+        *uses += 1;
+        let is_new = *uses == 1;
+        self.of.insert(id, host);
+        is_new
+    }
+
+    /// Returns why a custom URL cannot have this host beside those of the others, if so.
+    pub(crate) fn refusal(&self, id: Uuid, host: &str) -> Option<Refused> {
+        if self.uses.contains_key(host) {
+            return None;
+        }
+        let former = self.of.get(&id);
+        let is_given_up = former.is_some_and(|former| self.uses.get(former) == Some(&1));
+        let count = self.uses.len() + 1 - usize::from(is_given_up);
+        (count > MOST).then_some(Refused::TooMany)
+    }
+
+    /// Returns the refusal of all hosts together, if there are too many.
+    pub(crate) fn excess(&self) -> Option<Refused> {
+        (self.uses.len() > MOST).then_some(Refused::TooMany)
+    }
+}
+
 /// Gives up all hosts of an organization that is erased.
 pub(crate) fn release_all(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system.tx.execute(&RELEASE_ALL, &values![organization])?;
@@ -244,6 +302,29 @@ mod tests {
         ] {
             assert_eq!(host_name(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_tally_counts_each_host_once() {
+        let mut tally = HostTally::default();
+        let ids: Vec<Uuid> = (0..=1_001).map(Uuid::from_u128).collect();
+        for (number, id) in ids.iter().enumerate().take(MOST) {
+            assert!(tally.note(*id, Some(&format!("h{number}.example"))));
+        }
+        let (known, new) = (ids[0], ids[MOST]);
+        assert_eq!(tally.refusal(new, "other.example"), Some(Refused::TooMany));
+        assert_eq!(tally.refusal(new, "h1.example"), None, "a host that is had");
+        assert_eq!(tally.refusal(known, "other.example"), None, "a change");
+        assert!(!tally.note(new, Some("H0.example")));
+        assert_eq!(
+            tally.refusal(known, "other.example"),
+            Some(Refused::TooMany),
+            "another custom URL keeps its host"
+        );
+        assert!(tally.note(known, Some("other.example")));
+        assert_eq!(tally.excess(), Some(Refused::TooMany));
+        tally.note(new, None);
+        assert_eq!(tally.excess(), None);
     }
 
     proptest! {

@@ -28,8 +28,8 @@ use engine::chapter::Chapter;
 pub(crate) use canonical::{canonical, is_set_by_the_service};
 pub(crate) use defaults::defaults;
 pub(crate) use domains::{
-    claimable as claimable_host, find_domain, follow as follow_domains, host_name, portal_host,
-    portal_hosts, release_all as release_domains,
+    HostTally, claimable as claimable_host, find_domain, follow as follow_domains, host_name,
+    portal_host, portal_hosts, release_all as release_domains,
 };
 pub(crate) use facets::{facets, patterns};
 pub(crate) use gone::{Linking, OnChanged, OnGone, OnRelinked};

@@ -125,6 +125,30 @@ on_both! {
         assert_eq!(names(&api, "/tags").await, BTreeSet::from(["Last".to_owned()]));
     }
 
+    async fn hosts_above_the_limit_reject_only_their_records(app: App) {
+        const HOST: &str = "records.0.data.host";
+        let org = app.org().await;
+        let api = org.key().await;
+        let ids: Vec<Uuid> = (0..1_002).map(|_| new_id()).collect();
+        let url = |id: Uuid, host: &str| record("custom_url", id, &json!({ "host": host, "isGuestPortal": true }));
+        let all: Vec<Value> = ids.iter().enumerate().map(|(number, id)| url(*id, &format!("h{number}.example"))).collect();
+        let refused = app.platform().post(&org.path("/sync"), json!({ "records": all, "dryRun": true })).await;
+        assert_eq!(refused.issues(), ["records.1001.data.host"], "a dry run judges everything");
+        let data = skip(&org, json!(all)).await;
+        assert_eq!((&data["applied"], &data["rejectedCount"]), (&json!(1_000), &json!(2)));
+        let paths: BTreeMap<u64, Vec<String>> = [1_000, 1_001].map(|index| (index, vec!["data.host".to_owned()])).into();
+        assert_eq!(rejected(&data), paths);
+        assert_eq!(count(&api, "/custom-urls").await, 1_000);
+        // A change of a host and a deletion make room; where nothing is left out, in any order.
+        assert_eq!(org.sync(json!([url(ids[1_000], "new.example")])).await.issues(), [HOST]);
+        org.sync(json!([url(ids[1_000], "new.example"), deleted("custom_url", ids[0])])).await.data();
+        let data = skip(&org, json!([url(ids[1], "newer.example"), url(ids[1_001], "newest.example"), deleted("custom_url", ids[2]), url(ids[1_001], "newest.example")])).await;
+        assert_eq!(rejected(&data).into_keys().collect::<Vec<_>>(), [1]);
+        // A second record with a host that the organization has.
+        org.sync(json!([url(ids[2], "new.example")])).await.data();
+        assert_eq!(count(&api, "/custom-urls").await, 1_001);
+    }
+
     async fn a_number_that_would_lose_digits_rejects_only_its_record(app: App) {
         let org = app.org().await;
         let api = org.key().await;
