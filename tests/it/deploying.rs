@@ -2,28 +2,27 @@
 //! valid, and a version is replaced by the next without an interruption.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::CommandFactory as _;
-use reqwest::Method;
+use reqwest::{Method, Version};
 use serde_json::json;
 use tokio::task::JoinSet;
 use vestibule::app::{INSIDE_PATHS, PUBLIC_PATHS};
 use vestibule::config::Cli;
 
+use crate::files::{form, uploads};
 use crate::opening::migrate_beyond;
-use crate::support::App;
+use crate::support::house::House;
 use crate::support::left_out::leave_out;
 use crate::support::node::Node;
 use crate::support::postgres;
-
-fn deploy() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")
-}
+use crate::support::proxy::{PROXIES, Proxy, PublicSide, deploy};
+use crate::support::{Answer, Api, App, PLATFORM_KEY, new_id};
 
 /// Returns the files below `deploy/` with their content.
 fn files() -> Vec<(PathBuf, String)> {
@@ -215,6 +214,12 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
             "{name} needs {expression}"
         );
     }
+    // Below a path, the same list stands in the page of each proxy.
+    let below = expression.replacen('/', "/portal/", 1);
+    for name in ["caddy", "nginx", "haproxy", "traefik"] {
+        let page = read(&format!("../docs/how-to/{name}.md"));
+        assert!(page.contains(&below), "{name}.md needs {below}");
+    }
     let manifest = read("kubernetes/vestibule.yaml");
     let listed = manifest.lines().filter_map(|line| {
         let line = line.trim().strip_prefix("- {path: ")?;
@@ -228,142 +233,15 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
     assert_eq!(named, PUBLIC_PATHS.to_vec());
 }
 
-/// A proxy of this machine that runs with a shipped file, killed when dropped.
-struct Proxy {
-    process: std::process::Child,
-    public: String,
-    inside: String,
-    directory: tempfile::TempDir,
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.process.kill().ok();
-        self.process.wait().ok();
-    }
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
-
-impl Proxy {
-    /// Starts a proxy before a node, with another address, without TLS and otherwise as shipped.
-    /// Returns `None` where the proxy is not installed.
-    async fn before(node: &str, program: &'static str) -> Option<Self> {
-        let node = node.trim_start_matches("http://");
-        let (public, inside) = (free_port(), free_port());
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        let write = |name: &str, shipped: &str, changes: &[(&str, String)]| {
-            let mut text = std::fs::read_to_string(deploy().join(shipped)).unwrap();
-            for (from, to) in changes {
-                assert!(text.contains(from), "{shipped}: {from}");
-                text = text.replace(from, to);
-            }
-            std::fs::write(at(name), text).unwrap();
-        };
-        let mut command = Command::new(program);
-        match program {
-            "nginx" => {
-                let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-                    .map(|kind| format!("{kind}_temp_path {kind};"))
-                    .join(" ");
-                let changes = [
-                    (
-                        "listen 443 ssl http2;",
-                        format!("listen 127.0.0.1:{public};"),
-                    ),
-                    (
-                        "\t\tssl_certificate /etc/ssl/stay.example.com.pem;\n",
-                        String::new(),
-                    ),
-                    (
-                        "\t\tssl_certificate_key /etc/ssl/stay.example.com.key;\n",
-                        String::new(),
-                    ),
-                    ("server 127.0.0.1:8080;", format!("server {node};")),
-                    ("127.0.0.1:8081", format!("127.0.0.1:{inside}")),
-                    ("access_log off;", format!("access_log off; {temporary}")),
-                    (
-                        "worker_processes auto;",
-                        "worker_processes 1; pid nginx.pid; error_log stderr;".to_owned(),
-                    ),
-                ];
-                write("conf", "nginx.conf", &changes);
-                let prefix = format!("{}/", directory.path().display());
-                command.args(["-p", &prefix, "-c", "conf", "-g", "daemon off;"]);
-            }
-            "haproxy" => {
-                let tls = ":443 ssl crt /etc/ssl/stay.example.com.pem alpn h2,http/1.1";
-                let changes = [
-                    (tls, format!("127.0.0.1:{public}")),
-                    ("127.0.0.1:8080", node.to_owned()),
-                    ("127.0.0.1:8081", format!("127.0.0.1:{inside}")),
-                ];
-                write("conf", "haproxy.cfg", &changes);
-                command.arg("-f").arg(at("conf"));
-            }
-            _ => {
-                let changes = [
-                    (
-                        "{$SITE} {",
-                        format!("http://:{public} {{\n\tbind 127.0.0.1"),
-                    ),
-                    (
-                        "http://:8081 {",
-                        format!("http://:{inside} {{\n\tbind 127.0.0.1"),
-                    ),
-                    ("node-1:8080 node-2:8080 node-3:8080", node.to_owned()),
-                    (
-                        "\ton_demand_tls {",
-                        "\tadmin off\n\tauto_https off\n\ton_demand_tls {".to_owned(),
-                    ),
-                    (
-                        "https:// {\n\ttls {\n\t\ton_demand\n\t}",
-                        format!("http://domain.example:{public} {{\n\tbind 127.0.0.1"),
-                    ),
-                ];
-                write("conf", "Caddyfile", &changes);
-                command
-                    .args(["run", "--adapter", "caddyfile", "--config"])
-                    .arg(at("conf"));
-                command.env("HOME", directory.path());
-            }
-        }
-        let log = std::fs::File::create(at("log")).unwrap();
-        let process = command.stdout(log.try_clone().unwrap()).stderr(log).spawn();
-        let Ok(process) = process else {
-            leave_out(program, "it was not found", "VESTIBULE_REQUIRE_PROXIES");
-            return None;
-        };
-        let proxy = Self {
-            process,
-            public: format!("http://127.0.0.1:{public}"),
-            inside: format!("http://127.0.0.1:{inside}"),
-            directory,
-        };
-        for _ in 0..200 {
-            let ready = reqwest::get(format!("{}/readyz", proxy.inside)).await;
-            if ready.is_ok_and(|ready| ready.status() == 200) {
-                return Some(proxy);
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        let log = std::fs::read_to_string(proxy.directory.path().join("log")).unwrap();
-        panic!("{program} does not come up: {log}");
-    }
-}
-
 /// Each public route is asked for through each proxy that is shipped with a file and installed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_public_route_is_reached_through_each_shipped_proxy() {
     crate::support::choose_tls_provider();
     let app = App::on_sqlite(&["--trusted-proxy=127.0.0.1", "--connections-per-address=64"]).await;
     let paths = vestibule::app::paths(&app.server.service).unwrap();
-    for program in ["nginx", "haproxy", "caddy"] {
-        let Some(proxy) = Proxy::before(&app.base, program).await else {
+    for program in PROXIES {
+        let side = PublicSide::plain();
+        let Some(proxy) = Proxy::before(&app.base, program, &side).await else {
             continue;
         };
         let http = reqwest::Client::builder()
@@ -404,6 +282,43 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
         }
         assert_eq!(refused, 2, "{program}: 20 of each address are registered");
         app.clock.advance(Duration::from_secs(3_600));
+    }
+}
+
+/// Whole syncs and files of guests pass, over HTTP/2 with compressed answers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
+    const FILE: usize = 10 << 20;
+    for program in PROXIES {
+        let side = PublicSide::with_tls();
+        let public_url = format!("--public-url={}", side.url());
+        let app = App::on_sqlite(&[&public_url, "--trusted-proxy=127.0.0.1", uploads()]).await;
+        let Some(proxy) = Proxy::before(&app.base, program, &side).await else {
+            continue;
+        };
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        let http = side.client().build().unwrap();
+        let stay = format!("{}/guest/v1/stays/{}", proxy.public, house.token);
+        let document = http.get(format!("{}/api/v1/openapi.json", proxy.public));
+        let document = document.header("accept-encoding", "gzip").send();
+        let document = document.await.unwrap();
+        assert_eq!(document.version(), Version::HTTP_2, "{program}");
+        assert_eq!(document.headers()["content-encoding"], "gzip", "{program}");
+        let mut photo = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0".to_vec();
+        photo.resize(FILE, 0);
+        let sent = http.post(format!("{stay}/steps/{step}/files"));
+        let sent = sent.header("content-type", "multipart/form-data; boundary=XX");
+        let sent = sent.body(form(&[("file", Some("passport.jpg"), photo.as_slice())]));
+        assert_eq!(Answer::of(sent).await.data()["size"], FILE, "{program}");
+        let filled = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "plan": "x".repeat(60_000) });
+        let records: Vec<_> = (0..270)
+            .map(|_| json!({ "kind": "property", "id": new_id(), "data": filled }))
+            .collect();
+        let platform = Api::at(&format!("{}/platform/v1", proxy.inside), PLATFORM_KEY);
+        let path = house.org.path("/sync");
+        let synced = platform.post(&path, json!({ "records": records })).await;
+        assert_eq!(synced.data()["applied"], 270, "{program}");
     }
 }
 

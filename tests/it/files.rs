@@ -39,7 +39,7 @@ pub fn uploads() -> &'static str {
     Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
 }
 
-fn form(parts: &[Part<'_>]) -> Vec<u8> {
+pub fn form(parts: &[Part<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, file, content) in parts {
         let file = file

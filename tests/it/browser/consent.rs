@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Starts an app on this loopback address and returns its base URL. Returns `None` if the machine
 /// lacks the address.
-async fn local(host: &str) -> Option<String> {
+pub(super) async fn local(host: &str) -> Option<String> {
     let listener = TcpListener::bind((host.trim_matches(['[', ']']), 0))
         .await
         .ok()?;

@@ -17,5 +17,6 @@ mod keyboard;
 mod matrix;
 mod offline;
 mod people;
+mod proxies;
 mod screenshots;
 mod window;

@@ -11,6 +11,7 @@ pub mod node;
 pub mod patroni;
 pub mod pgbouncer;
 pub mod postgres;
+pub mod proxy;
 pub mod queueing;
 pub mod raw_receiver;
 pub mod receiver;
