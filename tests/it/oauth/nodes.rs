@@ -1,17 +1,22 @@
 //! Tests two nodes on one database.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join;
 use serde_json::json;
 
 use super::site::{Page, Site};
-use super::{Scene, Tokens, ask, encoded, refused, register, token, with};
+use super::{Pairs, Scene, Tokens, ask, encoded, post, refused, register, token, with};
 use crate::people::Browser;
-use crate::support::App;
+use crate::support::middle_box::MiddleBox;
+use crate::support::standby::Standby;
+use crate::support::{Answer, App, postgres};
 
 /// Public URL of both nodes.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
+/// Time limit of a fail-over.
+const OUTAGE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
@@ -107,6 +112,88 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
         advance(ROUND - lag);
     }
     assert_eq!(ROUNDS * ROUND, 600, "ten minutes");
+}
+
+/// Sends a request to the token endpoint until the node can answer.
+async fn token_at_last(node: &App, form: &Pairs) -> Tokens {
+    let began = Instant::now();
+    loop {
+        let answer = Answer::of(post(node, "/oauth/token", form)).await;
+        if answer.status != 503 {
+            return Tokens::of(&answer);
+        }
+        assert!(began.elapsed() < OUTAGE, "{}", answer.body);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// The same two processes while the primary becomes unreachable and its standby takes over. A
+/// process that gets 503 presents its token again, because the exchange may have been committed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
+    const ROUNDS: u32 = 40;
+    const ROUND: Duration = Duration::from_secs(15);
+    let Some(primary) = tokio::task::spawn_blocking(postgres::fresh_cluster)
+        .await
+        .unwrap()
+    else {
+        return;
+    };
+    let url = primary.clone();
+    let standby = tokio::task::spawn_blocking(move || {
+        let standby = Standby::of(&url);
+        standby.becomes_synchronous();
+        standby
+    });
+    let standby = Arc::new(standby.await.unwrap());
+    let way = MiddleBox::before(&primary).await;
+    let (first, database) = way.database_url.rsplit_once('/').unwrap();
+    let second = standby.database_url.split_once('@').unwrap().1;
+    assert!(second.ends_with(database));
+    let both = format!("{first},{second}?target_session_attrs=read-write");
+    let app = App::on(both, &[PUBLIC_URL]).await;
+    let other = app.second_node(&[PUBLIC_URL]).await;
+    let scene = Scene::build(&app).await;
+    let tokens = scene.tokens(&scene.ask_for_api()).await;
+    let client = scene.org.oauth_app.to_string();
+    let form = |tokens: &Tokens| {
+        super::pairs(&[
+            ("grant_type", "refresh_token"),
+            ("client_id", &client),
+            ("refresh_token", &tokens.refresh),
+        ])
+    };
+    let (mut one, mut two) = (tokens.clone(), tokens);
+    let mut takeover = None;
+    for round in 0..ROUNDS {
+        if round == ROUNDS / 2 {
+            way.close();
+            let heir = standby.clone();
+            takeover = Some(tokio::task::spawn_blocking(move || {
+                std::thread::sleep(Duration::from_millis(500));
+                heir.promotes();
+            }));
+        }
+        let (here, there) = if round % 2 == 0 {
+            (&app, &other)
+        } else {
+            (&other, &app)
+        };
+        let forms = (form(&one), form(&two));
+        (one, two) = join(
+            token_at_last(here, &forms.0),
+            token_at_last(there, &forms.1),
+        )
+        .await;
+        for (node, tokens) in [(here, &two), (there, &one)] {
+            let request = node.api(&tokens.access).get("/portals").await;
+            assert_eq!(request.status, 200, "{round}: {}", request.body);
+        }
+        app.clock.advance(ROUND);
+        other.clock.advance(ROUND);
+    }
+    takeover.unwrap().await.unwrap();
+    assert_eq!(ROUNDS * ROUND, Duration::from_secs(600), "ten minutes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

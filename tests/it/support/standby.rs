@@ -106,6 +106,30 @@ impl Standby {
         word(&self.database_url, "select pg_wal_replay_resume()::text");
     }
 
+    /// Makes every commit of the primary wait until the standby has it.
+    pub fn becomes_synchronous(&self) {
+        let mut client = postgres::Client::connect(&self.primary, postgres::NoTls).unwrap();
+        let named = "alter system set synchronous_standby_names = 'standby'";
+        client.execute(named, &[]).unwrap();
+        word(&self.primary, "select pg_reload_conf()::text");
+        let (state, began) = (
+            "select sync_state from pg_stat_replication where application_name = 'standby'",
+            Instant::now(),
+        );
+        while word(&self.primary, state) != "sync" {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Makes the standby a primary.
+    pub fn promotes(&self) {
+        assert_eq!(
+            word(&self.database_url, "select pg_promote()::text"),
+            "true"
+        );
+    }
+
     /// Waits until the standby has replayed all that the primary has written.
     pub fn catches_up(&self) {
         let written = word(&self.primary, "select pg_current_wal_lsn()::text");
