@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use super::fill::{here, is_plain_switch, others_of, remove, rows, subject};
 use super::layout::Layout;
-use super::spec::{Kind, Spec};
+use super::listed::{Listed, Sought};
+use super::spec::{ABOUT, Kind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
 use crate::console::visit::{Fields, Visit, first};
@@ -109,6 +110,13 @@ pub enum Input {
     Many {
         options: Vec<Choice>,
         set: Option<bool>,
+        /// The names of further rows, if the list is too long to offer it.
+        sought: Option<Sought>,
+    },
+    /// A row of a long list: the chosen and the found rows, and the name of another one.
+    Find {
+        options: Vec<Choice>,
+        sought: Sought,
     },
     /// Boxes for known texts, and a text area for others.
     Names {
@@ -173,8 +181,8 @@ impl Control {
 pub struct Showing<'s> {
     pub visit: &'s Visit,
     pub fields: &'s Fields,
-    /// The rows that fields can refer to, by the operation that lists them.
-    pub listed: &'s HashMap<String, Vec<(String, String)>>,
+    /// The rows that fields can refer to.
+    pub listed: &'s Listed,
     /// Error messages, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
     /// The other member's versions, by the name of the field.
@@ -215,6 +223,12 @@ impl Showing<'_> {
             Kind::Lines => add(words.forms.one_a_line.into()),
             Kind::Pairs => add(words.forms.pair_a_line.into()),
             Kind::Text(_) => add(words.forms.text_in_english.into()),
+            Kind::Reference(_) if self.listed.long(name).is_some() => {
+                add(words.forms.find_one.into());
+            }
+            Kind::References(_) if self.listed.long(name).is_some() => {
+                add(words.forms.find_many.into());
+            }
             _ => {}
         }
         if !spec.is_readable {
@@ -351,15 +365,29 @@ impl Showing<'_> {
                     options: self.options(spec, named.collect(), &[value()]),
                 }
             }
-            Kind::Reference(list) => match self.listed.get(list) {
-                Some(listed) => Input::Pick {
-                    options: self.options(spec, listed.clone(), &[value()]),
-                },
-                None => Input::Line {
-                    mode: "text",
-                    value: value(),
-                },
-            },
+            Kind::Reference(list) => {
+                let chosen = value();
+                if let Some(listed) = self.listed.short(list) {
+                    Input::Pick {
+                        options: self.options(spec, listed.to_vec(), &[chosen]),
+                    }
+                } else if let Some(found) = self.listed.long(name) {
+                    let is_blank = chosen.is_empty() && found.is_empty();
+                    Input::Find {
+                        options: if is_blank {
+                            Vec::new()
+                        } else {
+                            self.options(spec, found.to_vec(), &[chosen])
+                        },
+                        sought: Sought::of(self.fields, name),
+                    }
+                } else {
+                    Input::Line {
+                        mode: "text",
+                        value: chosen,
+                    }
+                }
+            }
             Kind::Choices(values) => self.many(
                 spec,
                 name,
@@ -368,11 +396,10 @@ impl Showing<'_> {
                     .map(|value| (value.clone(), labels::choice(language, value)))
                     .collect(),
             ),
-            Kind::References(list) => self.many(
-                spec,
-                name,
-                self.listed.get(list).cloned().unwrap_or_default(),
-            ),
+            Kind::References(list) => {
+                let rows = self.listed.short(list).or_else(|| self.listed.long(name));
+                self.many(spec, name, rows.unwrap_or_default().to_vec())
+            }
             Kind::Names(known) => {
                 let is_ticked = |known: &str| {
                     self.fields
@@ -502,7 +529,15 @@ impl Showing<'_> {
         let set = spec
             .is_nullable
             .then(|| first(self.fields, &format!("{name}.set")) == Some("yes"));
-        Input::Many { options, set }
+        let sought = self
+            .listed
+            .long(name)
+            .map(|_| Sought::of(self.fields, name));
+        Input::Many {
+            options,
+            set,
+            sought,
+        }
     }
 }
 

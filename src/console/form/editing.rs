@@ -13,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use engine::fold::natural;
 use engine::operation::Operation;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -23,6 +22,7 @@ use uuid::Uuid;
 use super::control::{FormView, Showing, chosen};
 use super::fill::{fill, read};
 use super::layout::Layout;
+use super::listed::{Listed, Row, look_up};
 use super::rules;
 use super::spec::{ABOUT, Kind, Spec, specs};
 use crate::console::meanwhile::{Fate, fate};
@@ -100,6 +100,8 @@ struct Drawn<'v> {
     is_new: bool,
     problems: Problems,
     theirs: HashMap<String, String>,
+    /// The rows that a search found, by the name of the field.
+    found: HashMap<String, Vec<Row>>,
     conflict: bool,
     /// Whether a part of the form is already saved.
     is_begun: bool,
@@ -330,6 +332,7 @@ fn draw<'v>(
         is_new: false,
         problems: Problems::default(),
         theirs: HashMap::new(),
+        found: HashMap::new(),
         conflict: false,
         is_begun: false,
         is_locked: false,
@@ -381,6 +384,7 @@ impl FreeForm<'_> {
             is_new: self.is_new,
             problems: Problems::default(),
             theirs: HashMap::new(),
+            found: HashMap::new(),
             conflict: false,
             is_begun: false,
             is_locked: self.is_locked,
@@ -408,7 +412,11 @@ impl FreeForm<'_> {
     ) -> Result<FormView, Refusal> {
         let mut drawn = self.drawn(visit, visit.fields.clone(), sent_base(visit))?;
         match refusal {
-            Some(refusal) => drawn.problems = Problems::of(visit, refusal),
+            Some(refusal) => {
+                // The form keeps the rows that the typed names identify.
+                drawn.look_up(self.specs).await?;
+                drawn.problems = Problems::of(visit, refusal);
+            }
             None => drawn
                 .problems
                 .notes
@@ -430,27 +438,28 @@ impl FreeForm<'_> {
     }
 
     /// Returns the values that the member typed: of a new thing all that are not empty, else those
-    /// that differ from the values that the form was made from.
-    pub fn typed(&self, visit: &Visit) -> Result<Map<String, Value>, Refusal> {
+    /// that differ from the values that the form was made from. Returns the form again if a typed
+    /// name does not identify one row.
+    pub async fn typed(&self, visit: &Visit) -> Result<Outcome<Map<String, Value>>, Refusal> {
+        let mut drawn = self.drawn(visit, visit.fields.clone(), sent_base(visit))?;
+        if !drawn.look_up(self.specs).await? {
+            return drawn.again(self.specs).await;
+        }
         if self.is_new {
             let said = self
                 .specs
                 .iter()
-                .filter_map(|spec| Some((spec, read(spec, &spec.name, &visit.fields)?)));
+                .filter_map(|spec| Some((spec, read(spec, &spec.name, &drawn.fields)?)));
             let said =
                 said.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
-            return Ok(said
-                .map(|(spec, value)| (spec.name.clone(), value))
-                .collect());
+            let typed = said.map(|(spec, value)| (spec.name.clone(), value));
+            return Ok(Outcome::Done(typed.collect()));
         }
-        let drawn = self.drawn(visit, visit.fields.clone(), sent_base(visit))?;
-        let changes = drawn.changes(self.specs).into_iter();
-        Ok(changes
-            .map(|(spec, value)| {
-                let value = with_cleared(&spec, value);
-                (spec.name, value)
-            })
-            .collect())
+        let changes = drawn.changes(self.specs).into_iter().map(|(spec, value)| {
+            let value = with_cleared(&spec, value);
+            (spec.name, value)
+        });
+        Ok(Outcome::Done(changes.collect()))
     }
 }
 
@@ -499,6 +508,9 @@ pub async fn saved(
             .problems
             .notes
             .push(visit.words.frame.is_kept.to_owned());
+        return drawn.again(&specs).await;
+    }
+    if !drawn.look_up(&specs).await? {
         return drawn.again(&specs).await;
     }
     let changes = drawn.changes(&specs);
@@ -721,9 +733,12 @@ pub async fn created(
             .push(visit.words.frame.is_kept.to_owned());
         return drawn.again(&specs).await;
     }
+    if !drawn.look_up(&specs).await? {
+        return drawn.again(&specs).await;
+    }
     let said = specs
         .iter()
-        .filter_map(|spec| Some((spec, read(spec, &spec.name, &visit.fields)?)));
+        .filter_map(|spec| Some((spec, read(spec, &spec.name, &drawn.fields)?)));
     // An optional field that is left empty is not sent.
     let said = said.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
     let arguments: Map<String, Value> = said
@@ -748,6 +763,19 @@ pub async fn created(
 }
 
 impl Drawn<'_> {
+    /// Looks up the names that are typed for rows of long lists. Returns whether each of them
+    /// identifies one row.
+    async fn look_up(&mut self, specs: &[Spec]) -> Result<bool, Refusal> {
+        let looked = look_up(self.visit, specs, &mut self.fields).await?;
+        if looked.problems.is_empty() {
+            return Ok(true);
+        }
+        self.found = looked.found;
+        self.problems.status = 400;
+        self.problems.fields = looked.problems;
+        Ok(false)
+    }
+
     /// Returns the fields whose typed value differs from the base.
     fn changes(&self, specs: &[Spec]) -> Vec<(Spec, Value)> {
         let change = |spec: &Spec| {
@@ -827,7 +855,7 @@ impl Drawn<'_> {
 
     async fn view(self, specs: &[Spec]) -> Result<FormView, Refusal> {
         let (visit, words) = (self.visit, self.visit.words);
-        let listed = listed(visit, specs).await;
+        let listed = Listed::load(visit, specs, &self.fields, &self.found).await;
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let (mut errors, mut problems): (HashMap<String, Vec<String>>, Vec<_>) =
             (HashMap::new(), Vec::new());
@@ -1001,52 +1029,4 @@ fn place(path: &[String], names: &[&str], fields: &Fields) -> Option<String> {
         .rev()
         .map(|length| path[..length].join("."))
         .find(is_known)
-}
-
-/// Reads the lists that fields refer to, by the operation that lists them. If a list cannot be
-/// read, the member types an id instead.
-async fn listed(visit: &Visit, specs: &[Spec]) -> HashMap<String, Vec<(String, String)>> {
-    let mut listed = HashMap::new();
-    for spec in specs {
-        if let Kind::Reference(list) | Kind::References(list) = &spec.kind
-            && !listed.contains_key(list)
-            && let Some(rows) = rows(visit, list).await
-        {
-            listed.insert(list.clone(), rows);
-        }
-    }
-    listed
-}
-
-/// Maximum number of rows that a form offers. If a list has more, the member types an id.
-const MOST_OFFERED: u32 = 300;
-
-/// Returns the rows of lists, each as id and name, by name. The operations of several lists are
-/// joined by `+`. Returns `None` if a list cannot be read or is too long.
-async fn rows(visit: &Visit, lists: &str) -> Option<Vec<(String, String)>> {
-    let mut all = Vec::new();
-    for list in lists.split('+') {
-        let paging = asking::operation(&visit.service, list)?.paging;
-        let arguments = paging.map_or_else(
-            || json!({}),
-            |paging| json!({ "limit": paging.max.min(MOST_OFFERED) }),
-        );
-        let answer = visit.ask::<Vec<Value>>(list, arguments).await.ok()?;
-        if answer.total.is_some_and(|total| total > answer.data.len()) {
-            return None;
-        }
-        all.extend(answer.data.iter().filter_map(named));
-    }
-    all.sort_by(|(_, one), (_, other)| natural(one, other));
-    Some(all)
-}
-
-/// Returns the id and the name of a list row, as an option to choose.
-fn named(row: &Value) -> Option<(String, String)> {
-    let id = row["id"].as_str()?;
-    let name = ["name", "title", "nickname", "host"]
-        .iter()
-        .find_map(|field| row[*field].as_str())
-        .filter(|name| !name.trim().is_empty());
-    Some((id.to_owned(), name.unwrap_or(id).to_owned()))
 }

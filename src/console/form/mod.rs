@@ -5,6 +5,7 @@
 //! - [`fill`] turns values into the fields that a browser sends, and back.
 //! - [`control`] shows a field.
 //! - [`layout`] orders the fields.
+//! - [`listed`] finds the rows that a field can refer to.
 //! - [`rules`] finds the faults of rules by a name.
 //! - [`editing`] handles a form from its first view until it is saved.
 
@@ -12,6 +13,7 @@ mod control;
 mod editing;
 mod fill;
 mod layout;
+mod listed;
 mod rules;
 mod said;
 mod spec;
@@ -23,5 +25,6 @@ pub use editing::{
 };
 pub use fill::{fill, read};
 pub use layout::{Layout, RuleLayout, Section, in_lines};
+pub use listed::Listed;
 pub use said::brief;
 pub use spec::{Kind, Spec, of_object, specs};

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{MANUAL, sentence, stored};
 use crate::console::asking;
-use crate::console::form::{Control, Showing, Spec, Stored, fill, in_lines, of_object, read};
+use crate::console::form::{
+    Control, Listed, Showing, Spec, Stored, fill, in_lines, of_object, read,
+};
 use crate::console::frame::{Done, Frame};
 use crate::console::labels;
 use crate::console::meanwhile::{Fate, fate};
@@ -192,7 +194,7 @@ fn page(
     said: Said,
 ) -> Result<Response, Refusal> {
     let words = visit.words;
-    let (listed, nothing, unseen) = (HashMap::new(), HashMap::new(), HashSet::new());
+    let (listed, nothing, unseen) = (Listed::default(), HashMap::new(), HashSet::new());
     let base = serde_json::Map::new();
     let may_change = visit.may(MANUAL.update);
     let showing = Showing {

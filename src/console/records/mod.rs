@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use self::fields::specs;
 use super::audit::Changed;
-use super::form::{FormView, FreeForm, Spec, Stored};
+use super::form::{FormView, FreeForm, Outcome, Spec, Stored};
 use super::frame::{Done, Frame};
 use super::paging::{Paging, ROWS};
 use super::refusal::Refusal;
@@ -300,7 +300,11 @@ fn create(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return Ok(new_page(visit, kind, form.again(visit, None).await?));
         }
-        let data = completed(visit, kind, form.typed(visit)?);
+        let typed = match form.typed(visit).await? {
+            Outcome::Done(typed) => typed,
+            Outcome::Again(form) => return Ok(new_page(visit, kind, *form)),
+        };
+        let data = completed(visit, kind, typed);
         // The id of the form is that of the record, so that sending it twice creates one record.
         let id = visit
             .sent("key")
@@ -414,7 +418,10 @@ fn save(visit: &Visit) -> Answering<'_> {
             return Ok(page(visit, kind, stored, form).await);
         }
         let to = path(&format!("/flats/{}", stored.id), kind);
-        let changes = form.typed(visit)?;
+        let changes = match form.typed(visit).await? {
+            Outcome::Done(changes) => changes,
+            Outcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
+        };
         if changes.is_empty() {
             return Ok(reply::done(visit, &to, Done::Unchanged));
         }

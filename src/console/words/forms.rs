@@ -19,6 +19,11 @@ words! {
         required: "required", "obligatorio", "obligatoire";
         one_a_line: "One per line.", "Uno por línea.", "Un par ligne.";
         pair_a_line: "One per line: name = text.", "Una línea cada uno: nombre = texto.", "Une ligne chacun : nom = texte.";
+        find_one: "Type its name or a part of it.", "Escriba su nombre o una parte de él.", "Saisissez son nom ou une partie de son nom.";
+        find_many: "To add some, type their names, one per line.", "Para añadir algunos, escriba sus nombres, uno por línea.", "Pour en ajouter, saisissez leurs noms, un par ligne.";
+        find: "Find by name", "Buscar por nombre", "Chercher par nom";
+        none_named: "nothing is named “{name}”. Correct the name.", "nada se llama «{name}». Corrija el nombre.", "rien ne s’appelle « {name} ». Corrigez le nom.";
+        several_named: "several have “{name}” in their name. Choose here.", "varios tienen «{name}» en su nombre. Elija aquí.", "plusieurs ont « {name} » dans leur nom. Choisissez ici.";
         needs_permission: "To change this, you need the permission {permission}.", "Para cambiarlo necesita el permiso {permission}.", "Pour le modifier, il faut l’autorisation {permission}.";
         more: "More settings", "Más ajustes", "Autres réglages";
         basics: "Basics", "Lo básico", "L’essentiel";

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Form, html, marta};
 use crate::people::field;
-use crate::support::{App, on_both};
+use crate::support::{App, new_id, on_both};
 
 on_both! {
     async fn a_flat_is_added_changed_and_removed(app: App) {
@@ -32,6 +32,46 @@ on_both! {
         let removed = browser.post(&format!("{own}/remove"), &[("form", &form)]).await;
         assert_eq!(removed.status, 303, "{}", removed.body);
         assert_eq!(api.get("/properties").await.data(), json!([]));
+    }
+
+    async fn a_flat_among_many_is_found_by_its_name_without_a_script(app: App) {
+        let org = app.org().await;
+        let (api, browser) = (org.key().await, marta(&org).await);
+        let ids: Vec<_> = (0..=300).map(|_| new_id()).collect();
+        let flat = |(number, id): (usize, &uuid::Uuid)| json!({ "kind": "property", "id": id, "data": {
+            "name": format!("Flat {number}"), "timezone": "Europe/Madrid", "country": "ES",
+        } });
+        let flats: Vec<_> = ids.iter().enumerate().map(flat).collect();
+        org.sync(flats.into()).await.data();
+        let path = "/console/flats/new?kind=reservation";
+        let new = async |name: &str| {
+            Form::of(&html(&browser.get(path).await), path)
+                .with("guest.firstName", "Ada")
+                .with("checkIn", "2026-12-11")
+                .with("checkOut", "2026-12-15")
+                .with("propertyId.find", name)
+        };
+        let shown = html(&browser.get(path).await);
+        assert!(shown.contains("name=\"propertyId.find\"") && !shown.contains("Flat 299"), "{shown}");
+        let flat_of_last = async || {
+            let stays = api.get("/reservations?limit=100").await.data();
+            stays.as_array().unwrap().last().unwrap()["propertyId"].clone()
+        };
+        // A name that only one flat has identifies it, although other names contain it.
+        new("flat 7").await.done(&browser, "created").await;
+        assert_eq!(flat_of_last().await, json!(ids[7]));
+        let none = new("Villa").await.refused(&browser, 400).await;
+        assert!(none.contains("nothing is named “Villa”"), "{none}");
+        // Several flats have the text in their name: the form comes back with them.
+        let several = new("lat 29").await.refused(&browser, 400).await;
+        assert!(several.contains("several have “lat 29”") && several.contains(">Flat 290<") && several.contains("value=\"Ada\""), "{several}");
+        let again = Form::of(&several, path);
+        let undecided = again.refused(&browser, 400).await;
+        assert!(undecided.contains("several have “lat 29”"), "{undecided}");
+        app.clock.advance(std::time::Duration::from_secs(1));
+        again.with("propertyId", &ids[290].to_string()).done(&browser, "created").await;
+        let stays = api.get("/reservations?limit=100").await.data();
+        assert!(stays.as_array().unwrap().iter().any(|stay| stay["propertyId"] == json!(ids[290])), "{stays}");
     }
 
     async fn a_record_of_the_platform_is_read_only(app: App) {

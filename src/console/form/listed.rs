@@ -1,0 +1,379 @@
+//! The rows that a field can refer to.
+//!
+//! A short list is offered as a whole. A row of a long list is found by its name: the form has a
+//! field for the name, and sending the form looks the name up, so this works without a script. A
+//! name that only one row has chooses that row. For any other name the form is shown again with the
+//! rows that have the name in theirs.
+//!
+//! The field with the name is `….find`. After a search that found several rows, `….found` has the
+//! same text, and the chosen row counts.
+
+use std::collections::{BTreeSet, HashMap};
+
+use engine::fold::{fold, natural};
+use engine::format::is_uuid;
+use serde_json::{Value, json};
+
+use super::spec::{Kind, Spec};
+use crate::console::asking;
+use crate::console::refusal::Refusal;
+use crate::console::visit::{Fields, Visit, first};
+use crate::records::Kind as RecordKind;
+use crate::words::fill;
+
+/// The operation that lists records by name.
+const BY_NAME: &str = "listRecords";
+/// The operation that reads one record.
+const ONE: &str = "getRecord";
+/// Maximum number of rows that a form offers as a whole.
+const MOST_OFFERED: u32 = 300;
+/// Maximum number of rows that are offered for a name.
+const MOST_FOUND: usize = 20;
+/// Maximum number of names that one field can look up at once.
+const MOST_NAMES: usize = 50;
+
+/// A row to choose: its id and its name.
+pub type Row = (String, String);
+
+/// The rows that the fields of a form can refer to.
+#[derive(Default)]
+pub struct Listed {
+    /// The rows of short lists, by the operation that lists them.
+    short: HashMap<String, Vec<Row>>,
+    /// The chosen and the found rows of fields with a long list, by the name of the field.
+    long: HashMap<String, Vec<Row>>,
+}
+
+/// A list that can be read.
+enum List {
+    /// All its rows, by name.
+    Short(Vec<Row>),
+    /// It has too many rows to offer them all, and can be searched.
+    Long,
+}
+
+/// The text that a name is looked up by.
+pub struct Sought {
+    /// The typed text.
+    pub text: String,
+    /// The text of the last search, if the rows that it found are shown.
+    pub found: String,
+}
+
+/// The result of a search for all typed names of a form.
+#[derive(Default)]
+pub struct LookedUp {
+    /// The rows for names that do not identify one row, by the name of the field.
+    pub found: HashMap<String, Vec<Row>>,
+    /// Path of the field, and the message.
+    pub problems: Vec<(Vec<String>, String)>,
+}
+
+impl Listed {
+    /// Reads the lists that fields refer to. `found` are the rows of a search, by the name of the
+    /// field. If a list cannot be read, the member types an id instead.
+    pub async fn load(
+        visit: &Visit,
+        specs: &[Spec],
+        fields: &Fields,
+        found: &HashMap<String, Vec<Row>>,
+    ) -> Self {
+        let mut listed = Self::default();
+        let mut long: BTreeSet<&str> = BTreeSet::new();
+        for spec in specs {
+            let Some(list) = list_of(spec) else { continue };
+            if !listed.short.contains_key(list) && !long.contains(list) {
+                match read(visit, list).await {
+                    Some(List::Short(rows)) => {
+                        listed.short.insert(list.to_owned(), rows);
+                    }
+                    Some(List::Long) => {
+                        long.insert(list);
+                    }
+                    None => {}
+                }
+            }
+            if long.contains(list) {
+                let found = found.get(&spec.name).cloned().unwrap_or_default();
+                let rows = with_chosen(visit, list, &spec.name, fields, found).await;
+                listed.long.insert(spec.name.clone(), rows);
+            }
+        }
+        listed
+    }
+
+    /// Returns the rows of a short list.
+    pub fn short(&self, list: &str) -> Option<&[Row]> {
+        self.short.get(list).map(Vec::as_slice)
+    }
+
+    /// Returns the chosen and the found rows of a field with a long list.
+    pub fn long(&self, field: &str) -> Option<&[Row]> {
+        self.long.get(field).map(Vec::as_slice)
+    }
+}
+
+impl Sought {
+    /// Reads the text from the fields of a form.
+    pub fn of(fields: &Fields, name: &str) -> Self {
+        let text = |field: String| first(fields, &field).unwrap_or_default().to_owned();
+        Self {
+            text: text(find_of(name)),
+            found: text(found_of(name)),
+        }
+    }
+}
+
+fn find_of(name: &str) -> String {
+    format!("{name}.find")
+}
+
+fn found_of(name: &str) -> String {
+    format!("{name}.found")
+}
+
+/// Returns the operations that list the rows of a field.
+fn list_of(spec: &Spec) -> Option<&str> {
+    match &spec.kind {
+        Kind::Reference(list) | Kind::References(list) => Some(list),
+        _ => None,
+    }
+}
+
+/// Returns the kind of records that an operation lists in pages.
+fn kind_of(list: &str) -> Option<RecordKind> {
+    Some(match list {
+        "listProperties" => RecordKind::Property,
+        "listPropertyGroups" => RecordKind::PropertyGroup,
+        "listTags" => RecordKind::Tag,
+        "listReservations" => RecordKind::Reservation,
+        "listDepartments" => RecordKind::Department,
+        "listUpsells" => RecordKind::Upsell,
+        _ => return None,
+    })
+}
+
+/// Reads lists. The operations of several lists are joined by `+`. Returns `None` if a list cannot be
+/// read, or is too long and has no search.
+async fn read(visit: &Visit, lists: &str) -> Option<List> {
+    let mut all = Vec::new();
+    for list in lists.split('+') {
+        let kind = kind_of(list).filter(|_| visit.may(BY_NAME));
+        let (operation, arguments) = if let Some(kind) = kind {
+            (BY_NAME, json!({ "kind": kind, "limit": MOST_OFFERED }))
+        } else {
+            let paging = asking::operation(&visit.service, list)?.paging;
+            let arguments = paging.map_or_else(
+                || json!({}),
+                |paging| json!({ "limit": paging.max.min(MOST_OFFERED) }),
+            );
+            (list, arguments)
+        };
+        let answer = visit.ask::<Vec<Value>>(operation, arguments).await.ok()?;
+        if answer.total.is_some_and(|total| total > answer.data.len()) {
+            return kind.map(|_| List::Long);
+        }
+        all.extend(answer.data.iter().filter_map(named));
+    }
+    sort(&mut all);
+    Some(List::Short(all))
+}
+
+fn sort(rows: &mut [Row]) {
+    rows.sort_by(|(_, one), (_, other)| natural(one, other));
+}
+
+/// Returns the chosen rows of a field, followed by the found ones.
+async fn with_chosen(
+    visit: &Visit,
+    lists: &str,
+    field: &str,
+    fields: &Fields,
+    found: Vec<Row>,
+) -> Vec<Row> {
+    let is_found = |id: &str| found.iter().any(|(known, _)| known == id);
+    let chosen = fields
+        .iter()
+        .filter(|(name, id)| name == field && is_uuid(id) && !is_found(id));
+    let ids: Vec<&str> = chosen.map(|(_, id)| id.as_str()).collect();
+    let mut rows = by_ids(visit, lists, &ids).await;
+    sort(&mut rows);
+    rows.extend(found);
+    rows
+}
+
+/// Returns the rows with these ids. Rows that cannot be read are left out.
+async fn by_ids(visit: &Visit, lists: &str, ids: &[&str]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for list in lists.split('+') {
+        let Some(kind) = kind_of(list) else { continue };
+        let is_left = |id: &&str| !rows.iter().any(|(known, _)| known == id);
+        let left = ids.iter().copied().filter(is_left);
+        // These two lists take ids.
+        let most = match kind {
+            RecordKind::Property => Some(500),
+            RecordKind::Reservation => Some(100),
+            _ => None,
+        };
+        let mut found: Vec<Value> = Vec::new();
+        if let Some(most) = most {
+            let left: Vec<&str> = left.take(most).collect();
+            if !left.is_empty() {
+                let arguments = json!({ "ids": left, "limit": most });
+                found = visit.get(list, arguments).await.unwrap_or_default();
+            }
+        } else {
+            let left: Vec<&str> = left.take(MOST_FOUND).collect();
+            for id in left {
+                let arguments = json!({ "kind": kind, "id": id });
+                found.extend(visit.get::<Value>(ONE, arguments).await.ok());
+            }
+        }
+        rows.extend(found.iter().filter_map(named));
+    }
+    rows
+}
+
+/// Returns the rows that have a text in their name, or the row with this id.
+async fn search(visit: &Visit, lists: &str, text: &str) -> Result<Vec<Row>, Refusal> {
+    if is_uuid(text) {
+        return Ok(by_ids(visit, lists, &[text]).await);
+    }
+    let query: String = text.chars().take(200).collect();
+    let mut rows = Vec::new();
+    for kind in lists.split('+').filter_map(kind_of) {
+        let arguments = json!({ "kind": kind, "query": query, "limit": MOST_FOUND });
+        let found: Vec<Value> = visit.get(BY_NAME, arguments).await?;
+        rows.extend(found.iter().filter_map(named));
+    }
+    Ok(rows)
+}
+
+/// Returns the id of the row that a name means: the only row, or the only row with exactly this
+/// name.
+fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
+    let wanted = fold(name);
+    let mut same = rows.iter().filter(|(_, known)| fold(known) == wanted);
+    match (rows, same.next(), same.next()) {
+        ([(id, _)], ..) | (_, Some((id, _)), None) => Some(id),
+        _ => None,
+    }
+}
+
+/// Looks up the names that are typed in a form, and sets the fields that they identify.
+pub async fn look_up(
+    visit: &Visit,
+    specs: &[Spec],
+    fields: &mut Fields,
+) -> Result<LookedUp, Refusal> {
+    let words = &visit.words.forms;
+    let mut looked = LookedUp::default();
+    for spec in specs {
+        let Some(list) = list_of(spec) else { continue };
+        let Sought { text, found } = Sought::of(fields, &spec.name);
+        let names: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .take(MOST_NAMES)
+            .collect();
+        let mut left: Vec<&str> = Vec::new();
+        for name in names {
+            let rows = search(visit, list, name).await?;
+            let is_chosen = fields.iter().any(|(field, value)| {
+                *field == spec.name && rows.iter().any(|(id, _)| id == value)
+            });
+            if let Some(id) = meant(&rows, name) {
+                choose(spec, id, fields);
+            } else if !(is_chosen && found == text) {
+                let message = if rows.is_empty() {
+                    words.none_named
+                } else {
+                    words.several_named
+                };
+                let message = fill(message, &[("name", name)]);
+                looked.problems.push((vec![spec.name.clone()], message));
+                let found = looked.found.entry(spec.name.clone()).or_default();
+                found.extend(rows);
+                left.push(name);
+            }
+        }
+        let (find, known) = (find_of(&spec.name), found_of(&spec.name));
+        fields.retain(|(field, _)| *field != find && *field != known);
+        if !left.is_empty() {
+            let left = left.join("\n");
+            fields.push((find, left.clone()));
+            fields.push((known, left));
+        }
+    }
+    Ok(looked)
+}
+
+/// Sets a field to a row, or adds the row to a field with several.
+fn choose(spec: &Spec, id: &str, fields: &mut Fields) {
+    let row = (spec.name.clone(), id.to_owned());
+    if matches!(spec.kind, Kind::Reference(_)) {
+        fields.retain(|(field, _)| *field != spec.name);
+    }
+    if !fields.contains(&row) {
+        fields.push(row);
+    }
+    if spec.is_nullable && matches!(spec.kind, Kind::References(_)) {
+        let set = format!("{}.set", spec.name);
+        fields.retain(|(field, _)| *field != set);
+        fields.push((set, "yes".to_owned()));
+    }
+}
+
+/// Returns the id and the name of a list row, as an option to choose.
+fn named(row: &Value) -> Option<Row> {
+    let id = row["id"].as_str()?;
+    let name = ["name", "title", "nickname", "host"]
+        .iter()
+        .find_map(|field| row[*field].as_str())
+        .filter(|name| !name.trim().is_empty())
+        .map(str::to_owned);
+    let name = name.or_else(|| stay(row)).unwrap_or_else(|| id.to_owned());
+    Some((id.to_owned(), name))
+}
+
+/// Returns the guest and the days of a stay.
+fn stay(row: &Value) -> Option<String> {
+    let guest = row["guest"].as_object()?;
+    let parts = ["firstName", "lastName"].map(|part| guest.get(part).and_then(Value::as_str));
+    let days = ["checkIn", "checkOut"].map(|day| row[day].as_str().unwrap_or_default());
+    let guest: Vec<&str> = parts.into_iter().flatten().collect();
+    Some(format!("{}, {} – {}", guest.join(" "), days[0], days[1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(names: &[&str]) -> Vec<Row> {
+        let row = |name: &&str| (format!("id of {name}"), (*name).to_owned());
+        names.iter().map(row).collect()
+    }
+
+    #[test]
+    fn a_name_means_the_only_row_or_the_only_row_with_exactly_this_name() {
+        for (names, name, expected) in [
+            (&["Flat 12"][..], "flat", Some("id of Flat 12")),
+            (&["Flat 1", "Flat 12"][..], "flat 1", Some("id of Flat 1")),
+            (&["Flat 1", "Flat 12"][..], "flat", None),
+            (&["Flat 1", "flat 1"][..], "Flat 1", None),
+            (&[][..], "Flat", None),
+        ] {
+            assert_eq!(meant(&rows(names), name), expected, "{name} of {names:?}");
+        }
+    }
+
+    #[test]
+    fn a_stay_is_named_by_its_guest_and_days() {
+        let row = json!({
+            "id": "1", "guest": { "firstName": "Ada", "lastName": "Lovelace" }, "checkIn": "2026-12-11", "checkOut": "2026-12-15",
+        });
+        let (_, name) = named(&row).unwrap();
+        assert_eq!(name, "Ada Lovelace, 2026-12-11 – 2026-12-15");
+    }
+}
