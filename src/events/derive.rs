@@ -66,17 +66,60 @@ impl Derived {
     }
 }
 
+/// The rule that derives the events of a kind.
+enum EventRule {
+    Reservation,
+    Task,
+    /// The rule of devices, which also have a timer.
+    Device,
+    /// A new record fires an event. Later changes fire nothing.
+    New(Event),
+    Nothing,
+}
+
+impl EventRule {
+    const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Reservation => Self::Reservation,
+            Kind::Task => Self::Task,
+            Kind::Device => Self::Device,
+            Kind::Review => Self::New(Event::ReviewSubmitted),
+            Kind::WorkflowStepRun => Self::New(Event::WorkflowStep),
+            Kind::Property
+            | Kind::PropertyGroup
+            | Kind::Tag
+            | Kind::Workflow
+            | Kind::PaymentAccount
+            | Kind::BackgroundCheckAccount
+            | Kind::FeeProduct
+            | Kind::DamageWaiver
+            | Kind::CustomField
+            | Kind::CustomUrl
+            | Kind::Image
+            | Kind::Upsell
+            | Kind::LockCode
+            | Kind::TaskTemplate
+            | Kind::Department
+            | Kind::Shift
+            | Kind::ClockedShift
+            | Kind::Instruction => Self::Nothing,
+        }
+    }
+}
+
 /// Returns whether records of a kind have timers.
 #[must_use]
 pub const fn has_timers(kind: Kind) -> bool {
-    matches!(kind, Kind::Device)
+    match EventRule::of(kind) {
+        EventRule::Device => true,
+        EventRule::Reservation | EventRule::Task | EventRule::New(_) | EventRule::Nothing => false,
+    }
 }
 
 /// Derives the events and the timer from a change.
 pub fn derive(kind: Kind, change: &Change<'_>, now: Timestamp) -> Result<Derived> {
-    let is_new = change.before.is_none();
-    Ok(match kind {
-        Kind::Reservation => {
+    Ok(match EventRule::of(kind) {
+        EventRule::Reservation => {
             let is_over = |reservation: &Reservation| {
                 check_out(reservation, change.property).is_none_or(|moment| moment < now)
             };
@@ -86,14 +129,13 @@ pub fn derive(kind: Kind, change: &Change<'_>, now: Timestamp) -> Result<Derived
                 is_over,
             ))
         }
-        Kind::Task => Derived::firing(task(
+        EventRule::Task => Derived::firing(task(
             read(change.before)?.as_ref(),
             &read_one(change.after)?,
         )),
-        Kind::Device => device(read(change.before)?.as_ref(), &read_one(change.after)?),
-        Kind::Review if is_new => Derived::firing(vec![Event::ReviewSubmitted]),
-        Kind::WorkflowStepRun if is_new => Derived::firing(vec![Event::WorkflowStep]),
-        _ => Derived::default(),
+        EventRule::Device => device(read(change.before)?.as_ref(), &read_one(change.after)?),
+        EventRule::New(event) if change.before.is_none() => Derived::firing(vec![event]),
+        EventRule::New(_) | EventRule::Nothing => Derived::default(),
     })
 }
 

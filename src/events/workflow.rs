@@ -200,7 +200,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
     };
     let named = run.record_type.zip(run.record_id);
     let record = match named {
-        Some((kind, id)) if context.access.permissions.has(permission_to_read(kind)) => {
+        Some((kind, id)) if context.access.permissions.has(kind.read_permission()) => {
             match find_record(context, kind, id)? {
                 Some(record) => Some(record),
                 None => return Ok(None),
@@ -225,16 +225,6 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         record_type: named.map(|(kind, _)| kind),
         data: record,
     }))
-}
-
-/// Returns the permission that reading a record of this kind needs.
-const fn permission_to_read(kind: Kind) -> Permission {
-    match kind {
-        Kind::Reservation | Kind::Review => Permission::ViewReservations,
-        Kind::Task => Permission::ViewTasks,
-        Kind::Device => Permission::ViewDevices,
-        _ => Permission::ViewProperties,
-    }
 }
 
 #[cfg(test)]

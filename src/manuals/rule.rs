@@ -170,7 +170,10 @@ pub fn seasons_are_over(rules: &[Rule], today: Date) -> bool {
             .seasonal_windows
             .iter()
             .all(|window| window.is_over(today)),
-        _ => false,
+        Rule::RelativeDate(_)
+        | Rule::LengthOfStay(_)
+        | Rule::BookingSource(_)
+        | Rule::VerificationStatus(_) => false,
     })
 }
 
@@ -329,7 +332,10 @@ impl Rule {
                     ),
                 )]
             }
-            _ => Vec::new(),
+            Self::BookingSource(_)
+            | Self::RelativeDate(_)
+            | Self::LengthOfStay(_)
+            | Self::VerificationStatus(_) => Vec::new(),
         }
     }
 }

@@ -17,7 +17,10 @@ pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Tim
             rule.days_before,
             rule.days_before_time_unit,
         )),
-        _ => None,
+        Rule::Seasonal(_)
+        | Rule::LengthOfStay(_)
+        | Rule::BookingSource(_)
+        | Rule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
     // Without a check-out time a day ends one nanosecond before the next day.
@@ -42,7 +45,10 @@ pub fn changes_at(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Tim
             rule.end_date_relative_type
                 .map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
         ],
-        _ => [None, None],
+        Rule::Seasonal(_)
+        | Rule::LengthOfStay(_)
+        | Rule::BookingSource(_)
+        | Rule::VerificationStatus(_) => [None, None],
     });
     bounds.flatten().filter(|bound| at < *bound).min()
 }

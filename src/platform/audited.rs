@@ -124,6 +124,26 @@ fn is_withheld(kind: Kind, field: &str) -> bool {
     match kind {
         Kind::Reservation => field == "guest",
         Kind::LockCode => field != "name",
-        _ => kind.withheld().iter().any(|withheld| withheld == field),
+        Kind::Property
+        | Kind::PropertyGroup
+        | Kind::Tag
+        | Kind::Task
+        | Kind::Device
+        | Kind::Review
+        | Kind::Workflow
+        | Kind::WorkflowStepRun
+        | Kind::PaymentAccount
+        | Kind::BackgroundCheckAccount
+        | Kind::FeeProduct
+        | Kind::DamageWaiver
+        | Kind::CustomField
+        | Kind::CustomUrl
+        | Kind::Image
+        | Kind::Upsell
+        | Kind::TaskTemplate
+        | Kind::Department
+        | Kind::Shift
+        | Kind::ClockedShift
+        | Kind::Instruction => kind.withheld().iter().any(|withheld| withheld == field),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use engine::access::Permission;
 use engine::operation::inline_generator;
 use schemars::{Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -65,29 +66,57 @@ pub enum Kind {
     Instruction,
 }
 
+/// The records of a kind that a caller with access to some properties can access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LimitedAccess {
+    /// Those on these properties, and those without a property.
+    OnProperties,
+    /// Those that these properties name.
+    AroundProperties,
+    None,
+}
+
 /// A field of a record that holds the id of another record.
 pub(crate) struct Reference {
     pub(crate) field: String,
     pub(crate) to: Kind,
 }
 
+/// Makes the JSON Schema of the data of a record.
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
 /// The declared properties of a kind.
 #[derive(Clone, Copy)]
 struct Declaration {
     /// The JSON Schema of the record's data, as declared.
-    schema: fn(&mut SchemaGenerator) -> Schema,
+    schema: SchemaOf,
+    /// The JSON Schema of the fields that people fill in.
+    by_hand: SchemaOf,
+    /// The permission that reading a record needs.
+    read_permission: Permission,
     is_stream: bool,
     is_free: bool,
     data_limit: usize,
 }
 
 impl Declaration {
-    const fn of<T: Declared>() -> Self {
+    const fn of<T: Declared>(read_permission: Permission) -> Self {
         Self {
             schema: T::schema,
+            by_hand: T::schema,
+            read_permission,
             is_stream: false,
             is_free: false,
             data_limit: 64 << 10,
+        }
+    }
+
+    /// Sets the fields that people fill in: those of the kind, with the fields that rules read
+    /// although only the platform defines them.
+    const fn by_hand<T: Declared>(self) -> Self {
+        Self {
+            by_hand: T::schema,
+            ..self
         }
     }
 
@@ -118,49 +147,82 @@ impl Declaration {
 
 impl Kind {
     const fn declaration(self) -> Declaration {
+        use Permission::{ViewDevices, ViewProperties, ViewReservations, ViewTasks, ViewWorkflows};
         match self {
-            Self::Property => Declaration::of::<Property>(),
-            Self::PropertyGroup | Self::Tag => Declaration::of::<Named>(),
-            Self::Reservation => Declaration::of::<Reservation>().stream(),
-            Self::Task => Declaration::of::<Task>().stream(),
-            Self::Device => Declaration::of::<Device>().stream(),
-            Self::Review => Declaration::of::<Review>().stream().long(),
-            Self::Workflow => Declaration::of::<Workflow>().long(),
-            Self::WorkflowStepRun => Declaration::of::<WorkflowStepRun>().stream(),
-            Self::PaymentAccount => Declaration::of::<PaymentAccount>(),
-            Self::CustomUrl => Declaration::of::<CustomUrl>().free(),
-            Self::Image => Declaration::of::<Image>().free(),
-            Self::Instruction => Declaration::of::<Instruction>(),
-            Self::FeeProduct | Self::DamageWaiver | Self::Upsell => {
-                Declaration::of::<Priced>().free()
-            }
-            Self::BackgroundCheckAccount
-            | Self::CustomField
-            | Self::TaskTemplate
-            | Self::Department => Declaration::of::<Named>().free(),
-            Self::LockCode | Self::Shift | Self::ClockedShift => {
-                Declaration::of::<Named>().free().stream()
-            }
+            Self::Property => Declaration::of::<Property>(ViewProperties),
+            Self::PropertyGroup | Self::Tag => Declaration::of::<Named>(ViewProperties),
+            Self::Reservation => Declaration::of::<Reservation>(ViewReservations).stream(),
+            Self::Task => Declaration::of::<Task>(ViewTasks).stream(),
+            Self::Device => Declaration::of::<Device>(ViewDevices).stream(),
+            Self::Review => Declaration::of::<Review>(ViewReservations).stream().long(),
+            Self::Workflow => Declaration::of::<Workflow>(ViewWorkflows).long(),
+            Self::WorkflowStepRun => Declaration::of::<WorkflowStepRun>(ViewWorkflows).stream(),
+            Self::PaymentAccount => Declaration::of::<PaymentAccount>(ViewProperties),
+            Self::CustomUrl => Declaration::of::<CustomUrl>(ViewProperties).free(),
+            Self::Image => Declaration::of::<Image>(ViewProperties).free(),
+            Self::Instruction => Declaration::of::<Instruction>(ViewProperties),
+            Self::FeeProduct => Declaration::of::<Priced>(ViewProperties)
+                .free()
+                .by_hand::<FeeFields>(),
+            Self::DamageWaiver => Declaration::of::<Priced>(ViewProperties)
+                .free()
+                .by_hand::<WaiverFields>(),
+            Self::Upsell => Declaration::of::<Priced>(ViewProperties)
+                .free()
+                .by_hand::<UpsellFields>(),
+            Self::BackgroundCheckAccount => Declaration::of::<Named>(ViewProperties)
+                .free()
+                .by_hand::<CheckAccountFields>(),
+            Self::CustomField => Declaration::of::<Named>(ViewProperties)
+                .free()
+                .by_hand::<CustomFieldFields>(),
+            Self::TaskTemplate | Self::Department => Declaration::of::<Named>(ViewTasks).free(),
+            Self::LockCode => Declaration::of::<Named>(ViewDevices)
+                .free()
+                .stream()
+                .by_hand::<LockCodeFields>(),
+            Self::Shift | Self::ClockedShift => Declaration::of::<Named>(ViewTasks).free().stream(),
         }
     }
 
-    /// Returns the declaration of the fields that people fill in. It is that of the kind, with the
-    /// fields that rules read although only the platform defines them.
-    const fn by_hand(self) -> Declaration {
+    /// Returns the records of this kind that a caller with access to some properties can access by
+    /// its reads of records of any kind.
+    pub(super) const fn limited_access(self) -> LimitedAccess {
         match self {
-            Self::FeeProduct => Declaration::of::<FeeFields>(),
-            Self::DamageWaiver => Declaration::of::<WaiverFields>(),
-            Self::CustomField => Declaration::of::<CustomFieldFields>(),
-            Self::Upsell => Declaration::of::<UpsellFields>(),
-            Self::LockCode => Declaration::of::<LockCodeFields>(),
-            Self::BackgroundCheckAccount => Declaration::of::<CheckAccountFields>(),
-            _ => self.declaration(),
+            Self::PropertyGroup | Self::Tag => LimitedAccess::AroundProperties,
+            Self::Instruction => LimitedAccess::None,
+            Self::Property
+            | Self::Reservation
+            | Self::Task
+            | Self::Device
+            | Self::Review
+            | Self::Workflow
+            | Self::WorkflowStepRun
+            | Self::PaymentAccount
+            | Self::BackgroundCheckAccount
+            | Self::FeeProduct
+            | Self::DamageWaiver
+            | Self::CustomField
+            | Self::CustomUrl
+            | Self::Image
+            | Self::Upsell
+            | Self::LockCode
+            | Self::TaskTemplate
+            | Self::Department
+            | Self::Shift
+            | Self::ClockedShift => LimitedAccess::OnProperties,
         }
+    }
+
+    /// Returns the permission that reading a record of this kind needs.
+    #[must_use]
+    pub const fn read_permission(self) -> Permission {
+        self.declaration().read_permission
     }
 
     fn shape_by_hand(self) -> &'static Shape {
         static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-            let of = |kind: Kind| Shape::of(kind.by_hand());
+            let of = |kind: Kind| Shape::of(kind.declaration().by_hand);
             Kind::VARIANTS.iter().copied().map(of).collect()
         });
         &SHAPES[self as usize]
@@ -181,7 +243,7 @@ impl Kind {
 
     fn shape(self) -> &'static Shape {
         static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-            let of = |kind: Kind| Shape::of(kind.declaration());
+            let of = |kind: Kind| Shape::of(kind.declaration().schema);
             Kind::VARIANTS.iter().copied().map(of).collect()
         });
         &SHAPES[self as usize]
@@ -309,7 +371,7 @@ impl Kind {
     }
 }
 
-/// The properties derived from the declaration of a kind.
+/// The properties derived from the schema of a kind.
 struct Shape {
     /// The names of the required fields.
     required: Vec<String>,
@@ -324,8 +386,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(declaration: Declaration) -> Self {
-        let mut schema = (declaration.schema)(&mut inline_generator()).to_value();
+    fn of(schema: SchemaOf) -> Self {
+        let mut schema = schema(&mut inline_generator()).to_value();
         let required: Vec<String> = schema["required"]
             .as_array_mut()
             .map(std::mem::take)

@@ -8,8 +8,9 @@ use engine::values;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::kind::{Kind, LimitedAccess};
 use super::stored::{self, Record};
-use super::{Kind, within};
+use super::within;
 
 store::statements! {
     /// Id, property, name and last change of all records of a kind, by creation.
@@ -28,7 +29,7 @@ pub(super) fn list(
     page: Page,
 ) -> Result<Listing<Record>> {
     let reach = context.reach();
-    if reach.is_limited() && kind == Kind::Instruction {
+    if reach.is_limited() && kind.limited_access() == LimitedAccess::None {
         // The scope of an instruction limits its readers; only `listInstructions` applies the scope.
         return Ok(Listing {
             items: Vec::new(),
@@ -82,9 +83,11 @@ pub(super) fn list(
 
 /// Returns a record of any kind that the caller can access, or 404.
 pub(super) fn one(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
-    let is_hidden = match kind {
-        Kind::Instruction => context.reach().is_limited(),
-        _ => within::visible(context, kind)?.is_some_and(|around| !around.contains(&id)),
+    let is_hidden = match kind.limited_access() {
+        LimitedAccess::None => context.reach().is_limited(),
+        LimitedAccess::OnProperties | LimitedAccess::AroundProperties => {
+            within::visible(context, kind)?.is_some_and(|around| !around.contains(&id))
+        }
     };
     if is_hidden {
         return Err(Error::not_found(&kind.label()));

@@ -282,15 +282,7 @@ fn of_any_kind() -> Vec<Operation> {
 
 /// Returns 403 if the caller may not read records of a kind.
 fn require(context: &Context<'_, '_>, kind: Kind) -> Result<()> {
-    context.require(match kind {
-        Kind::Reservation | Kind::Review => Permission::ViewReservations,
-        Kind::Task | Kind::TaskTemplate | Kind::Department | Kind::Shift | Kind::ClockedShift => {
-            Permission::ViewTasks
-        }
-        Kind::Device | Kind::LockCode => Permission::ViewDevices,
-        Kind::Workflow | Kind::WorkflowStepRun => Permission::ViewWorkflows,
-        _ => Permission::ViewProperties,
-    })
+    context.require(kind.read_permission())
 }
 
 /// A kind, and a part of the name of its records.

@@ -10,7 +10,7 @@ use engine::operation::{Listing, Page};
 use engine::values;
 use uuid::Uuid;
 
-use super::Kind;
+use super::kind::{Kind, LimitedAccess};
 use super::stored::Record;
 
 store::statements! {
@@ -25,7 +25,8 @@ store::statements! {
 /// Returns the ids of the groups or tags that a limited caller can access. Returns `None` for other
 /// kinds and for unlimited callers.
 pub(super) fn visible(context: &mut Context<'_, '_>, kind: Kind) -> Result<Option<BTreeSet<Uuid>>> {
-    let (Reach::Properties(properties), Kind::PropertyGroup | Kind::Tag) = (context.reach(), kind)
+    let (Reach::Properties(properties), LimitedAccess::AroundProperties) =
+        (context.reach(), kind.limited_access())
     else {
         return Ok(None);
     };

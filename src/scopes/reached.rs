@@ -133,7 +133,9 @@ impl Behind {
         for target in targets {
             match target {
                 (TargetKind::Property, id) => reached.extend(self.places.get(id)),
-                _ => reached.extend(self.behind.get(target).into_iter().flatten()),
+                (TargetKind::PropertyGroup | TargetKind::Tag | TargetKind::Portal, _) => {
+                    reached.extend(self.behind.get(target).into_iter().flatten());
+                }
             }
         }
         reached.count_within(own)

@@ -116,7 +116,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
             Some(TargetKind::Property) => assignments.add_direct(target, portal),
             Some(TargetKind::PropertyGroup) => assignments.add_group(target, portal),
             Some(TargetKind::Tag) => assignments.add_tag(target, portal),
-            _ => {}
+            Some(TargetKind::Portal) | None => {}
         }
     }
     Ok(assignments)
@@ -246,7 +246,9 @@ impl Limited {
                     is_outside: !is_inside,
                 }
             }
-            _ => self.covers.get(&target).copied().unwrap_or_default(),
+            (TargetKind::PropertyGroup | TargetKind::Tag | TargetKind::Portal, _) => {
+                self.covers.get(&target).copied().unwrap_or_default()
+            }
         }
     }
 }
