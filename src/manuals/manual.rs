@@ -55,17 +55,23 @@ engine::resource! {
         /// Id of the category that the manual is filed under (`listPortalManualCategories`); an
         /// unknown one is a 404. Null or left out on create: none, and guests find it after all
         /// headings.
+        #[schemars(extend(
+            "x-choices-from" = "listPortalManualCategories",
+            "x-summary" = "The category that the manual is filed under.",
+        ))]
         sent as Option<Uuid>;
 
         /// Translation of the guest-facing title.
         title_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused
         /// unless `displayMode` is `pms_variable`.
+        #[schemars(extend("x-text-source" = "manual", "x-summary" = "The title."))]
         sent as Option<Uuid>;
 
         /// Translation of the guest-facing body, in Markdown.
         description_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the body. Null unlinks it.
+        #[schemars(extend("x-text-source" = "manual", "x-summary" = "The body."))]
         sent as Option<Uuid>;
 
         /// Its content.
@@ -78,6 +84,7 @@ engine::resource! {
         custom_field_id: Option<Uuid> = None,
         /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required
         /// while `displayMode` is `pms_variable`, refused otherwise: going back takes null.
+        #[schemars(extend("x-choices-from" = "listCustomFields"))]
         sent as Option<Uuid>;
 
         /// A video shown with it.
@@ -95,6 +102,7 @@ engine::resource! {
         /// Id of an image record to use as the cover; an unknown one is a 404. It replaces the
         /// icon; null removes the image. On update only, and not together with `iconName` or
         /// `imageUrl`.
+        #[schemars(extend("x-summary" = "An image record to use as the cover."))]
         sent as Option<Uuid>, by hand;
 
         /// The cover icon, if any. An unknown name shows as a blank.
@@ -137,6 +145,7 @@ engine::resource! {
 
         /// Id of the one property that the new manual is assigned to; an inaccessible one is a 404.
         /// Null or left out: none, so no guest sees it. On create only.
+        #[schemars(extend("x-summary" = "The one property that the new manual is assigned to."))]
         property_id: Option<Uuid>;
     }
 }

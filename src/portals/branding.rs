@@ -95,12 +95,17 @@ engine::resource! {
         custom_url_id: Option<Uuid> = None,
         /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
         /// it; it must be a guest-portal URL. Null or left out on create: the default domain.
+        #[schemars(extend("x-choices-from" = "listCustomUrls"))]
         sent as Option<Uuid>;
 
         /// Translation of the callout.
         callout_message_id: Option<Uuid> = None,
         /// Id of a `portal_branding` translation: the message that guests see at the head of their
         /// portal. Null unlinks it; if `calloutMessage` is sent too, that text wins.
+        #[schemars(extend(
+            "x-text-source" = "portal_branding",
+            "x-summary" = "The message that guests see at the head of their portal.",
+        ))]
         sent as Option<Uuid>;
 
         /// When it last changed.

@@ -202,6 +202,10 @@ engine::resource! {
         branding_id: Option<Uuid> = None,
         /// Id of the branding that the portal shows (`listPortalBrandings`); an unknown one is a
         /// 404. Null or left out on create: the organization's default branding.
+        #[schemars(extend(
+            "x-choices-from" = "listPortalBrandings",
+            "x-summary" = "The branding that the portal shows.",
+        ))]
         sent as Option<Uuid>;
 
         /// Time of creation.
@@ -217,21 +221,25 @@ engine::resource! {
         /// Title of the special offer in English, up to 200 characters after trimming; a change is
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
+        #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_title: Option<Copy200>;
 
         /// Kind of the special offer in English, up to 200 characters after trimming; a change is
         /// translated again into every other language. Null clears it, `""` changes nothing; a
         /// change needs `manage_organization`.
+        #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_type: Option<Copy200>;
 
         /// Call to action of the special offer in English, up to 200 characters after trimming; a
         /// change is translated again into every other language. Null clears it, `""` changes
         /// nothing; a change needs `manage_organization`.
+        #[schemars(extend("x-permission" = "manage_organization"))]
         special_offer_cta_text: Option<Copy200>;
 
         /// Prompt for guests to pre-check-in, in English, up to 6000 characters after trimming; a
         /// change is translated again into every other language. Null restores the built-in prompt,
         /// `""` changes nothing; a change needs `manage_organization`.
+        #[schemars(extend("x-permission" = "manage_organization"))]
         precheckin_prompt_message: Option<Copy6000>;
     }
 }

@@ -95,6 +95,7 @@ pub struct QuestionInput {
     pub kind: QuestionKind,
     /// Id of a `precheck_question` translation: the question. Linking a new or another one needs
     /// `modify_tasks`.
+    #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub text_ml_text_id: Option<Uuid>,
     /// The question by language, in place of the id: makes a translation.
@@ -126,6 +127,7 @@ pub struct OptionInput {
     pub id: Option<Uuid>,
     /// Id of a `precheck_question` translation: the option's name. Required for `single_select` and
     /// `multi_select`, refused for `yes_no`; linking a new or another one needs `modify_tasks`.
+    #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,
     /// The option's name by language, in place of the id: makes a translation.

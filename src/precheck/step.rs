@@ -73,6 +73,10 @@ engine::resource! {
         /// Id of a `precheck_step_detail` translation to use as the heading, in place of
         /// `displayTitle`. Null restores the built-in title of the type; a change needs
         /// `modify_tasks`.
+        #[schemars(extend(
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+        ))]
         sent as Option<Uuid>;
 
         /// Whether a flagged submission is held for staff review.
@@ -80,12 +84,23 @@ engine::resource! {
         /// For `additional_questions`, `document_upload` and `damage_deposit`: whether the step can
         /// flag a submission, which holds it for staff. Questions flag it by a
         /// flagged option, or by every answer where no option is flagged. Default `true`.
+        #[schemars(extend(
+            "x-applies-to" = {
+                "stepType": ["additional_questions", "document_upload", "damage_deposit"],
+            },
+            "x-summary" = "Whether the step can flag a submission, which holds it for staff.",
+        ))]
         sent as bool;
 
         /// Products of a mandatory fee.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
         /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`); replaces
         /// the whole list. An active step needs at least one.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["mandatory_fee"] },
+            "x-choices-from" = "listFeeProducts",
+            "x-summary" = "Ids of the fee products to pay for.",
+        ))]
         #[schemars(length(max = 1000))]
         sent as Vec<Uuid>;
 
@@ -94,6 +109,10 @@ engine::resource! {
         /// For `additional_questions`: the questions, in order; replaces the whole list. A question
         /// sent with its `id` is kept with its answers, one without is created, one left out is
         /// deleted; `[]` clears the list. At most 100.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["additional_questions"] },
+            "x-summary" = "The questions, in order.",
+        ))]
         #[schemars(length(max = 100))]
         sent as Vec<QuestionInput>, by hand;
 
@@ -131,6 +150,7 @@ engine::resource! {
         /// Heading that guests read, up to 200 characters. The first one of a step must be English;
         /// null restores the built-in title of the type. An update that sends it needs
         /// `modify_tasks`; not together with `displayTitleMlTextId`.
+        #[schemars(extend("x-permission" = "modify_tasks"))]
         display_title: Option<Text200>;
 
         /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the
@@ -203,71 +223,134 @@ engine::resource! {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
         /// For `damage_deposit`: amount in cents of the deposit that is offered beside damage
         /// waivers while no security deposit is set. Null, the default: none.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Amount in cents of the deposit that is offered beside damage waivers \
+                while no security deposit is set.",
+        ))]
         sent as Option<Cents>;
 
         is_damage_waiver_enabled: bool = false,
         /// For `damage_deposit`: whether guests may take a damage waiver in place of a deposit.
         /// Default `false`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Whether guests may take a damage waiver in place of a deposit.",
+        ))]
         sent as bool;
 
         damage_waiver_cap_cents: Option<u64> = None,
         /// For `damage_deposit`: the most that a damage waiver costs for a stay, in cents. Null, the
         /// default: no cap is set.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "The most that a damage waiver costs for a stay, in cents.",
+        ))]
         sent as Option<Cents>;
 
         damage_waiver_min_los: u32 = 0,
         /// For `damage_deposit`: shortest stay in nights for which the damage waiver is offered. 0,
         /// the default, means any stay.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Shortest stay in nights for which the damage waiver is offered.",
+        ))]
         sent as Count;
 
         damage_waiver_pricing_basis: PricingBasis = PricingBasis::PerNight,
         /// For `damage_deposit`: basis of the damage waiver's price; `per_night` is the default.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Basis of the damage waiver's price.",
+        ))]
         sent as PricingBasis;
 
         is_damage_waiver_waivable: bool = false,
         /// For `damage_deposit`: whether guests may choose neither deposit nor waiver. Default
         /// `false`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Whether guests may choose neither deposit nor waiver.",
+        ))]
         sent as bool;
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the damage waiver
         /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
         /// unknown or inactive is a 404.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-choices-from" = "listPaymentAccounts",
+            "x-summary" = "The payment account that charges the damage waiver.",
+        ))]
         sent as Option<Uuid>;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
         /// heading. Null unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Text below the heading.",
+        ))]
         sent as Option<Uuid>;
 
         security_deposit_amount_cents: Option<u64> = None,
         /// For `damage_deposit`: amount of the security deposit in cents. Null, the default: no
         /// amount is set.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Amount of the security deposit in cents.",
+        ))]
         sent as Option<Cents>;
 
         is_security_deposit_enabled: bool = false,
         /// For `damage_deposit`: whether a security deposit is taken. Default `false`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "Whether a security deposit is taken.",
+        ))]
         sent as bool;
 
         security_deposit_days_before_checkin: Option<u32> = None,
         /// For `damage_deposit`: how many days before check-in the deposit is due. Null, the
         /// default: at submission.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "How many days before check-in the deposit is due.",
+        ))]
         sent as Option<Count>;
 
         security_deposit_release_days_after_checkout: Option<u32> = Some(3),
         /// For `damage_deposit`: how many days after check-out the deposit is released. Default 3.
         /// Null in an update: at the check-out time.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-summary" = "How many days after check-out the deposit is released.",
+        ))]
         sent as Option<Count>;
 
         security_deposit_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the security deposit
         /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
         /// unknown or inactive is a 404.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-choices-from" = "listPaymentAccounts",
+            "x-summary" = "The payment account that charges the security deposit.",
+        ))]
         sent as Option<Uuid>;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
         /// security deposit. Null unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["damage_deposit"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Text below the security deposit.",
+        ))]
         sent as Option<Uuid>;
     }
 
@@ -277,46 +360,93 @@ engine::resource! {
         /// For `agreement`: how it is given and signed; `esign_a` and `esign_b` are the first and
         /// the second e-signature provider. Null, the default: by the template that is set, else
         /// `text`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["agreement"] },
+            "x-summary" = "How it is given and signed.",
+        ))]
         sent as Option<AgreementType>;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
         /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the
         /// guest's language. Null unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["agreement"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "The text to agree to in the guest's language.",
+        ))]
         sent as Option<Uuid>;
 
         esign_a_template_id: Option<String> = None,
         /// For `esign_a`: the document's template, by the e-signature provider's own id. Null
         /// clears it.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_a"] },
+            "x-summary" = "The document's template, by the e-signature provider's own id.",
+        ))]
         sent as Option<Text200>;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
         /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null
         /// unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_a"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Title of the signature.",
+        ))]
         sent as Option<Uuid>;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null
         /// unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_a"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Text below the title.",
+        ))]
         sent as Option<Uuid>;
 
         esign_b_template_id: Option<String> = None,
         /// For `esign_b`: the document's template, by the e-signature provider's own id. Null
         /// clears it.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_b"] },
+            "x-summary" = "The document's template, by the e-signature provider's own id.",
+        ))]
         sent as Option<Text200>;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
         /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature.
         /// Null unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_b"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Heading of the signature.",
+        ))]
         sent as Option<Uuid>;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
         /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null
         /// unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_b"] },
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "Text below the heading.",
+        ))]
         sent as Option<Uuid>;
 
         is_mandatory_signing: bool = false,
         /// For `agreement`: whether the guest has to sign, with their name or, without a contract
         /// text, at the e-signature provider. Default `false`.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["agreement"] },
+            "x-summary" = "Whether the guest has to sign, with their name or, without a contract \
+                text, at the e-signature provider.",
+        ))]
         sent as bool;
     }
 
@@ -328,11 +458,16 @@ engine::resource! {
         /// For `identity_check`: action for a flagged check, by the check's name. `ignore` skips
         /// the check, `review` sends the guest to the team, `fail` lets the guest retake once
         /// first; a check left out keeps its default, null clears every override. Write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["identity_check"] },
+            "x-summary" = "Action for a flagged check, by the check's name.",
+        ))]
         sent as Option<IdentityFlagPolicy>;
 
         minimum_guest_age: Option<u32> = None,
         /// For `identity_check`: age in years below which `guest_underage` flags a guest. It must
         /// be set whenever that check is not `ignore`; write-only.
+        #[schemars(extend("x-applies-to" = { "stepType": ["identity_check"] }))]
         sent as Option<Age>;
 
         is_photo_id_required: Option<bool> = None,
@@ -345,27 +480,49 @@ engine::resource! {
         /// For `authority_reporting`: whether the provider mails the lead guest about the property;
         /// only one specific provider does. Default `false`; ignored for other providers;
         /// write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["authority_reporting"] },
+            "x-summary" = "Whether the provider mails the lead guest about the property.",
+        ))]
         sent as bool;
 
         fees_payment_account_id: Option<Uuid> = None,
         /// For `mandatory_fee`: id of the payment account that charges the fees
         /// (`listPaymentAccounts`); write-only. Null: the organization's active default account;
         /// one that is unknown or inactive is a 404.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["mandatory_fee"] },
+            "x-choices-from" = "listPaymentAccounts",
+            "x-summary" = "The payment account that charges the fees.",
+        ))]
         sent as Option<Uuid>;
 
         guest_description_ml_text_id: Option<Uuid> = None,
         /// Id of a `precheck_step_detail` translation: what guests read about the step, below its
         /// heading. Write-only; null unlinks it; a change needs `modify_tasks`.
+        #[schemars(extend(
+            "x-text-source" = "precheck_step_detail",
+            "x-permission" = "modify_tasks",
+            "x-summary" = "What guests read about the step, below its heading.",
+        ))]
         sent as Option<Uuid>;
 
         contract_template_text: Option<String> = None,
         /// For `agreement`: the text to agree to, the same in every language; up to 50,000
         /// characters; `contractTemplateTextMlTextId` overrides it. Null clears it; write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["agreement"] },
+            "x-summary" = "The text to agree to, the same in every language.",
+        ))]
         sent as Option<Text50000>;
 
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
         /// For `esign_a` and `esign_b`: texts that fill in fields of the document, by the field's
         /// name. At most 100; null clears them; write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "agreementType": ["esign_a", "esign_b"] },
+            "x-summary" = "Texts that fill in fields of the document, by the field's name.",
+        ))]
         #[schemars(schema_with = "prefill_values")]
         sent as Option<BTreeMap<String, String>>;
 
@@ -373,12 +530,18 @@ engine::resource! {
         /// For `background_check`: id of the account at the provider
         /// (`listBackgroundCheckAccounts`). An active step needs one; an unknown one is a 404;
         /// write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["background_check"] },
+            "x-choices-from" = "listBackgroundCheckAccounts",
+            "x-summary" = "The account at the provider.",
+        ))]
         sent as Option<Uuid>;
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
         /// `documentNumber`, `secondLastName`; another name is asked as a line of text. Null or `[]` requires
         /// nothing; at most 100; write-only.
+        #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
@@ -386,17 +549,23 @@ engine::resource! {
         /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields` is
         /// required, by the field's name. Conditions on age and nationality count as met while they
         /// are not known. Null or `{}`: of every guest; at most 100; write-only.
+        #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         sent as Option<GuestFieldRules>;
 
         required_document_types: Option<Vec<String>> = None,
         /// For `document_upload` and `identity_check`: documents to upload, by names of your own.
         /// Null or `[]` requires none in particular; at most 100; write-only.
+        #[schemars(extend("x-applies-to" = { "stepType": ["document_upload", "identity_check"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
         authority_provider: Option<String> = None,
         /// For `authority_reporting`: name of the provider that reports guests to the authorities.
         /// Null clears it; write-only.
+        #[schemars(extend(
+            "x-applies-to" = { "stepType": ["authority_reporting"] },
+            "x-summary" = "Name of the provider that reports guests to the authorities.",
+        ))]
         sent as Option<UpTo200>;
     }
 }

@@ -446,11 +446,11 @@ mod tests {
     use super::*;
 
     fn spec(kind: Kind, is_nullable: bool, is_readable: bool) -> Spec {
-        let (name, description) = ("field".to_owned(), String::new());
+        let (name, summary) = ("field".to_owned(), String::new());
         Spec {
             name,
             called: None,
-            description,
+            summary,
             kind,
             is_nullable,
             is_required: false,

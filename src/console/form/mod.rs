@@ -1,7 +1,7 @@
 //! Forms, made from the schemas of operations. The code states nothing about a field that the
 //! schema states.
 //!
-//! - [`spec`] reads a schema, and [`said`] the conditions in its descriptions.
+//! - [`spec`] reads a schema, and [`extensions`] what it states of a field in `x-…`.
 //! - [`fill`] turns values into the fields that a browser sends, and back.
 //! - [`control`] shows a field.
 //! - [`layout`] orders the fields.
@@ -11,11 +11,11 @@
 
 mod control;
 mod editing;
+pub mod extensions;
 mod fill;
 mod layout;
 mod listed;
 mod rules;
-mod said;
 mod spec;
 
 pub use control::{Control, FormView, Showing};
@@ -26,5 +26,4 @@ pub use editing::{
 pub use fill::{fill, read};
 pub use layout::{Layout, RuleLayout, Section, in_lines};
 pub use listed::Listed;
-pub use said::brief;
 pub use spec::{Kind, Spec, of_object, specs};

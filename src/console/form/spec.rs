@@ -7,7 +7,7 @@ use engine::access::Permission;
 use engine::operation::{Operation, inline_generator};
 use serde_json::{Value, json};
 
-use super::said;
+use super::extensions;
 
 /// A text that may be longer than this number of characters gets several lines.
 const LONG: u64 = 300;
@@ -21,8 +21,8 @@ pub struct Spec {
     pub name: String,
     /// A label from the organization; it replaces the label that comes from the name.
     pub called: Option<String>,
-    /// The description in the schema.
-    pub description: String,
+    /// The purpose of the field, as the schema states it in English.
+    pub summary: String,
     pub kind: Kind,
     pub is_nullable: bool,
     pub is_required: bool,
@@ -130,7 +130,7 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
         .into_iter()
         .flatten()
         .filter(|(_, field)| field["deprecated"] != true && field.get("const").is_none());
-    let mut specs: Vec<Spec> = fields
+    fields
         .map(|(name, field)| {
             let linked_by = answer
                 .map(|_| format!("{name}Id"))
@@ -142,12 +142,7 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<Spec> {
                 ..of_field(name, field, required.contains(&name.as_str()), is_readable)
             }
         })
-        .collect();
-    let conditions: Vec<_> = specs.iter().map(|spec| condition(spec, &specs)).collect();
-    for (spec, when) in specs.iter_mut().zip(conditions) {
-        spec.when = when;
-    }
-    specs
+        .collect()
 }
 
 /// Returns whether an answer contains a field, including fields of flattened parts (`allOf`).
@@ -161,21 +156,18 @@ fn answers(answer: &Value, name: &str) -> bool {
 }
 
 fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> Spec {
-    let description = field["description"].as_str().unwrap_or_default().to_owned();
     let (schema, is_nullable) = without_null(field);
-    let kind = kind(schema, &description);
-    let needs = said::needed(&description);
     Spec {
         name: name.to_owned(),
         called: None,
-        kind,
+        summary: extensions::summary(field),
+        kind: kind(schema, field),
         is_nullable,
         is_required,
         is_readable,
-        when: None,
-        needs,
+        when: extensions::applies_to(field),
+        needs: extensions::permission(field),
         linked_by: None,
-        description,
     }
 }
 
@@ -201,7 +193,9 @@ fn without_null(field: &Value) -> (&Value, bool) {
     )
 }
 
-fn kind(schema: &Value, description: &str) -> Kind {
+/// Returns the kind of input for a schema. `field` is the schema with its null variant and its
+/// extensions.
+fn kind(schema: &Value, field: &Value) -> Kind {
     let is = |wanted: &str| match &schema["type"] {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
@@ -217,7 +211,7 @@ fn kind(schema: &Value, description: &str) -> Kind {
         return Kind::Number;
     }
     if is("array") {
-        return of_items(&schema["items"], description);
+        return of_items(&schema["items"], field);
     }
     if is("object") {
         return match (&schema["properties"], &schema["additionalProperties"]) {
@@ -231,7 +225,7 @@ fn kind(schema: &Value, description: &str) -> Kind {
         };
     }
     if is("string") {
-        of_text(schema, description)
+        of_text(schema, field)
     } else {
         Kind::Other
     }
@@ -247,7 +241,7 @@ fn name_of_rule() -> Spec {
     }
 }
 
-fn of_text(schema: &Value, description: &str) -> Kind {
+fn of_text(schema: &Value, field: &Value) -> Kind {
     if let Some(values) = values(schema) {
         return Kind::Choice(values);
     }
@@ -258,7 +252,10 @@ fn of_text(schema: &Value, description: &str) -> Kind {
         return Kind::Colour;
     }
     match schema["format"].as_str() {
-        Some("uuid") => match (said::links_text(description), said::listed_by(description)) {
+        Some("uuid") => match (
+            extensions::text_source(field),
+            extensions::choices_from(field),
+        ) {
             (Some(source), _) => Kind::Text(source.to_owned()),
             (None, Some(list)) => Kind::Reference(list.to_owned()),
             (None, None) => Kind::Line("text"),
@@ -272,14 +269,14 @@ fn of_text(schema: &Value, description: &str) -> Kind {
     }
 }
 
-fn of_items(items: &Value, description: &str) -> Kind {
+fn of_items(items: &Value, field: &Value) -> Kind {
     if let Some(values) = values(items) {
         return Kind::Choices(values);
     }
     match (
         &items["type"],
         items["format"].as_str(),
-        said::listed_by(description),
+        extensions::choices_from(field),
     ) {
         (kind, Some("uuid"), Some(list)) if kind == "string" => Kind::References(list.to_owned()),
         (kind, _, _) if kind == "string" => Kind::Lines,
@@ -301,20 +298,10 @@ fn values(schema: &Value) -> Option<Vec<String>> {
     )
 }
 
-/// Returns the field and the values that this field depends on. It is the first other field that
-/// has all the values which the description names.
-fn condition(spec: &Spec, all: &[Spec]) -> Option<(String, Vec<String>)> {
-    let (wanted, _) = said::only_for(&spec.description)?;
-    let decides = |other: &&Spec| matches!(&other.kind, Kind::Choice(values) if wanted.iter().all(|value| values.contains(value)));
-    let other = all
-        .iter()
-        .filter(|other| other.name != spec.name)
-        .find(decides)?;
-    Some((other.name.clone(), wanted))
-}
-
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
     use crate::app::app;
 
@@ -399,36 +386,72 @@ mod tests {
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }
 
-    /// The form understands every description that uses these phrases.
+    /// Readers of a description and readers of the extensions learn the same facts.
     #[test]
-    fn descriptions_with_fixed_phrases_are_understood() {
+    fn extensions_agree_with_the_descriptions() {
         let forms = [
             "updatePortal",
             "createPortalBranding",
             "updatePrecheckStep",
             "updatePortalManual",
         ];
-        for spec in forms
-            .iter()
-            .flat_map(|form| of(form, form).iter().cloned().collect::<Vec<_>>())
-        {
-            let said = &spec.description;
-            assert_eq!(
-                said.starts_with("For `"),
-                spec.when.is_some(),
-                "{}: {said}",
-                spec.name
-            );
-            if let Some(list) = said::listed_by(said) {
-                assert!(app().operation(list).is_some(), "{}: {list}", spec.name);
-            }
-            if let Some(source) = said::links_text(said) {
-                assert!(
-                    source.parse::<crate::translations::SourceTable>().is_ok(),
-                    "{}: {source}",
-                    spec.name
+        let mut count = 0;
+        for form in forms {
+            let specs = of(form, form);
+            let schema = app()
+                .operation(form)
+                .unwrap()
+                .input_schema(&mut inline_generator());
+            let data = schema.pointer("/properties/data").unwrap_or(&schema);
+            for (name, field) in data["properties"].as_object().unwrap() {
+                let description = field["description"].as_str().unwrap_or_default();
+                let description = description.replace('\n', " ");
+                let says = |text: &str| description.contains(text);
+                let applies = extensions::applies_to(field);
+                assert_eq!(
+                    description.starts_with("For `"),
+                    applies.is_some(),
+                    "{name}"
                 );
+                if let Some((other, values)) = applies {
+                    let Kind::Choice(known) = &named(&specs, &other).kind else {
+                        panic!("{name} depends on {other}, which is no choice");
+                    };
+                    for value in values {
+                        assert!(
+                            known.contains(&value) && says(&format!("`{value}`")),
+                            "{name}"
+                        );
+                    }
+                }
+                let list = extensions::choices_from(field);
+                assert_eq!(says("`list"), list.is_some(), "{name}");
+                if let Some(list) = list {
+                    assert!(app().operation(list).is_some(), "{name}: {list}");
+                    assert!(says(&format!("`{list}`")), "{name}: {list}");
+                }
+                let source = extensions::text_source(field);
+                assert_eq!(
+                    says("d of a `") && says("` translation"),
+                    source.is_some(),
+                    "{name}"
+                );
+                if let Some(source) = source {
+                    assert!(
+                        source.parse::<crate::translations::SourceTable>().is_ok(),
+                        "{name}: {source}"
+                    );
+                    assert!(says(&format!("`{source}` translation")), "{name}: {source}");
+                }
+                let is_needed = |permission: &&Permission| {
+                    let name: &str = (*permission).into();
+                    says(&format!("needs `{name}`"))
+                };
+                let needed = Permission::VARIANTS.iter().find(is_needed);
+                assert_eq!(extensions::permission(field), needed.copied(), "{name}");
+                count += 1;
             }
         }
+        assert!(count > 80);
     }
 }

@@ -1,13 +1,13 @@
 //! Labels and help texts of fields.
 //!
-//! In English they come from the name of the field and the description in the schema, so a new
+//! In English they come from the name of the field and its summary in the schema, so a new
 //! field has them at once. For some fields, [`fields`] contains a better name. Spanish and French
 //! texts exist only in the tables; a test names the missing ones.
 
 mod fields;
 mod values;
 
-use super::form::{Spec, brief};
+use super::form::Spec;
 use crate::words::in_language;
 
 /// The texts of a field. `called` contains its label in English, Spanish and French; an empty
@@ -40,13 +40,14 @@ pub fn label(language: &str, name: &str) -> String {
 
 /// Returns the help text of a field.
 pub fn help(language: &str, spec: &Spec) -> String {
-    hint(language, &spec.name, &spec.description)
+    hint(language, &spec.name, &spec.summary)
 }
 
-fn hint(language: &str, name: &str, description: &str) -> String {
+fn hint(language: &str, name: &str, summary: &str) -> String {
     find(name)
         .and_then(|label| label.about(language))
-        .map_or_else(|| brief(description), str::to_owned)
+        .unwrap_or(summary)
+        .to_owned()
 }
 
 /// Returns the label of a guest field or a document type that a step asks for. It is the label on
@@ -142,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::app::app;
+    use crate::console::form::extensions::summary;
 
     /// The operations whose inputs are forms.
     const FORMS: [&str; 9] = [
@@ -274,14 +276,11 @@ mod tests {
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
-    /// Collects the fields of a schema with their descriptions.
+    /// Collects the fields of a schema with their summaries.
     fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {
-                found.insert((
-                    name.clone(),
-                    field["description"].as_str().unwrap_or_default().to_owned(),
-                ));
+                found.insert((name.clone(), summary(field)));
                 described(field, found);
             }
         }
@@ -322,11 +321,11 @@ mod tests {
             );
         }
         assert!(found.len() > 100);
-        for (name, description) in found.iter().filter(|(name, _)| {
+        for (name, summary) in found.iter().filter(|(name, _)| {
             !UNSHOWN.contains(&name.as_str()) && !BESIDE.contains(&name.as_str())
         }) {
             for language in ["en", "es", "fr"] {
-                let hint = hint(language, name, description);
+                let hint = hint(language, name, summary);
                 let words = hint.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
                 assert_eq!(
                     words.filter(|word| is_name(word)).collect::<Vec<_>>(),

@@ -73,12 +73,12 @@ async fn custom_fields(visit: &Visit) -> Option<Spec> {
     (!parts.is_empty()).then(|| plain(CUSTOM, Control::Object(parts)))
 }
 
-/// Returns an optional field without a description.
+/// Returns an optional field without a summary.
 fn plain(name: &str, kind: Control) -> Spec {
     Spec {
         name: name.to_owned(),
         called: None,
-        description: String::new(),
+        summary: String::new(),
         kind,
         is_nullable: true,
         is_required: false,

@@ -22,11 +22,11 @@ macro_rules! record {
     (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
         record!(
             @sort $record [$($held)* $(#[$doc])* $field: $type,]
-            [$($read)* $(#[$doc])* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
+            [$($read)* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
         );
     };
     (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] [$($read)* $(#[$doc])* pub $field: $as,] $($rest)*);
+        record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] [$($read)* pub $field: $as,] $($rest)*);
     };
     (@sort $record:tt [$($held:tt)*] $read:tt $(#[$doc:meta])* $field:ident: $type:ty; $($rest:tt)*) => {
         record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] $read $($rest)*);

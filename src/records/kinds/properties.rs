@@ -21,6 +21,7 @@ record! {
         /// Its country, as a two-letter code such as `ES`.
         country: Country, read as String;
         /// Id of the one group it belongs to; null: none.
+        #[schemars(extend("x-summary" = "The one group it belongs to."))]
         property_group_id: Option<PropertyGroupId>, read as Option<Uuid>;
         /// Ids of the tags it has; null means none.
         tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;

@@ -21,6 +21,7 @@ record! {
     /// A booked stay.
     pub struct Reservation {
         /// Id of the property of the stay; null while it is not known.
+        #[schemars(extend("x-summary" = "The property of the stay."))]
         property_id: OrNull<PropertyId>, read as Option<Uuid>;
         /// Status of the reservation; guests of a cancelled one are shown no steps and no manuals.
         status: OneOf<ReservationStatus>, read as ReservationStatus;

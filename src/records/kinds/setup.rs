@@ -69,6 +69,7 @@ record! {
     /// An instruction for guests.
     pub struct Instruction {
         /// Id of the property, group or tag whose guests it is for.
+        #[schemars(extend("x-summary" = "The property, group or tag whose guests it is for."))]
         scope_id: Uuid;
         /// Title for guests; may be empty.
         title: Label;

@@ -1,0 +1,99 @@
+//! The facts about a field that its schema states beside its description, as extensions (`x-…`):
+//! they decide how a form shows the field. They are written as attributes of the field:
+//! `#[schemars(extend("x-choices-from" = "listTags"))]`.
+
+use engine::access::Permission;
+use serde_json::Value;
+
+/// Returns another field, and those of its values with which this field has an effect:
+/// `x-applies-to`, an object with that field.
+pub fn applies_to(field: &Value) -> Option<(String, Vec<String>)> {
+    let (other, values) = field["x-applies-to"].as_object()?.iter().next()?;
+    let values = values.as_array()?.iter().filter_map(Value::as_str);
+    Some((other.clone(), values.map(str::to_owned).collect()))
+}
+
+/// Returns the operation that lists the possible values of a field: `x-choices-from`.
+pub fn choices_from(field: &Value) -> Option<&str> {
+    field["x-choices-from"].as_str()
+}
+
+/// Returns the source table of the text that a field links: `x-text-source`.
+pub fn text_source(field: &Value) -> Option<&str> {
+    field["x-text-source"].as_str()
+}
+
+/// Returns the permission that a change of a field needs: `x-permission`.
+pub fn permission(field: &Value) -> Option<Permission> {
+    field["x-permission"].as_str()?.parse().ok()
+}
+
+/// Returns the purpose of a field for somebody who fills in a form: `x-summary`. Without it, the
+/// first clause of the description is the purpose.
+pub fn summary(field: &Value) -> String {
+    let summary = field["x-summary"].as_str().map(str::to_owned);
+    summary.unwrap_or_else(|| first_clause(field["description"].as_str().unwrap_or_default()))
+}
+
+/// Returns a text up to its first full stop or semicolon, as a sentence without code marks.
+fn first_clause(text: &str) -> String {
+    let end = [". ", "; "]
+        .iter()
+        .filter_map(|mark| text.find(mark))
+        .min()
+        .unwrap_or(text.len());
+    let text = text[..end].trim_end_matches(['.', ';']).replace('`', "");
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let sentence: String = first.to_uppercase().chain(letters).collect();
+    format!("{sentence}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn extensions_state_what_a_field_depends_on_and_where_its_values_are() {
+        let field = json!({
+            "description": "For `a` and `b`: id of an account. Null: none.", "x-applies-to": { "kind": ["a", "b"] },
+            "x-choices-from": "listAccounts", "x-text-source": "manual", "x-permission": "modify_tasks",
+            "x-summary": "The account.",
+        });
+        let kinds = ["a", "b"].map(str::to_owned).to_vec();
+        assert_eq!(applies_to(&field), Some(("kind".into(), kinds)));
+        assert_eq!(choices_from(&field), Some("listAccounts"));
+        assert_eq!(text_source(&field), Some("manual"));
+        assert_eq!(permission(&field), Some(Permission::ModifyTasks));
+        assert_eq!(summary(&field), "The account.");
+        let plain = json!({ "description": "Id of a `manual` translation (`listTexts`)." });
+        assert_eq!(applies_to(&plain), None);
+        assert_eq!(
+            (
+                choices_from(&plain),
+                text_source(&plain),
+                permission(&plain)
+            ),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn the_first_clause_of_a_description_is_its_summary() {
+        for (description, expected) in [
+            (
+                "Whether guests may write to the host; `false` removes it. Default.",
+                "Whether guests may write to the host.",
+            ),
+            ("text below `title`.", "Text below title."),
+            ("", ""),
+        ] {
+            let field = json!({ "description": description });
+            assert_eq!(summary(&field), expected, "{description}");
+        }
+    }
+}
