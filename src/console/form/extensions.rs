@@ -28,8 +28,8 @@ pub fn permission(field: &Value) -> Option<Permission> {
     field["x-permission"].as_str()?.parse().ok()
 }
 
-/// Returns the purpose of a field for somebody who fills in a form: `x-summary`. Without it, the
-/// first clause of the description is the purpose.
+/// Returns the help text of a field in English: `x-summary`, or else the first clause of the
+/// description.
 pub fn summary(field: &Value) -> String {
     let summary = field["x-summary"].as_str().map(str::to_owned);
     summary.unwrap_or_else(|| first_clause(field["description"].as_str().unwrap_or_default()))

@@ -1,7 +1,7 @@
 //! Forms, made from the schemas of operations. The code states nothing about a field that the
 //! schema states.
 //!
-//! - [`spec`] reads a schema, and [`extensions`] what it states of a field in `x-…`.
+//! - [`spec`] reads a schema, and [`extensions`] reads its extensions of a field (`x-…`).
 //! - [`fill`] turns values into the fields that a browser sends, and back.
 //! - [`control`] shows a field.
 //! - [`layout`] orders the fields.
