@@ -12,7 +12,7 @@ use engine::error::{Error, Result};
 use engine::operation::{Listing, Page};
 use engine::values;
 use jiff::Timestamp;
-use store::Row;
+use store::{Row, Statement, Value};
 use uuid::Uuid;
 
 use super::blocks::{self, Start};
@@ -149,248 +149,147 @@ fn words_of(patterns: Option<&[String; 3]>) -> [&str; 3] {
 /// Bounds that sort before and after every day.
 const DAYS: (&str, &str) = ("", "~");
 
+/// Returns the parameters of the days of check-in: whether every day is right, else the bounds.
+fn days_of(filter: &Filter) -> [Value; 3] {
+    values![
+        filter.from.is_none() && filter.to.is_none(),
+        filter.from.as_deref().unwrap_or(DAYS.0),
+        filter.to.as_deref().unwrap_or(DAYS.1)
+    ]
+}
+
+/// A list: the statement that counts its records, the one that returns a page of their ids, and the
+/// parameters that both take. The second one takes limit and offset after them.
+struct ListQuery {
+    count: &'static Statement,
+    page: &'static Statement,
+    params: Vec<Value>,
+}
+
+impl ListQuery {
+    /// Builds a query. Every list has the filters by status and name; `others` are the parameters
+    /// that follow them in the statements.
+    fn new(
+        (count, page): (&'static Statement, &'static Statement),
+        kind: Kind,
+        status: Option<&str>,
+        name: Option<&[String; 3]>,
+        others: impl IntoIterator<Item = Value>,
+    ) -> Self {
+        let status = values![status.is_none(), status.unwrap_or_default()];
+        let mut params = vec![Value::from(kind.as_ref())];
+        params.extend(status);
+        params.push(name.is_none().into());
+        params.extend(words_of(name).map(Value::from));
+        params.extend(others);
+        Self {
+            count,
+            page,
+            params,
+        }
+    }
+
+    /// Builds the query of the records that a filter finds and that a caller can access.
+    fn filtered(kind: Kind, filter: &Filter, reach: &Reach) -> Self {
+        let (status, name, property) = (
+            filter.status.as_deref(),
+            filter.name.as_ref(),
+            filter.property,
+        );
+        let asks_for_days = filter.from.is_some() || filter.to.is_some();
+        let [any_day, first, last] = days_of(filter);
+        if let Some(ids) = &filter.among {
+            let [all, reached] = reach.parameters();
+            let (any_property, property) = (property.is_none(), property.unwrap_or_default());
+            let others = values![
+                ids.clone(),
+                all,
+                reached,
+                any_property,
+                property,
+                any_day,
+                first,
+                last
+            ];
+            return Self::new((&COUNT_THESE, &PAGE_THESE), kind, status, name, others);
+        }
+        // Every caller can access records without a property. A filter by property excludes them.
+        let (on, or_none) = match (reach, property) {
+            (Reach::Everything, None) if asks_for_days => {
+                let others = [first, last];
+                return Self::new((&COUNT_COMING, &PAGE_COMING), kind, status, name, others);
+            }
+            (Reach::Everything, None) => {
+                return match status {
+                    Some(status) => {
+                        let others = values![status];
+                        Self::new((&COUNT_STANDING, &PAGE_STANDING), kind, None, name, others)
+                    }
+                    None => Self::new((&COUNT, &PAGE), kind, None, name, []),
+                };
+            }
+            (reach, Some(property)) if reach.covers(property) => (vec![property], false),
+            (_, Some(_)) => (Vec::new(), false),
+            (Reach::Properties(ids), None) => (ids.iter().copied().collect(), true),
+        };
+        let others = values![any_day, first, last, on, or_none];
+        Self::new((&COUNT_ON, &PAGE_ON), kind, status, name, others)
+    }
+
+    /// Returns a page of the list, and the total.
+    fn run(self, context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
+        let Self {
+            count,
+            page: statement,
+            mut params,
+        } = self;
+        let total = context.rows_by(count, params.clone())?;
+        let total: i64 = total.first().map_or(Ok(0), |row| row.get(0))?;
+        params.extend(values![page.limit, page.offset]);
+        let rows = context.rows_by(statement, params)?;
+        Ok(Listing {
+            items: in_order(context, kind, &rows)?,
+            total,
+        })
+    }
+}
+
 /// Returns a page of the records of a kind that the caller can access, by creation.
-#[expect(
-    clippy::too_many_lines,
-    reason = "two statements with the same parameters"
-)]
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: Kind,
     filter: &Filter,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let Filter {
-        among,
-        name,
-        property,
-        status,
-        from,
-        to,
-        since,
-    } = filter;
-    if let Some(since) = since {
-        return changed(context, kind, filter, *since, page);
+    if let Some(since) = filter.since {
+        return changed(context, kind, filter, since, page);
     }
-    let reach = context.reach();
-    let is_whole = *filter == Filter::default();
-    if is_whole && let Some(listing) = within::list(context, kind, page)? {
-        return Ok(listing);
+    if *filter == Filter::default() {
+        if let Some(listing) = within::list(context, kind, page)? {
+            return Ok(listing);
+        }
+        if !context.reach().is_limited() {
+            return whole(context, kind, page);
+        }
     }
-    let asks_for_days = from.is_some() || to.is_some();
-    let (first, last) = (
-        from.as_deref().unwrap_or(DAYS.0),
-        to.as_deref().unwrap_or(DAYS.1),
-    );
-    let (any_status, status) = (status.is_none(), status.as_deref().unwrap_or_default());
-    let (any_name, [first_word, second_word, words]) = (name.is_none(), words_of(name.as_ref()));
-    if let Some(ids) = among {
-        let [all, reached] = reach.parameters();
-        let (any_property, property) = (property.is_none(), property.unwrap_or_default());
-        let (kind_name, ids, any_day) = (kind.as_ref(), ids.clone(), !asks_for_days);
-        let counted = values![
-            kind_name,
-            any_status,
-            status,
-            any_name,
-            first_word,
-            second_word,
-            words,
-            ids.clone(),
-            all.clone(),
-            reached.clone(),
-            any_property,
-            property,
-            any_day,
-            first,
-            last
-        ];
-        let total = count(context.row(&COUNT_THESE, counted)?)?;
-        let params = values![
-            kind_name,
-            any_status,
-            status,
-            any_name,
-            first_word,
-            second_word,
-            words,
-            ids,
-            all,
-            reached,
-            any_property,
-            property,
-            any_day,
-            first,
-            last,
-            page.limit,
-            page.offset
-        ];
-        let rows = context.rows(&PAGE_THESE, params)?;
-        return Ok(Listing {
-            items: in_order(context, kind, &rows)?,
-            total,
-        });
-    }
-    let (total, rows) = match (reach, property) {
-        (Reach::Everything, None) if is_whole => {
-            let Start {
-                from: place,
-                skipped,
-                total,
-            } = blocks::start(context, kind, page.offset)?;
-            if page.offset >= total {
-                return Ok(Listing {
-                    items: Vec::new(),
-                    total,
-                });
-            }
-            (
-                total,
-                context.rows(
-                    &FOLLOWING,
-                    values![kind.as_ref(), place.0, place.1, page.limit, skipped],
-                )?,
-            )
-        }
-        (Reach::Everything, None) if asks_for_days => {
-            let total = context.row(
-                &COUNT_COMING,
-                values![
-                    kind.as_ref(),
-                    any_status,
-                    status,
-                    any_name,
-                    first_word,
-                    second_word,
-                    words,
-                    first,
-                    last
-                ],
-            )?;
-            let params = values![
-                kind.as_ref(),
-                any_status,
-                status,
-                any_name,
-                first_word,
-                second_word,
-                words,
-                first,
-                last,
-                page.limit,
-                page.offset
-            ];
-            (count(total)?, context.rows(&PAGE_COMING, params)?)
-        }
-        (Reach::Everything, None) if !any_status => {
-            let total = context.row(
-                &COUNT_STANDING,
-                values![
-                    kind.as_ref(),
-                    true,
-                    "",
-                    any_name,
-                    first_word,
-                    second_word,
-                    words,
-                    status
-                ],
-            )?;
-            let params = values![
-                kind.as_ref(),
-                true,
-                "",
-                any_name,
-                first_word,
-                second_word,
-                words,
-                status,
-                page.limit,
-                page.offset
-            ];
-            (count(total)?, context.rows(&PAGE_STANDING, params)?)
-        }
-        (Reach::Everything, None) => {
-            let total = context.row(
-                &COUNT,
-                values![
-                    kind.as_ref(),
-                    any_status,
-                    status,
-                    any_name,
-                    first_word,
-                    second_word,
-                    words
-                ],
-            )?;
-            let params = values![
-                kind.as_ref(),
-                any_status,
-                status,
-                any_name,
-                first_word,
-                second_word,
-                words,
-                page.limit,
-                page.offset
-            ];
-            (count(total)?, context.rows(&PAGE, params)?)
-        }
-        _ => {
-            // Every caller can access records without a property. A filter by property excludes
-            // them.
-            let (on, or_none) = match (reach, property) {
-                (reach, Some(property)) => (
-                    if reach.covers(*property) {
-                        vec![*property]
-                    } else {
-                        Vec::new()
-                    },
-                    false,
-                ),
-                (Reach::Properties(ids), None) => (ids.iter().copied().collect(), true),
-                (Reach::Everything, None) => (Vec::new(), true),
-            };
-            let total = context.row(
-                &COUNT_ON,
-                values![
-                    kind.as_ref(),
-                    any_status,
-                    status,
-                    any_name,
-                    first_word,
-                    second_word,
-                    words,
-                    !asks_for_days,
-                    first,
-                    last,
-                    on.clone(),
-                    or_none
-                ],
-            )?;
-            let params = values![
-                kind.as_ref(),
-                any_status,
-                status,
-                any_name,
-                first_word,
-                second_word,
-                words,
-                !asks_for_days,
-                first,
-                last,
-                on,
-                or_none,
-                page.limit,
-                page.offset
-            ];
-            (count(total)?, context.rows(&PAGE_ON, params)?)
-        }
-    };
-    Ok(Listing {
-        items: in_order(context, kind, &rows)?,
+    ListQuery::filtered(kind, filter, context.reach()).run(context, kind, page)
+}
+
+/// Returns a page of all records of a kind, by creation.
+fn whole(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
+    let Start {
+        from: place,
+        skipped,
         total,
-    })
+    } = blocks::start(context, kind, page.offset)?;
+    let items = if page.offset >= total {
+        Vec::new()
+    } else {
+        let params = values![kind.as_ref(), place.0, place.1, page.limit, skipped];
+        let rows = context.rows(&FOLLOWING, params)?;
+        in_order(context, kind, &rows)?
+    };
+    Ok(Listing { items, total })
 }
 
 /// Returns a page of the records that the caller can access and that were changed since a time, by
@@ -410,46 +309,13 @@ fn changed(
         });
     }
     let [all, reached] = context.reach().parameters();
-    let any_day = filter.from.is_none() && filter.to.is_none();
-    let (first, last) = (
-        filter.from.as_deref().unwrap_or(DAYS.0),
-        filter.to.as_deref().unwrap_or(DAYS.1),
-    );
-    let status = filter.status.as_deref();
-    let [first_word, second_word, words] = words_of(filter.name.as_ref());
+    let [any_day, first, last] = days_of(filter);
     let (any_property, property) = (
         filter.property.is_none(),
         filter.property.unwrap_or_default(),
     );
     let (any_id, among) = (among.is_none(), among.unwrap_or_default());
-    let counted = values![
-        kind.as_ref(),
-        status.is_none(),
-        status.unwrap_or_default(),
-        filter.name.is_none(),
-        first_word,
-        second_word,
-        words,
-        since,
-        all.clone(),
-        reached.clone(),
-        any_property,
-        property,
-        any_day,
-        first,
-        last,
-        any_id,
-        among.clone()
-    ];
-    let total = count(context.row(&COUNT_SINCE, counted)?)?;
-    let params = values![
-        kind.as_ref(),
-        status.is_none(),
-        status.unwrap_or_default(),
-        filter.name.is_none(),
-        first_word,
-        second_word,
-        words,
+    let others = values![
         since,
         all,
         reached,
@@ -459,15 +325,10 @@ fn changed(
         first,
         last,
         any_id,
-        among,
-        page.limit,
-        page.offset
+        among
     ];
-    let rows = context.rows(&PAGE_SINCE, params)?;
-    Ok(Listing {
-        items: in_order(context, kind, &rows)?,
-        total,
-    })
+    let (status, name) = (filter.status.as_deref(), filter.name.as_ref());
+    ListQuery::new((&COUNT_SINCE, &PAGE_SINCE), kind, status, name, others).run(context, kind, page)
 }
 
 /// Returns the ids of the records that a query finds by id or by reference; `None` where it finds
@@ -557,59 +418,18 @@ pub(super) fn properties(
         }
         _ => {}
     }
-    let PropertyFilter {
-        name, group, tag, ..
-    } = filter;
-    let kind = Kind::Property;
     let [all, ids] = among.map_or_else(
         || context.reach().parameters(),
         |ids| [false.into(), ids.into()],
     );
-    let (any_name, [first_word, second_word, words]) = (name.is_none(), words_of(name.as_ref()));
+    let PropertyFilter {
+        name, group, tag, ..
+    } = filter;
     let (any_group, group) = (group.is_none(), group.unwrap_or_default());
     let (any_tag, tag) = (tag.is_none(), tag.unwrap_or_default());
-    let counted = values![
-        kind.as_ref(),
-        true,
-        "",
-        any_name,
-        first_word,
-        second_word,
-        words,
-        all.clone(),
-        ids.clone(),
-        any_group,
-        group,
-        any_tag,
-        tag
-    ];
-    let total = context.row(&COUNT_PROPERTIES, counted)?;
-    let params = values![
-        kind.as_ref(),
-        true,
-        "",
-        any_name,
-        first_word,
-        second_word,
-        words,
-        all,
-        ids,
-        any_group,
-        group,
-        any_tag,
-        tag,
-        page.limit,
-        page.offset
-    ];
-    let rows = context.rows(&PAGE_PROPERTIES, params)?;
-    Ok(Listing {
-        items: in_order(context, kind, &rows)?,
-        total: count(total)?,
-    })
-}
-
-fn count(row: Option<Row>) -> Result<i64> {
-    Ok(row.map_or(Ok(0), |row| row.get(0))?)
+    let others = values![all, ids, any_group, group, any_tag, tag];
+    let (statements, kind) = ((&COUNT_PROPERTIES, &PAGE_PROPERTIES), Kind::Property);
+    ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
 /// Returns the records of these ids, in this order.

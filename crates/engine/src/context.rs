@@ -321,6 +321,16 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.rows(statement, &self.bound(params))?)
     }
 
+    /// Returns the rows of a query whose parameters are collected while it runs. The organization is
+    /// `?1`, the given parameters follow.
+    pub fn rows_by(
+        &mut self,
+        statement: &'static Statement,
+        params: Vec<Value>,
+    ) -> Result<Vec<Row>> {
+        Ok(self.system.tx.rows(statement, &self.bound(params))?)
+    }
+
     /// Passes the rows of a query to `take`, one by one. The organization is `?1`.
     pub fn each<const N: usize>(
         &mut self,
@@ -393,7 +403,7 @@ impl<'c, 't> Context<'c, 't> {
         self.system.tx.rehearse();
     }
 
-    fn bound<const N: usize>(&self, params: [Value; N]) -> Vec<Value> {
+    fn bound(&self, params: impl IntoIterator<Item = Value>) -> Vec<Value> {
         std::iter::once(Value::Uuid(self.organization.id))
             .chain(params)
             .collect()
