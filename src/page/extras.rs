@@ -12,11 +12,11 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::asking::Refusal;
-use super::fault::Faults;
 use super::fields::{Field, Input};
 use super::form;
 use super::frame::Frame;
 use super::notice::{self, Missing};
+use super::posted::{Rejection, checked};
 use super::routes::read_form;
 use super::sheet::{Entry, Sheet};
 use super::shown::Shown;
@@ -72,42 +72,29 @@ async fn choose(visit: &mut Visit, body: Body) -> Response {
     }
     let words = shown.words;
     let fields = read_form(&visit.headers, body).await;
-    let filled = fields
-        .as_deref()
-        .map(|fields| form::cart(&shown.view.extras, fields));
-    let (status, faults, said, retry_after) = match filled {
-        _ if shown.is_preview => (403, Faults::default(), Some(words.preview.forms), None),
-        None => (400, Faults::default(), Some(words.errors.not_saved), None),
-        Some(Err(faults)) => (400, faults, None, None),
-        Some(Ok((items, is_request))) => {
-            if is_request && items.is_empty() {
-                (400, Faults::default(), Some(words.extras.empty), None)
-            } else {
-                match send(visit, &Value::Array(items), is_request).await {
-                    Ok(()) => return reply::redirect(&shown.links.extras_sent(is_request)),
-                    Err(refusal) => {
-                        let said = match refusal.status {
-                            404 => words.pages.manual_missing,
-                            _ => sending::said(&refusal, &shown),
-                        };
-                        (
-                            refusal.status,
-                            Faults::default(),
-                            Some(said),
-                            refusal.retry_after,
-                        )
-                    }
+    let filled = checked(&shown, fields.as_ref(), |fields| {
+        form::cart(&shown.view.extras, fields)
+    });
+    let rejection = match filled {
+        Ok((items, true)) if items.is_empty() => Rejection::whole(400, words.extras.empty),
+        Ok((items, is_request)) => match send(visit, &Value::Array(items), is_request).await {
+            Ok(()) => return reply::redirect(&shown.links.extras_sent(is_request)),
+            Err(refusal) => {
+                let said = match refusal.status {
+                    404 => words.pages.manual_missing,
+                    _ => sending::said(&refusal, &shown),
+                };
+                Rejection {
+                    retry_after: refusal.retry_after,
+                    ..Rejection::whole(refusal.status, said)
                 }
             }
-        }
+        },
+        Err(rejection) => rejection,
     };
-    let refused = Refused {
-        typed: fields,
-        faults,
-        said,
-    };
-    let html = render(&shown, None, Some(&refused));
-    reply::retriable(reply::page(status, html, shown.language), retry_after)
+    rejection.response(&shown, fields, |refused| {
+        render(&shown, None, Some(refused))
+    })
 }
 
 async fn send(visit: &mut Visit, items: &Value, is_request: bool) -> Result<(), Refusal> {
@@ -135,9 +122,12 @@ fn render(
     refused: Option<&Refused>,
 ) -> engine::error::Result<String> {
     let words = shown.words;
-    let typed = refused.and_then(|refused| refused.typed.as_ref());
-    let none = Faults::default();
-    let faults = refused.map_or(&none, |refused| &refused.faults);
+    let none = Refused::default();
+    let Refused {
+        typed,
+        faults,
+        said,
+    } = refused.unwrap_or(&none);
     let entry = |extra: &'_ ExtraView| {
         let name = form::quantity_field(extra.id);
         let selected = shown
@@ -187,13 +177,12 @@ fn render(
             }
         })
         .collect();
-    let said = refused.and_then(|refused| refused.said);
     Sheet {
         summary: Summary::of(
             entries.iter().flat_map(|entry| &entry.fields),
             None,
             faults,
-            said,
+            *said,
             words,
         ),
         frame: Frame::of(shown, Some(words.extras.title)),

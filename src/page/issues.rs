@@ -17,6 +17,7 @@ use super::fault::Faults;
 use super::fields::{Field, Input};
 use super::form;
 use super::frame::Frame;
+use super::posted::{Rejection, checked};
 use super::routes::read_form;
 use super::sheet::{Entry, Past, Sheet};
 use super::shown::Shown;
@@ -62,14 +63,10 @@ async fn report(visit: &mut Visit, body: Body) -> Response {
         Ok(shown) => shown,
         Err(refusal) => return visit.instead(&refusal),
     };
-    let words = shown.words;
     let fields = read_form(&visit.headers, body).await;
-    let filled = fields.as_deref().map(form::issue);
-    let (status, faults, said, retry_after) = match filled {
-        _ if shown.is_preview => (403, Faults::default(), Some(words.preview.forms), None),
-        None => (400, Faults::default(), Some(words.errors.not_saved), None),
-        Some(Err(faults)) => (400, faults, None, None),
-        Some(Ok(input)) => {
+    let filled = checked(&shown, fields.as_ref(), form::issue);
+    let rejection = match filled {
+        Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
             let answer = visit
                 .ask::<Value>("reportIssue", &[], Vec::new(), HeaderMap::new(), body)
@@ -79,18 +76,15 @@ async fn report(visit: &mut Visit, body: Body) -> Response {
                 Err(refusal) => refused(&shown, &refusal),
             }
         }
+        Err(rejection) => rejection,
     };
     let issues = reported(visit).await;
-    let refused = Refused {
-        typed: fields,
-        faults,
-        said,
-    };
-    let html = render(&shown, &issues, false, Some(&refused));
-    reply::retriable(reply::page(status, html, shown.language), retry_after)
+    rejection.response(&shown, fields, |refused| {
+        render(&shown, &issues, false, Some(refused))
+    })
 }
 
-fn refused(shown: &Shown, refusal: &Refusal) -> (u16, Faults, Option<&'static str>, Option<u64>) {
+fn refused(shown: &Shown, refusal: &Refusal) -> Rejection {
     let words = &shown.words;
     let faults = Faults::found(refusal, None);
     let (faults, said) = match refusal.status {
@@ -99,7 +93,12 @@ fn refused(shown: &Shown, refusal: &Refusal) -> (u16, Faults, Option<&'static st
         400 if !faults.0.is_empty() => (faults, None),
         _ => (Faults::default(), Some(sending::said(refusal, shown))),
     };
-    (refusal.status, faults, said, refusal.retry_after)
+    Rejection {
+        status: refusal.status,
+        faults,
+        said,
+        retry_after: refusal.retry_after,
+    }
 }
 
 /// Returns the guest's issues. Returns none where they cannot be read, so that the guest can still
@@ -124,10 +123,13 @@ fn render(
     refused: Option<&Refused>,
 ) -> Result<String> {
     let words = shown.words;
-    let typed = refused.and_then(|refused| refused.typed.as_ref());
-    let none = Faults::default();
-    let faults = refused.map_or(&none, |refused| &refused.faults);
-    let sent = |name| typed.and_then(|typed| form::sent(typed, name));
+    let none = Refused::default();
+    let Refused {
+        typed,
+        faults,
+        said,
+    } = refused.unwrap_or(&none);
+    let sent = |name| typed.as_ref().and_then(|typed| form::sent(typed, name));
     let fields = vec![Field {
         languages: None,
         id: "text".into(),
@@ -142,10 +144,9 @@ fn render(
             most: TEXT_LENGTH,
         },
     }];
-    let said = refused.and_then(|refused| refused.said);
     let is_open = shown.takes_issues();
     Sheet {
-        summary: Summary::of(fields.iter(), None, faults, said, words),
+        summary: Summary::of(fields.iter(), None, faults, *said, words),
         frame: Frame::of(shown, Some(words.ticket.title)),
         title: words.ticket.title,
         notice: is_sent.then_some(words.ticket.sent),

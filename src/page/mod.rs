@@ -28,6 +28,7 @@ mod messages;
 mod notice;
 mod offline;
 mod person;
+mod posted;
 mod qr;
 mod reading;
 mod reply;

@@ -17,6 +17,7 @@ use super::fields::{Choice, Field, Input};
 use super::form;
 use super::frame::Frame;
 use super::notice::{self, Missing};
+use super::posted::{Rejection, checked};
 use super::routes::read_form;
 use super::sheet::{Entry, Sheet};
 use super::shown::Shown;
@@ -79,14 +80,10 @@ async fn give(visit: &mut Visit, kind: SurveyKind, body: Body) -> Response {
         Ok(shown) => shown,
         Err(refusal) => return visit.instead(&refusal),
     };
-    let words = shown.words;
     let fields = read_form(&visit.headers, body).await;
-    let filled = fields.as_deref().map(|fields| form::survey(kind, fields));
-    let (status, faults, said, retry_after) = match filled {
-        _ if shown.is_preview => (403, Faults::default(), Some(words.preview.forms), None),
-        None => (400, Faults::default(), Some(words.errors.not_saved), None),
-        Some(Err(faults)) => (400, faults, None, None),
-        Some(Ok(input)) => {
+    let filled = checked(&shown, fields.as_ref(), |fields| form::survey(kind, fields));
+    let rejection = match filled {
+        Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
             let answer = visit
                 .ask::<Value>("giveReview", &[], Vec::new(), HeaderMap::new(), body)
@@ -107,18 +104,20 @@ async fn give(visit: &mut Visit, kind: SurveyKind, body: Body) -> Response {
                 Err(refusal) => {
                     let faults = Faults::found(&refusal, None);
                     let said = faults.0.is_empty().then(|| sending::said(&refusal, &shown));
-                    (refusal.status, faults, said, refusal.retry_after)
+                    Rejection {
+                        status: refusal.status,
+                        faults,
+                        said,
+                        retry_after: refusal.retry_after,
+                    }
                 }
             }
         }
+        Err(rejection) => rejection,
     };
-    let refused = Refused {
-        typed: fields,
-        faults,
-        said,
-    };
-    let html = render(&shown, kind, false, Some(&refused));
-    reply::retriable(reply::page(status, html, shown.language), retry_after)
+    rejection.response(&shown, fields, |refused| {
+        render(&shown, kind, false, Some(refused))
+    })
 }
 
 /// Returns whether a survey can be answered.
@@ -142,11 +141,15 @@ fn render(
     refused: Option<&Refused>,
 ) -> Result<String> {
     let words = shown.words;
-    let typed = refused.and_then(|refused| refused.typed.as_ref());
-    let none = Faults::default();
-    let faults = refused.map_or(&none, |refused| &refused.faults);
+    let none = Refused::default();
+    let Refused {
+        typed,
+        faults,
+        said,
+    } = refused.unwrap_or(&none);
     let sent = |name: &str| {
         typed
+            .as_ref()
             .and_then(|typed| form::sent(typed, name))
             .unwrap_or_default()
     };
@@ -209,10 +212,9 @@ fn render(
         .chain(categories)
         .chain(texts)
         .collect();
-    let said = refused.and_then(|refused| refused.said);
     let title = question(words, kind);
     Sheet {
-        summary: Summary::of(fields.iter(), None, faults, said, words),
+        summary: Summary::of(fields.iter(), None, faults, *said, words),
         frame: Frame::of(shown, Some(title)),
         title,
         notice: is_sent.then_some(survey.sent),
