@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// Operations that are not offered as tools, and the alternative for each.
-    const ELSEWHERE: [(&str, &str); 7] = [
+    const ELSEWHERE: [(&str, &str); 8] = [
         (
             "previewGuestView",
             "createPortalPreview, once the settings are saved",
@@ -244,6 +244,7 @@ mod tests {
         ("listRecords", "the list of each kind"),
         ("getRecord", "the list of each kind"),
         ("countReachedProperties", "listEntityScopes"),
+        ("getPropertySetup", "explainGuestView, of a stay there"),
     ];
 
     #[test]

@@ -27,7 +27,7 @@ use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
 use crate::translations::{self, Texts};
 
 /// Names of the objects that can stand on the path to the flat.
-type Names = HashMap<Target, String>;
+pub(super) type Names = HashMap<Target, String>;
 
 /// Explanation of a guest's view.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -65,10 +65,10 @@ enum WithheldValue {
 /// The portal and the deciding rule.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ExplainedPortal {
-    id: Option<Uuid>,
-    name: Option<String>,
-    reason: Reason,
+pub(super) struct ExplainedPortal {
+    pub(super) id: Option<Uuid>,
+    pub(super) name: Option<String>,
+    pub(super) reason: Reason,
     /// Texts of the portal that the guest does not get, because a placeholder has no value.
     hidden_texts: Vec<HiddenText>,
 }
@@ -112,7 +112,7 @@ struct ExplainedStep {
 
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-struct Reason {
+pub(super) struct Reason {
     /// For programs.
     key: &'static str,
     /// For people.
@@ -177,7 +177,7 @@ pub(super) fn explain(
     only: Option<Uuid>,
 ) -> Result<Explanation> {
     let stay = Stay::load(context, reservation)?;
-    let names = names(context, &stay)?;
+    let names = names(context, stay.flat.as_deref())?;
     let steps = match only {
         None => precheck::all(context)?,
         Some(id) => {
@@ -191,7 +191,7 @@ pub(super) fn explain(
     } else {
         Vec::new()
     };
-    let mut portal = portal(&stay, &names);
+    let mut portal = portal(stay.flat.as_deref(), &names);
     portal.hidden_texts = hidden_texts_of_portal(context, &stay)?;
     Ok(Explanation {
         portal,
@@ -638,12 +638,11 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
     }
 }
 
-fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
+/// Returns the portal that serves a flat, and the rule that selected it.
+pub(super) fn portal(flat: Option<&Flat>, names: &Names) -> ExplainedPortal {
     let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
-    let Some((portal, Resolved { route, .. })) =
-        stay.flat.as_ref().and_then(|flat| flat.portal.as_ref())
-    else {
-        let reason = match stay.flat {
+    let Some((portal, Resolved { route, .. })) = flat.and_then(|flat| flat.portal.as_ref()) else {
+        let reason = match flat {
             None => Reason::new("no_property", "The reservation has no property yet."),
             Some(_) => Reason::new(
                 "no_portal",
@@ -685,13 +684,15 @@ fn portal(stay: &Stay, names: &Names) -> ExplainedPortal {
 }
 
 /// Reads the names of all objects that can stand on a path to the property.
-fn names(context: &mut Context<'_, '_>, stay: &Stay) -> Result<Names> {
+pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&Flat>) -> Result<Names> {
     let mut names = HashMap::new();
-    for (kind, id) in stay.targets() {
+    for (kind, id) in flat.map(Flat::targets).unwrap_or_default() {
         let name = match kind.record() {
             Some(record) => typed::<Object>(context, record, id)?
                 .and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned)),
-            None => stay.portal().and_then(|portal| portal.name.clone()),
+            None => flat
+                .and_then(Flat::portal)
+                .and_then(|portal| portal.name.clone()),
         };
         names.extend(name.map(|name| ((kind, id), name)));
     }

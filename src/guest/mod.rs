@@ -30,6 +30,7 @@ mod postal;
 mod precheckin;
 mod preview;
 mod progress;
+mod property_setup;
 pub(crate) mod pushes;
 mod recognition;
 mod review;
@@ -88,6 +89,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             review::operations(),
             preview::operations(),
             text_preview::operations(),
+            property_setup::operations(),
         ];
         of_guests.into_iter().chain(of_staff).flatten().collect()
     },

@@ -173,12 +173,13 @@ fn of_staff_and_devices() -> Vec<Operation> {
             ),
             Kind::Device,
         ),
-        page(
-            declare("listCodes", "/lock-codes", ViewDevices).tool("records", "List lock codes", "Door codes of locks."),
-            Kind::LockCode,
-            20,
-            100,
-        ),
+        declare("listCodes", "/lock-codes", ViewDevices)
+            .tool("records", "List lock codes", "Door codes of locks; of one property with `propertyId`.")
+            .not_for_tools(&["updatedSince"])
+            .kept(basis(Kind::LockCode))
+            .may_lag()
+            .pages(PageLimits { default: 20, max: 100 }, lock_codes)
+            .answering(|| list_of(Kind::LockCode)),
     ]
 }
 
@@ -386,6 +387,19 @@ struct ListRecords {
     updated_since: Option<Moment>,
 }
 
+/// Filters of a list of door codes; all of them must hold.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListCodes {
+    /// Only door codes of this property. An unknown one finds nothing.
+    #[serde(default)]
+    property_id: Option<Uuid>,
+    /// Only door codes that were written at this time or later. The list is then ordered by
+    /// `updatedAt`, then by id.
+    #[serde(default)]
+    updated_since: Option<Moment>,
+}
+
 fn status(_: &mut SchemaGenerator) -> Schema {
     schema(json!({ "type": "string", "enum": ReservationStatus::VARIANTS }))
 }
@@ -431,6 +445,19 @@ fn reservations(
         since: input.updated_since.map(|moment| moment.0),
     };
     listing::list(context, Kind::Reservation, &filter, page)
+}
+
+fn lock_codes(
+    context: &mut Context<'_, '_>,
+    input: ListCodes,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let filter = Filter {
+        property: input.property_id,
+        since: input.updated_since.map(|moment| moment.0),
+        ..Filter::default()
+    };
+    listing::list(context, Kind::LockCode, &filter, page)
 }
 
 /// Patterns of names.

@@ -443,4 +443,27 @@ on_both! {
         }
         assert!(shown.iter().all(|count| *count < 40) && shown.iter().sum::<usize>() > 8, "{shown:?} of 40 each");
     }
+
+    async fn the_setup_of_a_property_names_its_portal_and_the_steps_that_reach_it(app: App) {
+        let house = House::build(&app).await;
+        let setup = async |api: &crate::support::Api, flat: Uuid| api.get(&format!("/properties/{flat}/setup")).await;
+        let own = setup(&house.api, house.flat).await.data();
+        assert_eq!((id(&own["portal"]["id"]), &own["portal"]["name"], &own["portal"]["reason"]["key"], &own["steps"]), (house.portal, &json!("Casa"), &json!("default"), &json!([])));
+        let of_tag = house.idle_step("main", json!({ "nickname": "Of the tag" })).await;
+        house.scopes("add", "precheck_step", of_tag, json!({ "tagIds": [house.tag] })).await;
+        house.update(of_tag, json!({ "isActive": false })).await.data();
+        let of_nothing = house.idle_step("main", json!({ "nickname": "Of nothing" })).await;
+        house.scopes("add", "portal_settings", house.portal, json!({ "propertyGroupIds": [house.group] })).await;
+        let own = setup(&house.api, house.flat).await.data();
+        assert_eq!(own["portal"]["reason"]["key"], "property_group", "{own}");
+        let steps = own["steps"].as_array().unwrap();
+        let of_tag = steps.iter().find(|step| id(&step["id"]) == of_tag).unwrap();
+        assert_eq!((&of_tag["nickname"], &of_tag["stepType"], &of_tag["isActive"]), (&json!("Of the tag"), &json!("main"), &json!(false)));
+        assert!(steps.iter().all(|step| id(&step["id"]) != of_nothing), "{own}");
+        setup(&house.api, new_id()).await.error(404);
+        let limited = house.org.limited(&[house.flat]).await;
+        assert_eq!(setup(&limited, house.flat).await.data()["portal"]["id"], json!(house.portal));
+        let other = house.org.property(None, &[]).await;
+        setup(&limited, other).await.error(404);
+    }
 }

@@ -1,0 +1,117 @@
+//! Operation getPropertySetup: the portal that serves a property, and the steps that reach it,
+//! whoever stays there. The steps include inactive ones.
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::operation::{Basis, Needs, Operation};
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::explain::{self, Reason};
+use super::precheckin;
+use super::stay::Flat;
+use crate::precheck::{self, StepType};
+use crate::records::{Kind, get_record};
+use crate::scopes::{self, EntityType};
+
+/// The property whose setup is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ReadPropertySetup {
+    /// Id of the property.
+    property_id: Uuid,
+}
+
+/// What guests of a property are served by.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(example = example())]
+struct PropertySetup {
+    /// The portal that serves the property.
+    portal: ServingPortal,
+    /// The steps that reach the property, in guest order, inactive ones too. Whether a guest gets
+    /// one depends on the stay.
+    steps: Vec<ReachingStep>,
+}
+
+/// The portal of a property, and the assignment that selects it.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ServingPortal {
+    /// Id of the portal; null where none serves the property.
+    id: Option<Uuid>,
+    /// Name of the portal.
+    name: Option<String>,
+    /// The rule that selected it.
+    reason: Reason,
+}
+
+/// A step that reaches a property.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ReachingStep {
+    /// Id of the step.
+    id: Uuid,
+    /// Internal label of the step.
+    nickname: String,
+    /// Type of the step.
+    step_type: StepType,
+    /// Whether portals show it.
+    is_active: bool,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "getPropertySetup",
+            Method::GET,
+            "/properties/{propertyId}/setup",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("The portal that serves a property, and the steps that reach it")
+        .rest_only()
+        .kept(Basis::Configuration)
+        .run(read),
+    ]
+}
+
+fn read(context: &mut Context<'_, '_>, input: ReadPropertySetup) -> Result<PropertySetup> {
+    get_record(context, Kind::Property, input.property_id)?;
+    let flat = Flat::load(context, Some(input.property_id))?
+        .ok_or_else(|| Error::not_found("Property"))?;
+    let names = explain::names(context, Some(&flat))?;
+    let explained = explain::portal(Some(&flat), &names);
+    let reaching = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
+    let mut steps = precheck::some(context, reaching)?;
+    let visible = precheck::visible_ids(context, &steps)?;
+    steps.retain(|step| visible.contains(&step.id));
+    precheckin::sort(&mut steps, flat.portal());
+    let steps = steps.into_iter().map(|step| ReachingStep {
+        id: step.id,
+        nickname: step.nickname,
+        step_type: step.step_type,
+        is_active: step.is_active,
+    });
+    Ok(PropertySetup {
+        portal: ServingPortal {
+            id: explained.id,
+            name: explained.name,
+            reason: explained.reason,
+        },
+        steps: steps.collect(),
+    })
+}
+
+fn example() -> Value {
+    json!({
+        "portal": {
+            "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul",
+            "reason": { "key": "property", "message": "The portal is assigned to the property." },
+        },
+        "steps": [{
+            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isActive": true,
+        }],
+    })
+}
