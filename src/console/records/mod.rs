@@ -4,6 +4,7 @@
 //! The kind is in the query (`?kind=tag`). Without it the pages are about flats.
 
 mod fields;
+mod flat;
 mod import;
 
 use askama::Template;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::fields::specs;
+use self::flat::FlatPart;
 use super::audit::Changed;
 use super::form::{FormView, FreeForm, Outcome, Spec, Stored};
 use super::frame::{Done, Frame};
@@ -236,6 +238,8 @@ struct RecordPage<'v> {
     is_of_platform: bool,
     /// Further pages about the record: label and address.
     ways: Vec<(&'static str, String)>,
+    /// What belongs to a flat.
+    parts: Vec<FlatPart>,
     remove: Option<String>,
     changed: Option<Changed>,
 }
@@ -265,6 +269,7 @@ fn new_page(visit: &Visit, kind: Kind, form: FormView) -> Response {
         form,
         is_of_platform: false,
         ways: Vec::new(),
+        parts: Vec::new(),
         remove: None,
         changed: None,
     };
@@ -374,20 +379,23 @@ async fn page(visit: &Visit, kind: Kind, stored: Stored, form: FormView) -> Resp
     let is_of_platform = is_of_platform(&stored);
     let words = &visit.words.records;
     let mut ways = Vec::new();
-    if kind == Kind::Property && visit.may("listReservations") {
-        let query = [("propertyId", id.as_str())];
-        ways.push((words.stays_of, visit.address_with("/stays", &query)));
-    }
     if kind == Kind::Reservation {
         ways.extend(way(visit, "/stays/{id}", &id).map(|way| (words.page_of, way)));
     }
     let is_open = visit.answers_for_organization() && !is_of_platform && visit.may(PUT);
+    let parts = if kind == Kind::Property {
+        let may_change = visit.answers_for_organization() && !is_of_platform;
+        flat::parts(visit, stored.id, &stored.value, may_change).await
+    } else {
+        Vec::new()
+    };
     let title = name(visit, kind, &Value::Object(stored.value.clone()));
     let page = RecordPage {
         frame: frame(visit, kind, title),
         form,
         is_of_platform,
         ways,
+        parts,
         remove: is_open.then(|| address(visit, &format!("/flats/{id}/remove"), kind)),
         changed: Changed::of(visit, stored.id).await,
     };

@@ -40,6 +40,8 @@ words! {
         by_calendar: "Calendar", "Calendario", "Calendrier";
         of_platform: "The platform manages this record. It can only be changed there.", "La plataforma gestiona este registro. Solo se puede cambiar allí.", "La plateforme gère cet élément. Il ne peut être modifié que là-bas.";
         stays_of: "Stays in this flat", "Estancias en este alojamiento", "Séjours dans ce logement";
+        network: "Wi-Fi", "Wifi", "Wi-Fi";
+        settings: "Settings of the flat", "Ajustes del alojamiento", "Réglages du logement";
         page_of: "The page of this stay", "La página de esta estancia", "La page de ce séjour";
         remove_about: "It is removed for good. What points at it then points at nothing.", "Se elimina para siempre. Lo que apunta a ello no apuntará a nada.", "C’est supprimé pour de bon. Ce qui y renvoie ne renverra plus à rien.";
         import: "Import a CSV file", "Importar un archivo CSV", "Importer un fichier CSV";

@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 
+use engine::access::Permission;
 use serde_json::json;
 
-use super::{Form, html, marta};
+use super::{Form, html, marta, member_with, page};
 use crate::people::field;
+use crate::support::house::{House, id};
 use crate::support::{App, new_id, on_both};
 
 on_both! {
@@ -32,6 +34,40 @@ on_both! {
         let removed = browser.post(&format!("{own}/remove"), &[("form", &form)]).await;
         assert_eq!(removed.status, 303, "{}", removed.body);
         assert_eq!(api.get("/properties").await.data(), json!([]));
+    }
+
+    async fn the_page_of_a_flat_leads_to_all_that_belongs_to_it(app: App) {
+        let house = House::build(&app).await;
+        let browser = marta(&house.org).await;
+        let made = async |path: &str, body: serde_json::Value| id(&house.api.post(path, body).await.data()["id"]);
+        let step = house.step("main", json!({ "nickname": "House rules" })).await;
+        let manual = made("/portal-manuals", json!({ "nickname": "Heating", "title": "Heating", "description": "Turn left." })).await;
+        house.scopes("add", "manual", manual, json!({ "tagIds": [house.tag] })).await;
+        let other = house.org.property(None, &[]).await;
+        let (code, foreign) = (new_id(), new_id());
+        let of = |id: uuid::Uuid, flat: uuid::Uuid, name: &str| json!({ "kind": "lock_code", "id": id, "data": { "name": name, "propertyId": flat, "code": "4711" } });
+        house.api.post("/records", json!({ "records": [of(code, house.flat, "Street door"), of(foreign, other, "Back door")] })).await.data();
+        let feed = made("/calendar-feeds", json!({ "propertyId": house.flat, "url": "https://calendar.example/a.ics", "channel": "airbnb" })).await;
+        let shown = page(&browser, &format!("/console/flats/{}", house.flat)).await;
+        let parts = shown.split("class=\"parts\"").nth(1).unwrap().split("<form ").next().unwrap();
+        for way in [
+            format!("/console/portals/{}", house.portal), format!("/console/steps/{step}"), format!("/console/manuals/{manual}"),
+            format!("/console/flats/{code}?kind=lock_code"), format!("/console/calendars/{feed}"),
+            format!("/console/assignments/portals/{}", house.portal), "/console/calendars/new?flat=".to_owned(),
+            format!("/console/flats/new?kind=lock_code&#38;propertyId={}", house.flat), format!("/console/flats/new?kind=reservation&#38;propertyId={}", house.flat),
+        ] {
+            assert!(parts.contains(&format!("href=\"{way}")), "{way}: {parts}");
+        }
+        for said in ["House rules", "Heating", "Street door", "airbnb", "Wi-Fi"] {
+            assert!(parts.contains(said), "{said}: {parts}");
+        }
+        assert!(!parts.contains("Back door") && !parts.contains("4711"), "{parts}");
+        // A member who may see flats only sees no stays, codes or feeds.
+        let visitor = member_with(&house.org, &[Permission::ViewProperties], None).await;
+        let theirs = page(&visitor, &format!("/console/flats/{}", house.flat)).await;
+        assert!(theirs.contains("House rules") && !theirs.contains("Street door") && !theirs.contains("airbnb"), "{theirs}");
+        let codes = house.api.get(&format!("/lock-codes?propertyId={other}")).await.data();
+        assert_eq!((codes.as_array().unwrap().len(), &codes[0]["id"]), (1, &json!(foreign)));
     }
 
     async fn a_flat_among_many_is_found_by_its_name_without_a_script(app: App) {

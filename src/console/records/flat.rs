@@ -1,0 +1,334 @@
+//! What belongs to a flat: its portal, steps, manuals, stays, door codes, calendar feeds and network,
+//! each with links to the pages where it is changed.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{PUT, address};
+use crate::console::screens::way;
+use crate::console::stays::Stay;
+use crate::console::visit::Visit;
+use crate::console::when;
+use crate::records::Kind;
+use crate::words::fill;
+
+const SETUP: &str = "getPropertySetup";
+const MANUALS: &str = "listPortalManualsByProperty";
+const STAYS: &str = "listReservations";
+const CODES: &str = "listCodes";
+const FEEDS: &str = "listCalendarFeeds";
+
+/// Maximum number of rows of a part.
+const MOST: usize = 8;
+/// Maximum number of rows that are read to show the first of them.
+const MOST_READ: usize = 100;
+
+/// A part of a flat's page.
+pub(super) struct FlatPart {
+    pub title: &'static str,
+    pub rows: Vec<PartRow>,
+    /// A sentence about the rows that are left out.
+    pub more: Option<String>,
+    /// Links to the pages that change it: label and address.
+    pub ways: Vec<(&'static str, String)>,
+}
+
+/// A row of a part.
+pub(super) struct PartRow {
+    pub name: String,
+    pub note: String,
+    pub way: Option<String>,
+}
+
+/// A flat, as far as its parts need it.
+struct Flat<'s> {
+    visit: &'s Visit,
+    id: String,
+    name: &'s str,
+    /// Whether the member may add records.
+    is_open: bool,
+}
+
+/// The portal and the steps of a flat, as `getPropertySetup` returns them.
+#[derive(Debug, Deserialize)]
+struct FlatSetup {
+    portal: FlatPortal,
+    steps: Vec<FlatItem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FlatPortal {
+    id: Option<Uuid>,
+    name: Option<String>,
+    reason: PortalReason,
+}
+
+#[derive(Debug, Deserialize)]
+struct PortalReason {
+    key: String,
+    message: String,
+    #[serde(default)]
+    facts: ReasonFacts,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct ReasonFacts {
+    name: Option<String>,
+}
+
+/// A step or a manual that reaches a flat.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FlatItem {
+    id: Uuid,
+    nickname: String,
+    is_active: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FlatFeed {
+    id: Uuid,
+    property_id: Uuid,
+    channel: String,
+    last_error: Option<String>,
+}
+
+/// Reads the parts of a flat. Parts that the member may not read are left out.
+pub(super) async fn parts(
+    visit: &Visit,
+    id: Uuid,
+    value: &Map<String, Value>,
+    is_open: bool,
+) -> Vec<FlatPart> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let flat = Flat {
+        visit,
+        id: id.to_string(),
+        name: text("name"),
+        is_open: visit.answers_for_organization() && visit.may(PUT),
+    };
+    let (setup, manuals, stays, codes, feeds) = tokio::join!(
+        Box::pin(flat.setup()),
+        Box::pin(flat.manuals()),
+        Box::pin(flat.stays()),
+        Box::pin(flat.codes()),
+        Box::pin(flat.feeds(id)),
+    );
+    setup
+        .into_iter()
+        .chain(manuals)
+        .chain(stays)
+        .chain(codes)
+        .chain(feeds)
+        .chain([flat.network(text("wifiName"), is_open)])
+        .collect()
+}
+
+impl Flat<'_> {
+    /// Makes a part of the first rows.
+    fn part(
+        &self,
+        title: &'static str,
+        mut rows: Vec<PartRow>,
+        ways: Vec<(&'static str, Option<String>)>,
+    ) -> FlatPart {
+        let more = rows.len().saturating_sub(MOST);
+        rows.truncate(MOST);
+        let words = &self.visit.words.forms;
+        let found = ways
+            .into_iter()
+            .filter_map(|(label, way)| Some((label, way?)));
+        FlatPart {
+            title,
+            rows,
+            more: (more > 0).then(|| fill(words.more_problems, &[("count", &more.to_string())])),
+            ways: found.collect(),
+        }
+    }
+
+    /// Returns the address of the page that adds a record of this flat.
+    fn new_record(&self, kind: Kind) -> Option<String> {
+        let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
+        self.is_open
+            .then(|| self.visit.address_with("/flats/new", &query))
+    }
+
+    async fn setup(&self) -> Vec<FlatPart> {
+        let visit = self.visit;
+        let setup: Option<FlatSetup> = visit
+            .get(SETUP, json!({ "propertyId": self.id }))
+            .await
+            .ok();
+        let Some(FlatSetup { portal, steps }) = setup else {
+            return Vec::new();
+        };
+        let words = visit.words;
+        let id = portal.id.map(|id| id.to_string());
+        let reason = words.stays.reason(&portal.reason.key);
+        let name = portal.reason.facts.name.unwrap_or_default();
+        let row = PartRow {
+            name: match (&id, portal.name) {
+                (None, _) => words.stays.no_portal_serves.to_owned(),
+                (Some(id), name) => name.unwrap_or_else(|| id.clone()),
+            },
+            note: reason.map_or(portal.reason.message, |text| fill(text, &[("name", &name)])),
+            way: id.as_ref().and_then(|id| way(visit, "/portals/{id}", id)),
+        };
+        let assignments = id.as_ref().filter(|_| visit.may("listEntityScopes"));
+        let assignments =
+            assignments.map(|id| visit.address(&format!("/assignments/portals/{id}")));
+        let of_portal = self.part(
+            words.stays.portal,
+            vec![row],
+            vec![
+                (words.stays.open_assignments, assignments),
+                (words.stays.open_portals, way(visit, "/portals", "")),
+            ],
+        );
+        let rows = self.items(steps, "/steps/{id}", words.steps.inactive);
+        let of_steps = self.part(
+            words.steps.steps,
+            rows,
+            vec![
+                (words.steps.new, way(visit, "/steps/new", "")),
+                (words.records.to_list, way(visit, "/steps", "")),
+            ],
+        );
+        vec![of_portal, of_steps]
+    }
+
+    async fn manuals(&self) -> Option<FlatPart> {
+        let visit = self.visit;
+        if !visit.may(MANUALS) {
+            return None;
+        }
+        let arguments = json!({ "propertyId": self.id });
+        let manuals: Vec<FlatItem> = visit.get(MANUALS, arguments).await.ok()?;
+        let words = visit.words;
+        let rows = self.items(manuals, "/manuals/{id}", words.manuals.inactive);
+        let ways = vec![
+            (words.manuals.new, way(visit, "/manuals/new", "")),
+            (words.records.to_list, way(visit, "/manuals", "")),
+        ];
+        Some(self.part(words.manuals.manuals, rows, ways))
+    }
+
+    fn items(&self, items: Vec<FlatItem>, path: &str, inactive: &str) -> Vec<PartRow> {
+        let row = |item: FlatItem| PartRow {
+            note: if item.is_active {
+                String::new()
+            } else {
+                inactive.to_owned()
+            },
+            way: way(self.visit, path, &item.id.to_string()),
+            name: item.nickname,
+        };
+        items.into_iter().map(row).collect()
+    }
+
+    /// Shows the next stays.
+    async fn stays(&self) -> Option<FlatPart> {
+        let visit = self.visit;
+        if !visit.may(STAYS) {
+            return None;
+        }
+        let arguments = json!({
+            "propertyId": self.id, "checkInFrom": when::today(visit).to_string(), "limit": MOST_READ,
+        });
+        let mut stays: Vec<Stay> = visit.get(STAYS, arguments).await.ok()?;
+        stays.sort_by(|one, other| one.check_in.cmp(&other.check_in));
+        let words = visit.words;
+        let row = |stay: &Stay| PartRow {
+            name: stay.called(visit),
+            note: format!(
+                "{} · {}",
+                when::days(visit, &stay.check_in, &stay.check_out),
+                words.stays.standing(&stay.status).0
+            ),
+            way: way(visit, "/stays/{id}", &stay.id.to_string()),
+        };
+        let rows = stays.iter().map(row).collect();
+        let all = visit.address_with("/stays", &[("flat", self.name), ("propertyId", &self.id)]);
+        let ways = vec![
+            (words.records.new_stay, self.new_record(Kind::Reservation)),
+            (words.records.stays_of, Some(all)),
+        ];
+        Some(self.part(words.records.stays, rows, ways))
+    }
+
+    async fn codes(&self) -> Option<FlatPart> {
+        let visit = self.visit;
+        if !visit.may(CODES) {
+            return None;
+        }
+        let arguments = json!({ "propertyId": self.id, "limit": MOST_READ });
+        // The platform may have sent any fields.
+        let codes: Vec<Value> = visit.get(CODES, arguments).await.ok()?;
+        let words = &visit.words.records;
+        let row = |code: &Value| {
+            let path = format!("/flats/{}", code["id"].as_str().unwrap_or_default());
+            let name = code["name"].as_str().filter(|name| !name.trim().is_empty());
+            PartRow {
+                name: name.unwrap_or(words.codes).to_owned(),
+                note: String::new(),
+                way: Some(address(visit, &path, Kind::LockCode)),
+            }
+        };
+        let rows = codes.iter().map(row).collect();
+        let all = address(visit, "/flats", Kind::LockCode);
+        let ways = vec![
+            (words.new_code, self.new_record(Kind::LockCode)),
+            (words.to_list, Some(all)),
+        ];
+        Some(self.part(words.codes, rows, ways))
+    }
+
+    async fn feeds(&self, id: Uuid) -> Option<FlatPart> {
+        let visit = self.visit;
+        if !visit.may(FEEDS) {
+            return None;
+        }
+        let feeds: Vec<FlatFeed> = visit.get(FEEDS, json!({})).await.ok()?;
+        let words = &visit.words.calendars;
+        let row = |feed: FlatFeed| PartRow {
+            way: way(visit, "/calendars/{id}", &feed.id.to_string()),
+            name: feed.channel,
+            note: feed
+                .last_error
+                .map(|_| words.failing.to_owned())
+                .unwrap_or_default(),
+        };
+        let own = feeds.into_iter().filter(|feed| feed.property_id == id);
+        let rows = own.map(row).collect();
+        let new = way(visit, "/calendars/new", "")
+            .map(|_| visit.address_with("/calendars/new", &[("flat", self.name)]));
+        let ways = vec![
+            (words.new, new),
+            (visit.words.records.to_list, way(visit, "/calendars", "")),
+        ];
+        Some(self.part(words.feeds, rows, ways))
+    }
+
+    /// Shows the network. It is changed in the form of the flat, on the same page.
+    fn network(&self, name: &str, is_open: bool) -> FlatPart {
+        let row = PartRow {
+            name: name.to_owned(),
+            note: String::new(),
+            way: None,
+        };
+        let rows = if name.trim().is_empty() {
+            Vec::new()
+        } else {
+            vec![row]
+        };
+        let change = is_open.then(|| "#f-wifiName".to_owned());
+        let words = self.visit.words;
+        self.part(
+            words.records.network,
+            rows,
+            vec![(words.forms.edit, change)],
+        )
+    }
+}
