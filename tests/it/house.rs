@@ -52,7 +52,7 @@ const ENGINE: [&[&str]; 18] = [
     &["operation"],
     &["app"],
     &["pipeline"],
-    &["summaries", "surface"],
+    &["summaries", "surface", "due"],
     &["server"],
     &["chapter"],
 ];

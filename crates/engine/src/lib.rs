@@ -21,6 +21,7 @@ pub mod chapter;
 pub mod clock;
 pub mod context;
 pub mod currency;
+pub mod due;
 pub mod erased;
 pub mod error;
 pub mod field;
