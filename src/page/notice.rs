@@ -48,6 +48,7 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
 /// Renders the page for a thing that the stay does not have.
 pub fn missing(shown: &Shown, what: Missing) -> Result<String> {
     let heading = match what {
+        Missing::Step if shown.is_over => shown.words.errors.stay_over,
         Missing::Step => shown.words.pages.step_missing,
         Missing::Manual | Missing::Pass => shown.words.pages.manual_missing,
     };

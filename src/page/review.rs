@@ -60,6 +60,11 @@ pub fn render(shown: &Shown, said: Option<&'static str>) -> Result<String> {
     };
     let (done, total) = (shown.done(), shown.steps().len());
     let precheckin = &shown.view.precheckin;
+    let outcome = if shown.is_over {
+        Some(shown.words.errors.stay_over)
+    } else {
+        outcome(shown).filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested)
+    };
     Review {
         frame: Frame::of(shown, Some(words.review)),
         summary: said.map(|said| Summary {
@@ -70,7 +75,7 @@ pub fn render(shown: &Shown, said: Option<&'static str>) -> Result<String> {
             words.progress,
             &[("done", &done.to_string()), ("total", &total.to_string())],
         ),
-        outcome: outcome(shown).filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested),
+        outcome,
         answered: shown.steps().iter().map(answered).collect(),
         submit: shown.is_asked().then(|| shown.links.submit()),
         missing: missing(shown),

@@ -33,6 +33,8 @@ pub struct Shown {
     pub now: Timestamp,
     /// Whether the page is a preview, or shows another moment than now. Nothing can be sent then.
     pub is_preview: bool,
+    /// Whether the stay ended before the guest submitted anything, so that no step is open.
+    pub is_over: bool,
     /// The key of a message form, if the page has such a form.
     pub key: Uuid,
     /// Whether passes can be signed.
@@ -51,6 +53,15 @@ impl Shown {
         key: Uuid,
     ) -> Self {
         let (words, language) = in_language(tag);
+        let precheckin = &view.precheckin;
+        // Before the first submission only the end of the stay closes a step.
+        let is_over = precheckin.is_enabled
+            && matches!(
+                precheckin.status,
+                PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress
+            )
+            && !precheckin.steps.is_empty()
+            && !precheckin.steps.iter().any(|step| step.is_open);
         if !is_preview {
             // A step that came too late to be asked is not shown, because the guest cannot save it.
             let steps = &mut view.precheckin.steps;
@@ -65,6 +76,7 @@ impl Shown {
             language,
             now,
             is_preview,
+            is_over,
             key,
             has_passes: false,
         }

@@ -219,6 +219,17 @@ on_both! {
         assert!(!home.contains("class=\"button first\""), "{home}");
     }
 
+    async fn the_page_says_that_the_stay_ended_before_anything_was_submitted(app: App) {
+        let house = House::build(&app).await;
+        let details = house.step("your_details", json!({})).await;
+        app.clock.advance(UNTIL_CHECK_IN + Duration::from_secs(5 * 86_400));
+        for rest in [format!("/steps/{details}"), "/review".to_owned()] {
+            let page = page(&app, &house, &rest).await;
+            assert!(page.contains("Your stay is over, so nothing can be changed here any more."), "{rest}: {page}");
+            assert!(!page.contains("then submit") && !page.contains("no longer, part of"), "{rest}: {page}");
+        }
+    }
+
     async fn approved_steps_can_be_sent_back_until_the_check_in_time(app: App) {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
