@@ -6,6 +6,7 @@ all('[data-copy]',t=>{
   t.addEventListener('click',()=>navigator.clipboard.writeText(t.dataset.copy).then(()=>{t.querySelector('[role=status]').textContent=t.dataset.done},()=>{}));
 });
 all('[data-print]',t=>{t.hidden=false;t.addEventListener('click',()=>print())});
+all('[type=email]',t=>t.addEventListener('input',()=>{const v=t.value.replace(/\p{Cf}/gu,'');if(v!==t.value)t.value=v}));
 const u=new URL(location);
 if(u.searchParams.has('handedIn')){u.searchParams.delete('handedIn');history.replaceState(null,'',u)}
 const open=()=>{const t=location.hash&&d.getElementById(location.hash.slice(1));if(t&&t.matches('details'))t.open=true};

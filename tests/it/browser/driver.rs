@@ -73,18 +73,25 @@ impl Driver {
     }
 }
 
-/// Runs a test in its own window and closes the window afterwards. The test is left out if Chromium
-/// is not installed.
-pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
-    let Some(driver) = tokio::task::spawn_blocking(|| DRIVER.as_ref())
+/// Returns the driver; `None` if Chromium is not installed. The test is then left out.
+async fn driver() -> Option<&'static Driver> {
+    let driver = tokio::task::spawn_blocking(|| DRIVER.as_ref())
         .await
-        .unwrap()
-    else {
+        .unwrap();
+    if driver.is_none() {
         leave_out(
             "Chromium",
             "chromium or chromedriver was not found",
             REQUIRED_BY,
         );
+    }
+    driver
+}
+
+/// Runs a test in its own window and closes the window afterwards. The test is left out if Chromium
+/// is not installed.
+pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
+    let Some(driver) = driver().await else {
         return;
     };
     let _place = PLACES.acquire().await.unwrap();
@@ -95,6 +102,27 @@ pub async fn browse(deadline: Duration, test: impl AsyncFnOnce(&Window)) {
     window.close().await;
     match outcome {
         Ok(in_time) => in_time.expect("the browser is done in time"),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Does the same with two windows, which share nothing with each other.
+pub async fn browse_on_two(deadline: Duration, test: impl AsyncFnOnce(&Window, &Window)) {
+    let Some(driver) = driver().await else {
+        return;
+    };
+    let _places = PLACES.acquire_many(2).await.unwrap();
+    let (one, two) = (
+        Window::open(&driver.base).await,
+        Window::open(&driver.base).await,
+    );
+    let outcome = AssertUnwindSafe(tokio::time::timeout(deadline, test(&one, &two)))
+        .catch_unwind()
+        .await;
+    one.close().await;
+    two.close().await;
+    match outcome {
+        Ok(in_time) => in_time.expect("the browsers are done in time"),
         Err(panic) => resume_unwind(panic),
     }
 }

@@ -7,6 +7,7 @@
 mod as_written;
 mod axe;
 mod casa;
+mod changes;
 mod conduct;
 mod consent;
 mod console;

@@ -1,0 +1,303 @@
+//! Walks through a stay that changes, forms on two phones, and values as guests type them (rules:
+//! submissions#open-steps; pre-check-in#several-people).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::driver::{browse, browse_on_two};
+use super::window::{PHONE, Window};
+use crate::support::house::{House, with};
+use crate::support::{App, reservation};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The button that saves a step.
+const SAVE: &str = "main form button[type=submit]:not([name])";
+
+/// Changes the reservation.
+async fn rebook(house: &House<'_>, more: Value) {
+    let data = with(reservation(Some(house.flat)), more);
+    house.org.put_record("reservation", house.stay, data).await;
+}
+
+/// Opens a page below the guest's page.
+async fn open(window: &Window, house: &House<'_>, rest: &str) {
+    let page = format!("{}/stay/{}{rest}", house.org.app.base, house.token);
+    window.go(&page).await;
+}
+
+/// Clicks the first element that matches a selector, and waits for the next page. A bar at the lower
+/// edge of a phone's screen may cover the element, so no pointer is used.
+async fn press(window: &Window, selector: &str) {
+    let script = format!("document.querySelector({}).click()", json!(selector));
+    let click = async {
+        window.run(&script).await;
+    };
+    window.leaves(click).await;
+}
+
+/// Fills in fields by their names.
+async fn fill(window: &Window, fields: &[(&str, &str)]) {
+    let script = format!(
+        "for (const [name, value] of {}) {{
+            const it = document.getElementsByName(name)[0];
+            it.value = value;
+            it.dispatchEvent(new Event('input', {{ bubbles: true }}));
+        }}",
+        json!(fields)
+    );
+    window.run(&script).await;
+}
+
+/// Checks that the page says some texts and does not say others.
+#[track_caller]
+fn says(text: &str, said: &[&str], unsaid: &[&str]) {
+    for said in said {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    for unsaid in unsaid {
+        assert!(!text.contains(unsaid), "{unsaid}: {text}");
+    }
+}
+
+/// Returns a field of all saved guests.
+async fn saved(house: &House<'_>, step: uuid::Uuid, field: &str) -> Vec<Value> {
+    let view = house.step_view(step, "en").await;
+    let guests = view["answers"]["guests"].as_array().unwrap().iter();
+    guests.map(|guest| guest[field].clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let house = House::build(&app).await;
+        house
+            .update_portal(house.portal, json!({ "isManualReviewEnabled": false }))
+            .await;
+        rebook(&house, json!({ "adults": 1 })).await;
+        let details = house.step("your_details", json!({})).await;
+        // Nobody travels with the guest, so there is nothing to give in this step.
+        house.step("other_guests", json!({})).await;
+        let rules = house.step("agreement", json!({ "minLos": 7 })).await;
+        house
+            .answer(details, json!({ "firstName": "Ada" }))
+            .await
+            .data();
+        house.submit().await.data();
+        window.resize(PHONE).await;
+        open(window, &house, "").await;
+        says(
+            &window.text().await,
+            &["There is nothing left to do."],
+            &["Rental agreement"],
+        );
+
+        rebook(&house, json!({ "adults": 1, "checkOut": "2026-12-31" })).await;
+        open(window, &house, "").await;
+        let new = "Something is new since you submitted.";
+        says(
+            &window.text().await,
+            &[new, "Rental agreement"],
+            &["nothing left to do"],
+        );
+        press(window, "a.button.first").await;
+        assert!(window.path().await.ends_with(&rules.to_string()));
+        window
+            .run("document.querySelector('[name=isAccepted]').click()")
+            .await;
+        press(window, SAVE).await;
+        press(window, "main form[action*='/submit'] button").await;
+        says(
+            &window.text().await,
+            &["There is nothing left to do."],
+            &[new],
+        );
+        assert_eq!(house.precheckin().await["openSteps"], json!([]));
+
+        // The host's edit does not change what was accepted.
+        let edited = json!({ "contractTemplateText": "No shoes." });
+        house.update(rules, edited).await.data();
+        open(window, &house, &format!("/steps/{rules}")).await;
+        says(
+            &window.text().await,
+            &["No parties.", "You accepted this on"],
+            &["No shoes."],
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_that_is_sent_after_the_stay_is_told_so() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let house = House::build(&app).await;
+        let details = house.step("your_details", json!({})).await;
+        window.resize(PHONE).await;
+        open(window, &house, &format!("/steps/{details}")).await;
+        let typed = [("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")];
+        fill(window, &typed).await;
+        let past = json!({ "bookedAt": "2026-11-01T10:00:00Z", "checkIn": "2026-11-10", "checkOut": "2026-11-14" });
+        rebook(&house, past).await;
+        press(window, SAVE).await;
+        let over = "Your stay is over, so nothing can be changed here any more.";
+        says(&window.text().await, &[over], &[]);
+        let has_form = window
+            .run("return Boolean(document.querySelector('main form'))")
+            .await;
+        assert_eq!(has_form, json!(false));
+        assert_eq!(house.step_view(details, "en").await["answers"], Value::Null);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_phones_with_the_same_form_lose_nothing() {
+    browse_on_two(DEADLINE, async |one, two| {
+        let app = App::on_sqlite(&[]).await;
+        let house = House::build(&app).await;
+        rebook(&house, json!({ "adults": 4 })).await;
+        let others = house.step("other_guests", json!({})).await;
+        let details = house.step("your_details", json!({})).await;
+        for window in [one, two] {
+            window.resize(PHONE).await;
+            open(window, &house, &format!("/steps/{others}")).await;
+        }
+        let [bob, cy] = [
+            ["g.0.firstName", "g.0.lastName"],
+            ["g.1.firstName", "g.1.lastName"],
+        ];
+        fill(
+            one,
+            &[
+                (bob[0], "Bob"),
+                (bob[1], "Brown"),
+                (cy[0], "Cy"),
+                (cy[1], "Carter"),
+            ],
+        )
+        .await;
+        fill(two, &[(bob[0], "Di"), (bob[1], "Dunn")]).await;
+        press(one, SAVE).await;
+        press(two, SAVE).await;
+        assert_eq!(
+            saved(&house, others, "firstName").await,
+            ["Bob", "Cy", "Di"]
+        );
+        // The second phone shows the guests of the first one.
+        open(two, &house, "/review").await;
+        says(&two.text().await, &["Bob", "Cy", "Di"], &[]);
+
+        // The guest after a removed one keeps their own name.
+        open(two, &house, &format!("/steps/{others}")).await;
+        press(two, "button[name=remove][value='0']").await;
+        assert_eq!(saved(&house, others, "firstName").await, ["Cy", "Di"]);
+        assert_eq!(saved(&house, others, "lastName").await, ["Carter", "Dunn"]);
+
+        // A form with an empty field does not erase the value that the other phone saved.
+        for window in [one, two] {
+            open(window, &house, &format!("/steps/{details}")).await;
+        }
+        let mail = ("email", "ada@example.com");
+        fill(one, &[mail, ("phone", "+34600123456")]).await;
+        press(one, SAVE).await;
+        fill(two, &[mail, ("lastName", "Lovelace")]).await;
+        press(two, SAVE).await;
+        let answers = house.step_view(details, "en").await["answers"].clone();
+        assert_eq!(
+            (&answers["phone"], &answers["lastName"]),
+            (&json!("+34600123456"), &json!("Lovelace")),
+            "{answers}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_are_taken_as_guests_type_them() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let house = House::build(&app).await;
+        let asked = json!({ "requiredGuestFields": ["birthDate", "phone", "email"] });
+        let details = house.step("your_details", asked).await;
+        window.resize(PHONE).await;
+        open(window, &house, &format!("/steps/{details}")).await;
+        let typed = [
+            ("phone", "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}"),
+            ("email", "ada@example.com\u{200b}"),
+        ];
+        fill(window, &typed).await;
+        window
+            .run("document.querySelector('[name=birthDate]').focus()")
+            .await;
+        window.types("12.03.85").await;
+        let birth = window
+            .run(
+                "document.querySelector('main form button[type=submit]:not([name])').click();
+                const it = document.querySelector('[name=birthDate]');
+                return { year: it.value.slice(0, 4), isTooEarly: it.validity.rangeUnderflow, isMailFine: document.querySelector('[name=email]').validity.valid };",
+            )
+            .await;
+        assert_eq!(
+            birth,
+            json!({ "year": "0085", "isTooEarly": true, "isMailFine": true })
+        );
+        // A browser that does not check the bounds gets the sentence of the service.
+        window
+            .run("document.querySelector('[name=birthDate]').form.noValidate = true")
+            .await;
+        press(window, SAVE).await;
+        says(&window.text().await, &["with a year of four figures"], &[]);
+        assert_eq!(house.step_view(details, "en").await["answers"], Value::Null);
+        fill(window, &[("birthDate", "1985-03-12")]).await;
+        press(window, SAVE).await;
+        let kept = json!({ "birthDate": "1985-03-12", "phone": "+966501234567", "email": "ada@example.com" });
+        assert_eq!(house.step_view(details, "en").await["answers"], kept);
+
+        // A last name alone is enough where no names are required.
+        let usual = house.step("your_details", json!({ "nickname": "Usual" })).await;
+        open(window, &house, &format!("/steps/{usual}")).await;
+        fill(window, &[("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")]).await;
+        press(window, SAVE).await;
+        let saved = house.step_view(usual, "en").await;
+        assert_eq!((&saved["isComplete"], &saved["answers"]["lastName"]), (&json!(true), &json!("Teresa")));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copied_link_leads_to_the_stay_with_its_years() {
+    browse(DEADLINE, async |window| {
+        let app = App::on_sqlite(&[]).await;
+        let house = House::build(&app).await;
+        window.resize(PHONE).await;
+        let path = format!("/stay/{}", house.token);
+        for ending in [".", "),", "%E2%80%A6"] {
+            window.go(&format!("{}{path}{ending}", app.base)).await;
+            assert_eq!(window.path().await, path);
+        }
+        // The browser is American.
+        says(
+            &window.text().await,
+            &["December 11–15", "3:00 PM"],
+            &["2026"],
+        );
+        rebook(
+            &house,
+            json!({ "checkIn": "2026-12-15", "checkOut": "2027-12-15" }),
+        )
+        .await;
+        open(window, &house, "").await;
+        says(
+            &window.text().await,
+            &[
+                "December 15, 2026 – December 15, 2027",
+                "Wednesday, December 15, 2027",
+            ],
+            &[],
+        );
+    })
+    .await;
+}
