@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::fill::{here, is_plain_switch, others_of, remove, rows, subject};
 use super::layout::Layout;
 use super::listed::{Listed, Sought};
-use super::spec::{ABOUT, Kind, Spec};
+use super::spec::{Kind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
 use crate::console::visit::{Fields, Visit, first};
