@@ -15,7 +15,7 @@ use jiff::civil::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::manuals::{facts, written};
+use super::manuals::written;
 use super::postal::address_lines;
 use super::precheckin::agreement_text_id;
 use super::stay::{Flat, Stay};
@@ -234,8 +234,14 @@ impl<'s> Values<'s> {
             StayValue::PropertyAddress => {
                 Some(address_lines(self.property()?.address.as_ref()?).join(", "))
             }
-            StayValue::CheckInTime => self.time(facts(self.stay)?.check_in_time),
-            StayValue::CheckOutTime => self.time(facts(self.stay)?.check_out_time),
+            StayValue::CheckInTime => {
+                let [arrival, _] = self.stay.times();
+                self.time(arrival)
+            }
+            StayValue::CheckOutTime => {
+                let [_, departure] = self.stay.times();
+                self.time(departure)
+            }
             StayValue::WifiName => self.property()?.wifi_name.clone(),
             StayValue::WifiPassword => None,
             StayValue::GuestFirstName => reservation.guest.first_name.clone(),

@@ -104,6 +104,9 @@ on_both! {
         let seen = view(&house).await;
         assert_eq!(seen["property"]["checkInTime"], "03:30");
         assert!(text(&house, "/stay.ics").await.contains("20270328T033000"));
+        manual(&house, json!({ "description": "From {{property.checkInTime}}." })).await;
+        let seen = view(&house).await.to_string();
+        assert!(seen.contains("From 03:30."), "{seen}");
     }
 
     async fn a_season_of_every_year_counts_month_and_day(app: App) {
