@@ -530,6 +530,7 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
             "The record has changed since it was read.",
         )));
     }
+    let sent: Vec<String> = data.keys().cloned().collect();
     let after = merged(before, data);
     let mut issues = issues_of_record(kind, id, &after);
     for issue in &mut issues {
@@ -551,8 +552,30 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
         is_dry_run: false,
         on_invalid: OnInvalid::Refuse,
     };
-    apply_records(context, vec![record], manner)?;
+    let applied = apply_records(context, vec![record], manner)?;
+    for warning in applied.warnings {
+        warn_of_field(context, &warning, &sent);
+    }
     get_record(context, kind, id)
+}
+
+/// Passes on a warning about a record, if it is about a field that was sent. A warning about a field
+/// that the record had before would be repeated with each change.
+fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
+    /// Number of segments of the path to the data of the record.
+    const BELOW: usize = 3;
+    let path: Vec<String> = warning
+        .path
+        .iter()
+        .skip(BELOW)
+        .map(|segment| match segment {
+            PathSegment::Key(key) => key.clone(),
+            PathSegment::Index(index) => index.to_string(),
+        })
+        .collect();
+    if path.first().is_some_and(|field| sent.contains(field)) {
+        context.warn("data", format!("{} {}", path.join("."), warning.message));
+    }
 }
 
 /// Returns the data of a record with the sent fields replaced. Parts of an object are replaced one by

@@ -114,6 +114,14 @@ on_both! {
         let path = format!("/records/reservation/{stay}");
         let changed = api.patch(&path, json!({ "data": { "guest": { "firstName": "Grace" } } })).await.data();
         assert_eq!((&changed["guest"]["firstName"], &changed["guest"]["lastName"]), (&json!("Grace"), &json!("L")));
+        let changed = api.patch(&path, json!({ "data": { "guest": { "language": "English" }, "colour": "red" } })).await;
+        let warnings = json!([
+            { "field": "data", "message": "guest.language is no language tag (English); it is stored as null" },
+        ]);
+        assert!(changed.body["meta"]["warnings"].as_array().unwrap().contains(&warnings[0]), "{}", changed.body);
+        assert_eq!(changed.data()["guest"]["language"], Value::Null);
+        let renamed = api.patch(&path, json!({ "data": { "guest": { "firstName": "Eve" } } })).await;
+        assert_eq!(renamed.body["meta"].get("warnings"), None, "{}", renamed.body);
         let theirs = org.property(None, &[]).await;
         api.patch(&format!("/records/property/{theirs}"), json!({ "data": { "name": "Mine" } })).await.error(409);
     }
