@@ -61,3 +61,24 @@ pub async fn violations(window: &Window) -> Vec<String> {
     };
     found.as_array().unwrap().iter().map(said).collect()
 }
+
+/// Opens a page with its scripts disabled, and returns its violations. Axe itself runs after the page
+/// is loaded.
+pub async fn violations_without_scripts(window: &Window, address: &str) -> Vec<String> {
+    let source = AXE
+        .as_ref()
+        .expect("it has been asked whether axe is there");
+    let disable = async |value: bool| {
+        window
+            .devtools(
+                "Emulation.setScriptExecutionDisabled",
+                json!({ "value": value }),
+            )
+            .await;
+    };
+    disable(true).await;
+    window.go(address).await;
+    disable(false).await;
+    window.run(&format!("{source}; return true")).await;
+    violations(window).await
+}

@@ -13,6 +13,7 @@ mod consent;
 mod console;
 mod desk;
 mod driver;
+mod first_start;
 mod jobs;
 mod keyboard;
 mod matrix;
