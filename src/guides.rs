@@ -63,7 +63,7 @@ static TUTORIALS: [Guide; 3] = [
     ),
 ];
 
-static HOW_TO: [Guide; 36] = [
+static HOW_TO: [Guide; 37] = [
     guide!(
         "how-to/start-without-a-platform.md",
         "from the binary to a guest's page without another program: set-up link, flats, stays, members"
@@ -71,6 +71,10 @@ static HOW_TO: [Guide; 36] = [
     guide!(
         "how-to/import-csv-files.md",
         "flats, stays and other records from a table, in the console or from a shell"
+    ),
+    guide!(
+        "how-to/import-exports.md",
+        "bookings from exports of Hostaway, Guesty, Smoobu, Lodgify and Beds24, column by column"
     ),
     guide!(
         "how-to/connect-an-assistant.md",

@@ -146,6 +146,46 @@ on_both! {
         assert!(errors(&looked)[0].2.contains(&format!("customFields.{floor}")), "{looked}");
     }
 
+    /// The guide names columns of other systems. Each of its commands is tried on a file with these
+    /// columns, twice.
+    async fn the_columns_of_the_guide_to_exports_are_imported(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        org.property(None, &[]).await;
+        let guide = include_str!("../../docs/how-to/import-exports.md");
+        let commands: Vec<&str> = guide.split("```console").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert_eq!(commands.len(), 5);
+        for (number, command) in commands.iter().enumerate() {
+            let pairs = command.split("--column \"").skip(1).map(|rest| rest.split('"').next().unwrap().split_once('=').unwrap());
+            let columns: std::collections::BTreeMap<&str, &str> = pairs.collect();
+            let cell = |field: &str| match field {
+                "external_id" => format!("b{number}"),
+                "guest.firstName" | "guest.lastName" => "Ada".to_owned(),
+                "guest.email" => "ada@example.com".to_owned(),
+                "guest.phone" => "+34600000000".to_owned(),
+                "channel" => "airbnb".to_owned(),
+                "checkIn" => "2026-12-11".to_owned(),
+                "checkOut" => "2026-12-15".to_owned(),
+                "bookedAt" => "2026-11-02".to_owned(),
+                "propertyId" => "Flat".to_owned(),
+                other => panic!("{other} has no example"),
+            };
+            let mut cells: Vec<(&str, String)> = columns.iter().map(|(header, field)| (*header, cell(field))).collect();
+            // These headers name their fields.
+            for (header, field) in [("Check-in", "checkIn"), ("Check out", "checkOut"), ("Property", "propertyId"), ("Channel", "channel")] {
+                if !columns.values().any(|known| *known == field) {
+                    cells.push((header, cell(field)));
+                }
+            }
+            let (headers, values): (Vec<&str>, Vec<String>) = cells.into_iter().unzip();
+            let csv = format!("{}\n{}\n", headers.join(","), values.join(","));
+            let imported = import(&api, "reservation", &csv, json!({ "columns": columns })).await.data();
+            assert_eq!((counts(&imported), &imported["ignoredColumns"]), ([1, 0, 0], &json!([])), "{command}");
+            let again = import(&api, "reservation", &csv, json!({ "columns": columns })).await.data();
+            assert_eq!(counts(&again), [0, 0, 1], "{command}");
+        }
+    }
+
     async fn ten_thousand_lines_are_imported_in_time(app: App) {
         let org = app.org().await;
         let api = org.key().await;
