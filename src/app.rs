@@ -157,7 +157,8 @@ pub fn app() -> &'static App {
 }
 
 /// The paths for guests, members, integrators and apps, each with everything below it. A proxy
-/// exposes these and nothing else. A test holds every file in `deploy/` against this list.
+/// exposes these and `/` itself, which leads a browser to the console, and nothing else. A test holds
+/// every file in `deploy/` against this list.
 pub const PUBLIC_PATHS: [&str; 15] = [
     "/api/v1",
     "/mcp",

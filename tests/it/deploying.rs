@@ -171,7 +171,7 @@ fn every_variable_in_deploy_is_known() {
 /// Returns the expression by which the files of proxies tell public paths from others.
 fn public_expression() -> String {
     let names = PUBLIC_PATHS.map(|path| path[1..].replace('.', "[.]"));
-    format!("^/({})(/|$)", names.join("|"))
+    format!("^/($|({})(/|$))", names.join("|"))
 }
 
 /// Whether a path is one of these, or below one.
@@ -226,6 +226,7 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
         line.split_once(", pathType: Prefix").map(|(path, _)| path)
     });
     assert_eq!(listed.collect::<Vec<_>>(), PUBLIC_PATHS.to_vec());
+    assert!(manifest.contains("- {path: /, pathType: Exact, "));
     let exposed = read("../docs/how-to/run-behind-a-proxy.md");
     let exposed = exposed.split("**Exposed paths**").nth(1).unwrap();
     let exposed = exposed.split(". ").next().unwrap();
@@ -248,12 +249,14 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
-        for path in &paths {
+        // `/` leads a browser to the console.
+        for path in paths.iter().map(String::as_str).chain(["/"]) {
             let path = path.replace("{*rest}", "x").replace(['{', '}'], "");
             for base in [&proxy.public, &proxy.inside] {
                 let answer = http.get(format!("{base}{path}")).send().await.unwrap();
                 let is_ours = answer.headers().contains_key("x-request-id");
-                let is_wanted = base == &proxy.inside || is_below(&path, &PUBLIC_PATHS);
+                let is_public = path == "/" || is_below(&path, &PUBLIC_PATHS);
+                let is_wanted = base == &proxy.inside || is_public;
                 assert_eq!(
                     is_ours,
                     is_wanted,
