@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::flats;
 use super::frame::{Done, Frame};
 use super::paging::Paging;
-use super::refusal::Refusal;
+use super::refusal::{FormAttempt, Refusal};
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
@@ -179,7 +179,7 @@ struct New<'v> {
     is_kept: bool,
 }
 
-fn form(visit: &Visit, status: u16, said: Vec<String>) -> Response {
+fn form(visit: &Visit, attempt: FormAttempt) -> Response {
     let words = &visit.words.calendars;
     // A link from a flat contains its name.
     let given = |name: &str| {
@@ -195,29 +195,28 @@ fn form(visit: &Visit, status: u16, said: Vec<String>) -> Response {
     let page = New {
         frame: Frame::new(visit, words.new).below(visit, words.feeds, SCREEN.path),
         action: visit.address("/calendars/new"),
-        key: visit
-            .sent("key")
-            .map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit.form_key(),
         flat: given("flat"),
         url: given("url"),
         channel: given("channel"),
         choices: choices
             .map(|(value, label)| (value, label, value == chosen))
             .into(),
-        said,
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said: attempt.said,
+        is_kept: attempt.is_kept,
     };
-    reply::of(visit, status, &page)
+    reply::of(visit, attempt.status, &page)
 }
 
 fn new(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { Ok(form(visit, 200, Vec::new())) })
+    let attempt = FormAttempt::of(visit, None);
+    Box::pin(std::future::ready(Ok(form(visit, attempt))))
 }
 
 fn create(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return Ok(form(visit, 200, Vec::new()));
+            return Ok(form(visit, FormAttempt::of(visit, None)));
         }
         if !visit.may(CREATE) {
             return Err(Refusal::forbidden());
@@ -226,24 +225,24 @@ fn create(visit: &Visit) -> Answering<'_> {
         let flat = typed("flat");
         let Ok(property) = flats::meant(visit, flat).await? else {
             let problem = fill(visit.words.calendars.which_flat, &[("name", flat)]);
-            return Ok(form(visit, 400, vec![problem]));
+            return Ok(form(
+                visit,
+                FormAttempt::answered(visit, 400, vec![problem]),
+            ));
         };
         let ambiguous = Some(typed("ambiguous")).filter(|choice| !choice.is_empty());
         let arguments = json!({
             "propertyId": property, "url": typed("url"), "channel": typed("channel"), "ambiguous": ambiguous,
         });
-        match visit
+        let made = visit
             .create::<Value>(CREATE, arguments, &visit.key(CREATE))
-            .await
-        {
+            .await;
+        match Refusal::of_what_was_sent(made)? {
             Ok(made) => {
                 let path = format!("/calendars/{}", made["id"].as_str().unwrap_or_default());
                 Ok(reply::done(visit, &path, Done::Created))
             }
-            Err(refusal) if refusal.is_about_what_was_sent() => {
-                Ok(form(visit, refusal.status, refusal.sentences(visit)))
-            }
-            Err(refusal) => Err(refusal),
+            Err(refusal) => Ok(form(visit, FormAttempt::of(visit, Some(&refusal)))),
         }
     })
 }
@@ -349,15 +348,12 @@ fn refresh(visit: &Visit) -> Answering<'_> {
         if !visit.may_write() {
             return one(visit, 200, Vec::new()).await;
         }
-        match visit
+        let refreshed = visit
             .create::<Value>(REFRESH, json!({ "id": feed.id }), &visit.key(REFRESH))
-            .await
-        {
+            .await;
+        match Refusal::of_what_was_sent(refreshed)? {
             Ok(_) => Ok(reply::to(visit, &path)),
-            Err(refusal) if refusal.is_about_what_was_sent() => {
-                one(visit, refusal.status, refusal.sentences(visit)).await
-            }
-            Err(refusal) => Err(refusal),
+            Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })
 }
@@ -397,12 +393,10 @@ fn decide(visit: &Visit) -> Answering<'_> {
         }
         data.insert("status".into(), status.into());
         let record = json!({ "kind": "reservation", "id": sent, "data": data });
-        match visit.change(DECIDE, json!({ "records": [record] })).await {
+        let decided = visit.change(DECIDE, json!({ "records": [record] })).await;
+        match Refusal::of_what_was_sent(decided)? {
             Ok(_) => Ok(reply::done(visit, &path, Done::Saved)),
-            Err(refusal) if refusal.is_about_what_was_sent() => {
-                one(visit, refusal.status, refusal.sentences(visit)).await
-            }
-            Err(refusal) => Err(refusal),
+            Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })
 }
@@ -422,6 +416,11 @@ async fn asked(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refu
     let feed = named(visit).await?;
     let words = &visit.words.calendars;
     let path = format!("/calendars/{}", feed.id);
+    let FormAttempt {
+        status,
+        said,
+        is_kept,
+    } = FormAttempt::of(visit, refused.as_ref());
     let page = Ask {
         frame: Frame::new(visit, words.delete_title)
             .below(visit, words.feeds, SCREEN.path)
@@ -429,17 +428,10 @@ async fn asked(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refu
         action: visit.address(&format!("{path}/delete")),
         back: visit.address(&path),
         feed,
-        said: refused
-            .as_ref()
-            .map(|refusal| refusal.sentences(visit))
-            .unwrap_or_default(),
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said,
+        is_kept,
     };
-    Ok(reply::of(
-        visit,
-        refused.map_or(200, |refusal| refusal.status),
-        &page,
-    ))
+    Ok(reply::of(visit, status, &page))
 }
 
 fn ask(visit: &Visit) -> Answering<'_> {
@@ -454,10 +446,10 @@ fn delete(visit: &Visit) -> Answering<'_> {
         let arguments = json!({
             "id": visit.named("id")?, "cancelUpcoming": visit.sent("cancelUpcoming").is_some(),
         });
-        match visit.change(DELETE, arguments).await {
+        let deleted = visit.change(DELETE, arguments).await;
+        match Refusal::of_what_was_sent(deleted)? {
             Ok(_) => Ok(reply::done(visit, SCREEN.path, Done::Removed)),
-            Err(refusal) if refusal.is_about_what_was_sent() => asked(visit, Some(refusal)).await,
-            Err(refusal) => Err(refusal),
+            Err(refusal) => asked(visit, Some(refusal)).await,
         }
     })
 }

@@ -140,6 +140,47 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Separates a refusal that the sent values caused, after which the form is shown again, from
+    /// other refusals, which have a page of their own.
+    pub fn of_what_was_sent<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
+        match sent {
+            Err(refusal) if !refusal.is_about_what_was_sent() => Err(refusal),
+            sent => Ok(sent),
+        }
+    }
+}
+
+/// The parts of a page with a form that depend on whether the form was sent and refused.
+pub struct FormAttempt {
+    /// The status of the page.
+    pub status: u16,
+    /// The messages about the form.
+    pub said: Vec<String>,
+    /// Whether the form was sent by a session that may not write any more, so that the page keeps
+    /// its values until the member signs in again.
+    pub is_kept: bool,
+}
+
+impl FormAttempt {
+    /// Returns the parts of a form that is opened, or that was refused.
+    pub fn of(visit: &Visit, refused: Option<&Refusal>) -> Self {
+        let (status, said) = refused.map_or((200, Vec::new()), |refusal| {
+            (refusal.status, refusal.sentences(visit))
+        });
+        Self::answered(visit, status, said)
+    }
+
+    /// Returns the parts of a form with this status and these messages.
+    pub fn answered(visit: &Visit, status: u16, said: Vec<String>) -> Self {
+        Self {
+            status,
+            said,
+            is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        }
+    }
+}
+
 impl From<&Error> for Refusal {
     fn from(error: &Error) -> Self {
         Self::said(error, "en")

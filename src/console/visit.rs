@@ -345,6 +345,12 @@ impl Visit {
             .clone()
     }
 
+    /// Returns the idempotency key of a form: the one that was sent with it, or a new one.
+    pub fn form_key(&self) -> String {
+        self.sent("key")
+            .map_or_else(|| self.new_key(), str::to_owned)
+    }
+
     /// Returns a new idempotency key for a form, so that sending the form twice creates only once.
     pub fn new_key(&self) -> String {
         self.service

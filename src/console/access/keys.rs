@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::super::audit::{LastWrite, last_writes};
 use super::super::frame::{Done, Frame};
 use super::super::paging::Paging;
-use super::super::refusal::Refusal;
+use super::super::refusal::{FormAttempt, Refusal};
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
@@ -202,30 +202,26 @@ fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
         .iter()
         .filter(|permission| visit.holds(**permission))
         .map(AsRef::as_ref);
+    let FormAttempt {
+        status,
+        said,
+        is_kept,
+    } = FormAttempt::of(visit, refused.as_ref());
     let page = New {
         frame: Frame::new(visit, words.new_key)
             .below(visit, words.access, SCREEN.path)
             .below(visit, words.keys, PATH),
         action: visit.address(&format!("{PATH}/new")),
-        key: visit
-            .sent("key")
-            .map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit.form_key(),
         name: visit.sent("name").unwrap_or_default().to_owned(),
         expires: visit.sent("expiresAt").unwrap_or_default().to_owned(),
         permissions: own
             .map(|name: &'static str| (name, words.permission(name), chosen(name)))
             .collect(),
-        said: refused
-            .as_ref()
-            .map(|refusal| refusal.sentences(visit))
-            .unwrap_or_default(),
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said,
+        is_kept,
     };
-    Ok(reply::of(
-        visit,
-        refused.map_or(200, |refusal| refusal.status),
-        &page,
-    ))
+    Ok(reply::of(visit, status, &page))
 }
 
 pub(super) fn new(visit: &Visit) -> Answering<'_> {
@@ -251,13 +247,12 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
         let expires = expires
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
-        match visit
+        let made = visit
             .create::<Made>(CREATE, arguments, &visit.key(CREATE))
-            .await
-        {
+            .await;
+        match Refusal::of_what_was_sent(made)? {
             Ok(made) => Ok(shown(visit, &made)),
-            Err(refusal) if refusal.is_about_what_was_sent() => form(visit, Some(refusal)),
-            Err(refusal) => Err(refusal),
+            Err(refusal) => form(visit, Some(refusal)),
         }
     })
 }
@@ -326,6 +321,11 @@ async fn ask(
     } else {
         (words.revoke, words.revoke_about, "revoke")
     };
+    let FormAttempt {
+        status,
+        said,
+        is_kept,
+    } = FormAttempt::of(visit, refused.as_ref());
     let page = Ask {
         frame: Frame::new(visit, title)
             .below(visit, words.access, SCREEN.path)
@@ -337,17 +337,10 @@ async fn ask(
         name: key.name,
         about,
         submit: title,
-        said: refused
-            .as_ref()
-            .map(|refusal| refusal.sentences(visit))
-            .unwrap_or_default(),
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said,
+        is_kept,
     };
-    Ok(reply::of(
-        visit,
-        refused.map_or(200, |refusal| refusal.status),
-        &page,
-    ))
+    Ok(reply::of(visit, status, &page))
 }
 
 pub(super) fn ask_to_rotate(visit: &Visit) -> Answering<'_> {

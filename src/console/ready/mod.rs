@@ -72,9 +72,7 @@ fn page(visit: &Visit, problem: Option<(u16, String)>) -> Response {
     let page = ReadySet {
         frame: Frame::new(visit, visit.words.begin.ready),
         action: visit.address(PATH),
-        key: visit
-            .sent("key")
-            .map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit.form_key(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     reply::of(visit, problem.map_or(200, |(status, _)| status), &page)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::frame::{Done, Frame};
 use super::super::paging::{Paging, ROWS};
-use super::super::refusal::Refusal;
+use super::super::refusal::{FormAttempt, Refusal};
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
@@ -167,18 +167,11 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
             || when::to_type(yesterday(visit), &TimeZone::UTC),
             str::to_owned,
         ),
-        said: refused
-            .as_ref()
-            .map(|refusal| refusal.sentences(visit))
-            .unwrap_or_default(),
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said,
+        is_kept,
         one,
     };
-    Ok(reply::of(
-        visit,
-        refused.map_or(200, |refusal| refusal.status),
-        &page,
-    ))
+    Ok(reply::of(visit, status, &page))
 }
 
 pub(super) fn show(visit: &Visit) -> Answering<'_> {
@@ -273,6 +266,11 @@ pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
         let words = &visit.words.webhooks;
         let one = Subscription::named(visit).await?;
         let frame = Frame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
+        let FormAttempt {
+            status,
+            said,
+            is_kept,
+        } = FormAttempt::of(visit, refused.as_ref());
         let page = Ask {
             frame: frame.below(visit, one.target_url.clone(), &one.path()),
             action: visit.address(&format!("{}/delete", one.path())),

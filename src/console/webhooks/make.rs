@@ -93,9 +93,7 @@ async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response,
     let page = New {
         frame: Frame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
-        key: visit
-            .sent("key")
-            .map_or_else(|| visit.new_key(), str::to_owned),
+        key: visit.form_key(),
         is_for_apps: is_known && !has_it(&events),
         flats: flats::are_found(visit).then(|| {
             (
@@ -134,15 +132,12 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
         if !flats.is_empty() {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
-        match visit
+        let made = visit
             .create::<Made>(CREATE, arguments, &visit.key(CREATE))
-            .await
-        {
+            .await;
+        match Refusal::of_what_was_sent(made)? {
             Ok(made) => Ok(secret::shown(visit, &made)),
-            Err(refusal) if refusal.is_about_what_was_sent() => {
-                page(visit, refusal.status, refusal.sentences(visit)).await
-            }
-            Err(refusal) => Err(refusal),
+            Err(refusal) => page(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })
 }

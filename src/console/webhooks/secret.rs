@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::super::frame::Frame;
-use super::super::refusal::Refusal;
+use super::super::refusal::{FormAttempt, Refusal};
 use super::super::reply;
 use super::super::screens::Answering;
 use super::super::visit::Visit;
@@ -77,6 +77,11 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     let words = &visit.words.webhooks;
     let one = Subscription::named(visit).await?;
     let frame = Frame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
+    let FormAttempt {
+        status,
+        said,
+        is_kept,
+    } = FormAttempt::of(visit, refused.as_ref());
     let page = Ask {
         frame: frame.below(visit, one.target_url.clone(), &one.path()),
         action: visit.address(&format!("{}/rotate", one.path())),
@@ -85,17 +90,10 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         grace: grace(visit),
         longest: LONGEST,
         one,
-        said: refused
-            .as_ref()
-            .map(|refusal| refusal.sentences(visit))
-            .unwrap_or_default(),
-        is_kept: !visit.fields.is_empty() && !visit.may_write(),
+        said,
+        is_kept,
     };
-    Ok(reply::of(
-        visit,
-        refused.map_or(200, |refusal| refusal.status),
-        &page,
-    ))
+    Ok(reply::of(visit, status, &page))
 }
 
 pub(super) fn ask(visit: &Visit) -> Answering<'_> {
