@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{Json, Row};
-use strum::{AsRefStr, VariantArray};
 use url::Url;
 use uuid::Uuid;
 
@@ -47,30 +46,18 @@ store::statements! {
     SAVE = "update calendar_feed set doc = ?3, next_fetch_at = ?4, leased_until = null where organization_id = ?1 and id = ?2";
 }
 
-/// The treatment of an event that may be a booking or a closure.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub(super) enum Ambiguous {
-    /// It becomes a tentative reservation, which staff confirm or cancel.
-    #[default]
-    Hold,
-    /// It becomes nothing.
-    Ignore,
-    /// It becomes a confirmed reservation.
-    Import,
+engine::stored_enum! {
+    /// The treatment of an event that may be a booking or a closure.
+    #[derive(Default)]
+    pub(super) enum Ambiguous {
+        /// It becomes a tentative reservation, which staff confirm or cancel.
+        #[default]
+        Hold,
+        /// It becomes nothing.
+        Ignore,
+        /// It becomes a confirmed reservation.
+        Import,
+    }
 }
 
 /// The settings and the state of a feed, as stored.
@@ -323,6 +310,8 @@ fn example() -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     #[test]

@@ -25,7 +25,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::{Json, Row, Transaction};
-use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::extras::CartItem;
@@ -63,43 +62,30 @@ store::statements! {
     REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
 }
 
-/// A guest's action.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub(crate) enum ChangeKind {
-    /// Saved a step.
-    AnswersSaved,
-    /// Added a file to a step.
-    FileAdded,
-    /// Removed a file from a step.
-    FileRemoved,
-    /// Submitted pre-check-in, for the first time or again.
-    Submitted,
-    /// Wrote to the host.
-    Message,
-    /// A charge became due.
-    ChargeDue,
-    /// A paid deposit is to be released.
-    ChargeReleaseDue,
-    /// Reported an issue.
-    IssueReported,
-    /// Asked for the extras in the cart.
-    ExtrasRequested,
-    /// Selected extras and did not ask for them in time.
-    CartAbandoned,
+engine::stored_enum! {
+    /// A guest's action.
+    pub(crate) enum ChangeKind {
+        /// Saved a step.
+        AnswersSaved,
+        /// Added a file to a step.
+        FileAdded,
+        /// Removed a file from a step.
+        FileRemoved,
+        /// Submitted pre-check-in, for the first time or again.
+        Submitted,
+        /// Wrote to the host.
+        Message,
+        /// A charge became due.
+        ChargeDue,
+        /// A paid deposit is to be released.
+        ChargeReleaseDue,
+        /// Reported an issue.
+        IssueReported,
+        /// Asked for the extras in the cart.
+        ExtrasRequested,
+        /// Selected extras and did not ask for them in time.
+        CartAbandoned,
+    }
 }
 
 /// Further fields of a change, which only some kinds have.
@@ -337,6 +323,7 @@ fn never_given() -> Error {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray as _;
 
     use super::*;
 

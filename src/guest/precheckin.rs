@@ -18,7 +18,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Json, Row};
-use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use super::acceptance::{self, AcceptanceView, StoredAcceptance};
@@ -71,33 +70,20 @@ store::statements! {
     FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = any(?2)";
 }
 
-/// Status of a guest's pre-check-in.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum PrecheckinStatus {
-    /// Nothing has been answered yet.
-    NotStarted,
-    /// Some data is saved.
-    InProgress,
-    /// Waiting for staff review.
-    InReview,
-    /// Staff asked for changes to some of its steps.
-    ChangesRequested,
-    /// Submitted and done.
-    Approved,
+engine::stored_enum! {
+    /// Status of a guest's pre-check-in.
+    pub enum PrecheckinStatus {
+        /// Nothing has been answered yet.
+        NotStarted,
+        /// Some data is saved.
+        InProgress,
+        /// Waiting for staff review.
+        InReview,
+        /// Staff asked for changes to some of its steps.
+        ChangesRequested,
+        /// Submitted and done.
+        Approved,
+    }
 }
 
 impl PrecheckinStatus {
@@ -1226,6 +1212,7 @@ fn question_view(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray as _;
 
     use super::*;
 

@@ -4,44 +4,25 @@
 //! below and matches their values exhaustively, so the compiler names each place that has to decide
 //! about a new value.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use strum::{AsRefStr, EnumString, VariantArray};
-
-/// The type of a step.
-// In the order of the interface (rules: steps#fields, 1).
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum StepType {
-    YourDetails,
-    IdentityCheck,
-    BackgroundCheck,
-    OtherGuests,
-    AuthorityReporting,
-    AdditionalQuestions,
-    DocumentUpload,
-    Agreement,
-    MandatoryFee,
-    DamageDeposit,
-    ScreenAndProtect,
-    // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
-    Main,
+engine::stored_enum! {
+    /// The type of a step.
+    // In the order of the interface (rules: steps#fields, 1).
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum StepType {
+        YourDetails,
+        IdentityCheck,
+        BackgroundCheck,
+        OtherGuests,
+        AuthorityReporting,
+        AdditionalQuestions,
+        DocumentUpload,
+        Agreement,
+        MandatoryFee,
+        DamageDeposit,
+        ScreenAndProtect,
+        // Has no subject of its own: the guest only confirms it (rules: steps#fields, 1).
+        Main,
+    }
 }
 
 /// The answers that a guest gives in a step: its form, its rules and its completion.
@@ -346,6 +327,8 @@ impl StepType {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     /// The automatic order, group by group (rules: steps#order, 1).

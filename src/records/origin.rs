@@ -1,41 +1,26 @@
 //! The origin of a record: who wrote it, and who may change it (rules: records#origin).
 
 use engine::error::{Error, Result};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Row;
-use strum::{AsRefStr, EnumString, VariantArray};
+use strum::VariantArray;
 
 /// The column of a record's origin in the statements that read whole records.
 const COLUMN: usize = 5;
 
-/// The writer of a record.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Origin {
-    /// The platform, over its interface.
-    #[default]
-    Platform,
-    /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also the
-    /// service itself, for records such as the task of a guest's report.
-    Manual,
-    /// A calendar feed.
-    Calendar,
+engine::stored_enum! {
+    /// The writer of a record.
+    #[derive(Default)]
+    pub enum Origin {
+        /// The platform, over its interface.
+        #[default]
+        Platform,
+        /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also the
+        /// service itself, for records such as the task of a guest's report.
+        Manual,
+        /// A calendar feed.
+        Calendar,
+    }
 }
 
 impl Origin {

@@ -27,9 +27,8 @@ use engine::kit::Bell;
 use engine::moment::Moment;
 use engine::values;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Row;
-use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 pub use fallback::{TextLanguages, pick};
@@ -109,31 +108,17 @@ pub fn is_english(language: &str) -> bool {
     language.split('-').next() == Some(ENGLISH)
 }
 
-/// Kind of resource that a text belongs to; others cannot link it.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum SourceTable {
-    PrecheckStepDetail,
-    PrecheckQuestion,
-    Manual,
-    ManualCategory,
-    PortalSettings,
-    PortalBranding,
+engine::stored_enum! {
+    /// Kind of resource that a text belongs to; others cannot link it.
+    #[derive(PartialOrd, Ord)]
+    pub enum SourceTable {
+        PrecheckStepDetail,
+        PrecheckQuestion,
+        Manual,
+        ManualCategory,
+        PortalSettings,
+        PortalBranding,
+    }
 }
 
 /// A text in one language.

@@ -54,6 +54,20 @@ impl<T> StoredAs<T> for T {
     }
 }
 
+/// Declares an enum whose values are stored, sent and answered by their names in snake case.
+#[macro_export]
+macro_rules! stored_enum {
+    ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variants:tt)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(strum::AsRefStr, strum::EnumString, strum::VariantArray)]
+        #[serde(rename_all = "snake_case")]
+        #[strum(serialize_all = "snake_case")]
+        $visibility enum $name { $($variants)* }
+    };
+}
+
 /// Declares a resource, each field once.
 ///
 /// `name: type = value` declares the stored and answered field. `value` is its default in a new

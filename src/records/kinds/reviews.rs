@@ -1,10 +1,9 @@
 //! Records of reviews.
 
 use engine::moment::Moment;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
-use strum::{AsRefStr, EnumString, VariantArray};
+use strum::VariantArray;
 
 use super::FLAT;
 use super::values::{AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
@@ -46,27 +45,14 @@ enum Source {
     Pms,
 }
 
-/// A survey of the guest portal.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    AsRefStr,
-    EnumString,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum SurveyKind {
-    /// During the stay.
-    Checkin,
-    /// From the day of departure on.
-    Checkout,
+engine::stored_enum! {
+    /// A survey of the guest portal.
+    pub enum SurveyKind {
+        /// During the stay.
+        Checkin,
+        /// From the day of departure on.
+        Checkout,
+    }
 }
 
 /// Returns the schema of `photoUrls`, which reads return in place of `photoKeys`. Photos are read
