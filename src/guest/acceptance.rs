@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::placeholders::{self, Place, Values};
-use super::precheckin::{agreement_text, agreement_text_id};
 use super::setup::Setup;
 use super::stay::Stay;
+use super::step_view::{agreement_text, agreement_text_id};
 use crate::precheck::Step;
 use crate::translations::{self, has_placeholders};
 

@@ -6,14 +6,14 @@ use engine::context::Context;
 use engine::error::Result;
 use serde_json::{Value, json};
 
-use super::precheckin;
+use super::stored_answers;
 
 /// Returns the status and the message of a reservation's submission, for the audit log.
 pub(super) fn submission(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
-    let Some(submitted) = precheckin::submission(context, id)? else {
+    let Some(submitted) = stored_answers::submission(context, id)? else {
         return Ok(None);
     };
     let shown = json!({ "status": submitted.status, "message": submitted.decision.message });

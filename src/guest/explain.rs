@@ -18,6 +18,7 @@ use super::phase::Phase;
 use super::placeholders::{self, CustomValues, Missing, Place, Values};
 use super::precheckin;
 use super::stay::{Flat, Stay};
+use super::step_view::linked_texts;
 use super::view::language_of;
 use crate::manuals::{self, DisplayMode, ManualView, Visibility};
 use crate::portals;
@@ -231,13 +232,13 @@ fn explained_steps(
     precheckin::sort(&mut steps, stay.portal());
     let assigned = closest(context, EntityType::PrecheckStep, stay)?;
     let facts = stay.facts();
-    let linked = steps.iter().flat_map(precheckin::linked_texts).collect();
+    let linked = steps.iter().flat_map(linked_texts).collect();
     let contracts = steps
         .iter()
         .filter_map(|step| step.write_only.contract_template_text.as_deref());
     let written = Written::load(context, stay, linked, contracts)?;
     let values = written.values(stay);
-    let texts = |step: &Step| precheckin::linked_texts(step).collect::<Vec<_>>();
+    let texts = |step: &Step| linked_texts(step).collect::<Vec<_>>();
     let outdated = translations::outdated(context, steps.iter().flat_map(texts).collect())?;
     let explained = steps.into_iter().map(|step| {
         let target = assigned.get(&step.id).copied();

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::precheckin::{Asked, QuestionView};
+use super::asked::Asked;
 use super::progress::{ProgressStatus, Report};
+use super::step_view::QuestionView;
 use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 
 /// The kind of a flag.

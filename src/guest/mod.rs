@@ -3,6 +3,7 @@
 mod abandonment;
 mod about;
 mod acceptance;
+mod asked;
 mod audited;
 mod bounds;
 mod changes;
@@ -36,6 +37,8 @@ mod recognition;
 mod review;
 mod setup;
 mod stay;
+mod step_view;
+mod stored_answers;
 mod submission;
 mod surveys;
 mod text_preview;
@@ -65,9 +68,10 @@ pub use messages::Message;
 pub(crate) use operations::stay_token;
 pub use phase::{Phase, phase};
 pub use postal::address_lines;
-pub use precheckin::{OptionView, PrecheckinStatus, QuestionView, STAY_OVER, StepView};
+pub use precheckin::{PrecheckinStatus, STAY_OVER};
 pub(crate) use preview::sweep as sweep_previews;
 pub use progress::{Progress, ProgressStatus};
+pub use step_view::{OptionView, QuestionView, StepView};
 pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};
 
@@ -111,6 +115,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         let of_steps = [
             acceptance::STATEMENTS,
             precheckin::STATEMENTS,
+            stored_answers::STATEMENTS,
             progress::STATEMENTS,
             recognition::STATEMENTS,
             review::STATEMENTS,

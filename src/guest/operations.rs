@@ -24,10 +24,12 @@ use super::files;
 use super::issues;
 use super::messages::{self, Message};
 use super::passes;
-use super::precheckin::{Precheckin, SentAnswers, StepView};
+use super::precheckin::{Precheckin, SentAnswers};
 use super::preview;
 use super::setup::{self, Setup};
 use super::stay::{Stay, reservation};
+use super::step_view::StepView;
+use super::stored_answers;
 use super::submission::{self, Submission};
 use super::surveys;
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
@@ -349,7 +351,7 @@ fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<M
 /// Deletes the links of deleted reservations, and everything that their guests handed in.
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&DELETE_GUEST_LINKS, values![reservations])?;
-    super::precheckin::forget(context, reservations)?;
+    stored_answers::forget(context, reservations)?;
     charges::forget(context, reservations)?;
     files::forget(context, reservations)?;
     issues::forget(context, reservations)?;

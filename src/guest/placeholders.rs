@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use super::manuals::written;
 use super::postal::address_lines;
-use super::precheckin::agreement_text_id;
 use super::stay::{Flat, Stay};
+use super::step_view::agreement_text_id;
 use crate::markdown;
 use crate::precheck::{self, AnswerForm, Step};
 use crate::records::{Kind, Property, ReservationStatus, typed};

@@ -14,8 +14,9 @@ use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
-use super::precheckin::{self, Precheckin};
+use super::precheckin::Precheckin;
 use super::setup;
+use super::stored_answers;
 use crate::precheck::{self, Carrier, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
 use crate::records::{Kind, get_record};
 
@@ -272,7 +273,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         Some((_, at)) => at.advanced_to(context.now()),
         None => Moment(context.now()),
     };
-    let submitted = if precheckin::submission(context, reservation_id)?.is_some() {
+    let submitted = if stored_answers::submission(context, reservation_id)?.is_some() {
         let (stay, setup) = setup::visit(context, reservation_id, None)?;
         let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
         Some((stay, precheckin))

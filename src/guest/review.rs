@@ -24,17 +24,18 @@ use store::Row;
 use uuid::Uuid;
 
 use super::acceptance::AcceptanceView;
+use super::asked::Asked;
 use super::audited;
 use super::decision::{Decision, Submitted};
 use super::files::{AddressedFile, addressed};
 use super::flags::{Flag, FlagView};
 use super::openness::StayStage;
-use super::precheckin::{
-    self, Asked, Given, OptionView, Precheckin, PrecheckinStatus, QuestionView, linked_texts,
-};
+use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::progress::{Progress, ProgressStatus};
 use super::setup;
 use super::stay::Stay;
+use super::step_view::{OptionView, QuestionView, linked_texts};
+use super::stored_answers::{self, Given};
 use super::submission::answered_earlier;
 use super::surveys;
 use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
@@ -540,7 +541,7 @@ fn open_steps_of(
         .filter(|(.., stay)| stay.check_in >= yesterday)
         .collect();
     let ids = coming.iter().map(|(id, ..)| *id).collect();
-    let mut given = precheckin::handed_in_of(context, ids)?;
+    let mut given = stored_answers::handed_in_of(context, ids)?;
     let mut open = HashMap::new();
     for (id, submitted, reservation) in coming {
         let (stay, setup) = setup::visit_of(context, id, reservation.clone(), Some(ENGLISH))?;

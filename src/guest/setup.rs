@@ -24,6 +24,7 @@ use super::precheckin;
 use super::preview;
 use super::recognition::{self, Wanted};
 use super::stay::{Flat, Stay, reservation};
+use super::step_view::linked_texts;
 use super::view::language_of;
 use crate::portals::{self, Branding};
 use crate::precheck::{self, Cost, Step};
@@ -223,7 +224,7 @@ impl Setup {
                 .chain([portal.precheckin_prompt_message_id])
         });
         let callout = branding.iter().map(|branding| branding.callout_message_id);
-        let of_steps = steps.iter().flat_map(|step| precheckin::linked_texts(step));
+        let of_steps = steps.iter().flat_map(|step| linked_texts(step));
         let linked: HashSet<Uuid> = copy.chain(callout).flatten().chain(of_steps).collect();
         let mut texts = translations::texts(
             context,

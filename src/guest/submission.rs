@@ -14,13 +14,15 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::acceptance::Acceptance;
+use super::asked::Asked;
 use super::decision::Decision;
 use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
-use super::precheckin::{self, Asked, Given, Precheckin, PrecheckinStatus, Saved};
+use super::precheckin::{self, Precheckin, PrecheckinStatus};
 use super::progress::Progress;
 use super::setup::Which;
 use super::stay::Stay;
+use super::stored_answers::{self, Given, Saved};
 use crate::precheck::{self, FlagAction, StepSettings, StepState, StepType, identity_actions};
 
 /// A guest's submission.
@@ -184,8 +186,8 @@ pub(super) fn answered_earlier(
     shown: &[Asked],
     mut earlier: HashMap<Uuid, Given>,
 ) -> Result<Vec<Asked>> {
-    precheckin::add_files(context, stay.id, &mut earlier)?;
-    let has_storage = precheckin::has_storage(context);
+    stored_answers::add_files(context, stay.id, &mut earlier)?;
+    let has_storage = stored_answers::has_storage(context);
     let mut steps = Vec::new();
     for (id, given) in earlier {
         if given.is_of_guest() && shown.iter().all(|asked| asked.step.id != id) {

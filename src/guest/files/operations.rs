@@ -15,10 +15,11 @@ use super::address::{self, AddressedFile};
 use super::kind::{KINDS, kind, named};
 use super::records::{self, About, FileView, GuestFile};
 use super::sweep;
+use crate::guest::asked::Asked;
 use crate::guest::bounds::{self, UploadLimits};
 use crate::guest::changes::{self, ChangeKind};
 use crate::guest::operations::own_stay;
-use crate::guest::precheckin::{Asked, Precheckin};
+use crate::guest::precheckin::Precheckin;
 use crate::precheck;
 
 /// The file in an upload to a step, and its limits.

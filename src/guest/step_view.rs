@@ -1,0 +1,359 @@
+//! Steps, questions and agreements as the guest sees them, and the texts that they show.
+
+use std::ops::Not;
+
+use engine::moment::Moment;
+use engine::operation::Object;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::acceptance::AcceptanceView;
+use super::asked::Asked;
+use super::charges::{self, DepositView};
+use super::files::{FileView, GuestFile};
+use super::progress::Progress;
+use super::setup::Setup;
+use crate::precheck::{
+    self, AnswerForm, Cost, Fee, FileUse, GuestFieldRules, GuestPart, Question, QuestionKind,
+    QuestionOption, Step, StepState, StepType,
+};
+use crate::translations::{TextLanguages, Texts};
+use crate::words::in_language;
+
+/// A step as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// Step id.
+    pub id: Uuid,
+    /// Step type.
+    pub step_type: StepType,
+    /// Title of the step, or else of its type.
+    pub title: String,
+    /// How it stands: `todo`, `done`, `pending` while another system's result is missing, or
+    /// `action_required` where the guest must act again.
+    pub state: StepState,
+    /// Whether the step is done. Another system's report decides, where there is one; else the
+    /// guest's data.
+    pub is_complete: bool,
+    /// Whether the guest may save it now: before submission, and while it is open again after it.
+    pub is_open: bool,
+    /// Description for guests; absent where none is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Text to agree to and its heading, for an agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementView>,
+    /// Visible questions, for additional questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions: Option<Vec<QuestionView>>,
+    /// Saved answers, if any. Each answer to a question stands beside the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Object>,
+    /// Fields each guest must fill, for guest details.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_fields: Option<Vec<String>>,
+    /// Guests of whom a required field is required, by field; absent where no field has such a rule.
+    #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
+    pub guest_field_rules: GuestFieldRules,
+    /// Number of other guests, for details of other guests; null where the reservation omits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_guests: Option<Option<u32>>,
+    /// Whether the guest must sign, for an agreement: with their name, or elsewhere where it has no
+    /// text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_signature_required: Option<bool>,
+    /// Time of acceptance, for accepted agreements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Moment>,
+    /// The accepted text and its proof, for accepted agreements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acceptance: Option<AcceptanceView>,
+    /// Whether the text has changed since the guest accepted it, so that they are asked again;
+    /// absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_text_changed: bool,
+    /// Deposit, or waivers to take instead, for a damage deposit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deposit: Option<DepositView>,
+    /// Fees to be paid, for mandatory fees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fees: Option<Vec<Fee>>,
+    /// Sum of the fees, for mandatory fees. Null where they have several currencies, and where an
+    /// amount is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_cents: Option<Option<u64>>,
+    /// Progress reported by the system that carries the step out, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// Files handed in, oldest first, for document uploads and identity checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<FileView>>,
+    /// Document types that are all required, for the same steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_document_types: Option<Vec<String>>,
+    /// Whether files cannot be stored, so that saving is enough, for an identity check; absent
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_upload_unavailable: bool,
+    /// Whether the step is inactive, so guests do not get it; previews only, absent otherwise.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub is_inactive: bool,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+}
+
+/// The text of an agreement, in the guest's language.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgreementView {
+    /// Title of the signature; null where none is written.
+    pub title: Option<String>,
+    /// Text below the title; null where none is written.
+    pub subtitle: Option<String>,
+    /// Text to agree to; null where an e-signature provider has it.
+    pub text: Option<String>,
+    /// Whether the guest signs at an e-signature provider instead of here.
+    pub is_signed_elsewhere: bool,
+}
+
+/// A question as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionView {
+    /// Question id.
+    pub id: Uuid,
+    /// Kind of answer.
+    pub kind: QuestionKind,
+    /// Question text.
+    pub text: Option<String>,
+    /// Whether the step is incomplete without an answer.
+    pub is_required: bool,
+    /// Answer options.
+    pub options: Vec<OptionView>,
+    /// The guest's answer: `{optionIds}` or `{text}`.
+    pub answer: Option<Value>,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+}
+
+/// An option as the guest sees it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OptionView {
+    /// Option id.
+    pub id: Uuid,
+    /// Option name.
+    pub name: Option<String>,
+    /// Language of each text that is not in the language asked for, by field; absent where there is
+    /// none.
+    #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
+    pub text_languages: TextLanguages,
+}
+
+/// Lists the translations that are needed to show a step.
+pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
+    let own = [
+        step.display_title_ml_text_id,
+        step.write_only.guest_description_ml_text_id,
+        agreement_text_id(step),
+    ];
+    let questions: &[Question] = if step.step_type.answer_form() == AnswerForm::Questions {
+        &step.questions
+    } else {
+        &[]
+    };
+    let of_questions = questions.iter().flat_map(|question| {
+        let names = question
+            .options
+            .iter()
+            .filter_map(|option| option.name_ml_text_id);
+        [question.text_ml_text_id].into_iter().chain(names)
+    });
+    let heading = step.agreement_heading();
+    own.into_iter()
+        .chain(heading)
+        .flatten()
+        .chain(charges::subtitles(step))
+        .chain(of_questions)
+}
+
+/// Returns the translation that has the text of an agreement; `None` for another step.
+pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
+    if step.step_type.answer_form() == AnswerForm::Agreement {
+        step.agreement.contract_template_text_ml_text_id
+    } else {
+        None
+    }
+}
+
+/// Returns the agreement's text in the guest's language; `None` where the text is kept elsewhere.
+pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
+    let written = || {
+        (step.step_type.answer_form() == AnswerForm::Agreement)
+            .then(|| step.write_only.contract_template_text.clone())
+            .flatten()
+    };
+    texts.of(agreement_text_id(step)).or_else(written)
+}
+
+impl Asked {
+    /// Returns the heading of the step in the guest's language.
+    pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
+        let step = &self.step;
+        texts.of(step.display_title_ml_text_id).unwrap_or_else(|| {
+            in_language(language)
+                .0
+                .step_title(step.step_type)
+                .to_owned()
+        })
+    }
+
+    /// Returns the questions that are asked now; `None` for steps of another type.
+    pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
+        let given = self.answers().cloned().unwrap_or_default();
+        (self.step.step_type.answer_form() == AnswerForm::Questions).then(|| {
+            let shown = precheck::shown_questions(&self.step.questions, &given);
+            shown
+                .into_iter()
+                .map(|question| question_view(question, &given, texts, language))
+                .collect()
+        })
+    }
+
+    /// Builds the guest's view of the step, for a stay of this many nights. `is_open` says that the
+    /// guest may save it.
+    pub(super) fn view(&self, setup: &Setup, nights: i64, is_open: bool) -> StepView {
+        let Setup {
+            texts,
+            language,
+            costs,
+            ..
+        } = setup;
+        let step = &self.step;
+        let of_form = |form| step.step_type.answer_form() == form;
+        let questions = self.questions(texts, language);
+        let required = || {
+            precheck::required_fields(step)
+                .into_iter()
+                .map(str::to_owned)
+                .collect()
+        };
+        let agreement = || {
+            let [title, subtitle] = step.agreement_heading().map(|id| texts.of(id));
+            AgreementView {
+                title,
+                subtitle,
+                text: agreement_text(step, texts),
+                is_signed_elsewhere: step.is_signed_elsewhere(),
+            }
+        };
+        let state = self.state();
+        let fees = costs.get(&step.id).and_then(|cost| {
+            if let Cost::Fees(fees) = cost {
+                Some(fees.clone())
+            } else {
+                None
+            }
+        });
+        StepView {
+            id: step.id,
+            step_type: step.step_type,
+            title: self.title(texts, language),
+            state,
+            is_complete: state == StepState::Done,
+            is_open,
+            description: texts.of(step.write_only.guest_description_ml_text_id),
+            answers: self.answers().filter(|_| questions.is_none()).cloned(),
+            agreement: of_form(AnswerForm::Agreement).then(agreement),
+            questions,
+            required_fields: GuestPart::asked_in(step.step_type).map(|_| required()),
+            guest_field_rules: precheck::field_rules(step),
+            expected_guests: of_form(AnswerForm::OtherGuests).then_some(self.others),
+            is_signature_required: of_form(AnswerForm::Agreement)
+                .then(|| step.is_signature_required()),
+            accepted_at: self
+                .given
+                .saved
+                .as_ref()
+                .and_then(|saved| saved.acceptance.as_ref())
+                .map(|acceptance| acceptance.proof.accepted_at),
+            acceptance: self.acceptance(),
+            is_text_changed: self.is_text_changed,
+            deposit: self.deposit(setup, nights),
+            total_cents: fees.as_deref().map(precheck::total_of),
+            fees,
+            progress: self.progress().cloned(),
+            files: step
+                .step_type
+                .takes_files()
+                .then(|| self.given.files.iter().map(GuestFile::view).collect()),
+            required_document_types: step
+                .step_type
+                .takes_files()
+                .then(|| step.required_documents().to_vec()),
+            is_upload_unavailable: step.step_type.file_use() == FileUse::Identity
+                && !self.has_storage,
+            is_inactive: !step.is_active,
+            text_languages: self.text_languages(texts, language),
+        }
+    }
+
+    /// Returns the languages of the step's own texts.
+    fn text_languages(&self, texts: &Texts, language: &str) -> TextLanguages {
+        let step = &self.step;
+        let [title, subtitle] = step.agreement_heading();
+        let fields = [
+            ("title", step.display_title_ml_text_id),
+            ("description", step.write_only.guest_description_ml_text_id),
+            ("agreement.title", title),
+            ("agreement.subtitle", subtitle),
+            ("agreement.text", agreement_text_id(step)),
+        ];
+        let subtitles = charges::subtitles(step).map(|id| ("deposit.subtitle", Some(id)));
+        let languages = texts.languages(language, fields.into_iter().chain(subtitles));
+        match texts.of(step.display_title_ml_text_id) {
+            Some(_) => languages,
+            None => languages.and("title", in_language(language).1, language),
+        }
+    }
+
+    /// Returns the progress that another system reported.
+    pub(super) fn progress(&self) -> Option<&Progress> {
+        self.given.report.as_ref().map(|report| &report.progress)
+    }
+}
+
+fn question_view(
+    question: &Question,
+    answers: &Object,
+    texts: &Texts,
+    language: &str,
+) -> QuestionView {
+    let option = |option: &QuestionOption| OptionView {
+        id: option.id,
+        name: option
+            .answer
+            .map(|answer| in_language(language).0.yes_or_no(answer).to_owned())
+            .or_else(|| texts.of(option.name_ml_text_id)),
+        text_languages: match option.answer {
+            Some(_) => TextLanguages::default().and("name", in_language(language).1, language),
+            None => texts.languages(language, [("name", option.name_ml_text_id)]),
+        },
+    };
+    QuestionView {
+        id: question.id,
+        kind: question.kind,
+        text: texts.of(Some(question.text_ml_text_id)),
+        is_required: question.is_required,
+        options: question.options.iter().map(option).collect(),
+        answer: precheck::given_answer(question, answers),
+        text_languages: texts.languages(language, [("text", Some(question.text_ml_text_id))]),
+    }
+}
