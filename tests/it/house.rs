@@ -257,6 +257,7 @@ const READERS: [(&[&str], &[&str]); 3] = [
         &["env::var_os(", "env::var("],
         &[
             "src/config.rs",
+            "src/config/secrets.rs",
             "src/config/text.rs",
             // The log is set before settings are read, and a trace names the machine.
             "crates/engine/src/logging.rs",

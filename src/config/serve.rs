@@ -1,0 +1,368 @@
+//! The flags of `vestibule serve`, which `demo` and `doctor` share.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{BoolValueParser, PathBufValueParser, StringValueParser};
+use engine::traces::Endpoint;
+use ipnet::IpNet;
+use url::Url;
+
+use super::DatabaseFlags;
+use super::secrets::{key, one, secret};
+use super::text::{self, Cleaned};
+use super::values::{
+    apns_url, device_connector_url, duration, endpoint, files_url, issuer, keep_alive, origin,
+    public_url, range, sign_in_url, size, stock_photos_url, translator_url,
+};
+
+/// Flags of `vestibule serve` and `vestibule demo`.
+#[derive(Debug, Clone, Args)]
+pub struct ServeFlags {
+    /// The address to listen on. Port 0 picks a free port.
+    #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080", value_parser = text::parse::<SocketAddr>)]
+    pub listen: SocketAddr,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseFlags,
+    /// A PostgreSQL replica of the server at `--database-url`, for reads that need not be current.
+    /// Repeatable; in the variable or the file, one URL a line [file:
+    /// `VESTIBULE_REPLICA_URL_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_REPLICA_URL",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    pub replica_url: Vec<String>,
+    /// A PEM file with the TLS certificate and its intermediate certificates. Without it
+    /// connections are plain. Needs `--tls-key`. Both files are read again on SIGHUP.
+    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    pub tls_certificate: Option<PathBuf>,
+    /// A PEM file with the private key of the TLS certificate.
+    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    pub tls_key: Option<PathBuf>,
+    /// The address that guests and webhook receivers see [default: the bound address].
+    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
+    pub public_url: Option<String>,
+    /// The key of the platform interface. Without it the interface answers 401 to every request.
+    /// May be given twice while a key is replaced; both keys are then valid. In the variable or the
+    /// file, one key a line [file: `VESTIBULE_PLATFORM_KEY_FILE`].
+    #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
+    pub platform_key: Vec<String>,
+    /// A private address range that webhook targets may use; repeatable.
+    #[arg(
+        long,
+        env = "VESTIBULE_WEBHOOK_ALLOW",
+        value_name = "CIDR",
+        value_delimiter = ',',
+        value_parser = range
+    )]
+    pub webhook_allow: Vec<IpNet>,
+    /// A PEM file with an additional certificate authority that is trusted for webhook targets.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    pub webhook_ca_file: Option<PathBuf>,
+    /// Maximum pause before the first retry of a webhook delivery. It doubles with each attempt.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_RETRY_BASE", default_value = "30s", value_parser = duration)]
+    pub webhook_retry_base: Duration,
+    /// How long a webhook receiver may take to answer.
+    #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
+    pub webhook_timeout: Duration,
+    /// How long a finished webhook delivery stays in the log, from its creation.
+    #[arg(long, env = "VESTIBULE_DELIVERY_RETENTION", default_value = "168h", value_parser = duration)]
+    pub delivery_retention: Duration,
+    /// How long a device that was offline has to be online again before `device.reconnected` fires.
+    #[arg(long, env = "VESTIBULE_DEVICE_RECONNECT_DELAY", default_value = "10m", value_parser = duration)]
+    pub device_reconnect_delay: Duration,
+    /// URL of the service that carries out commands to devices. Without it they are 503.
+    #[arg(long, env = "VESTIBULE_DEVICE_CONNECTOR_URL", value_name = "URL", value_parser = device_connector_url)]
+    pub device_connector_url: Option<Url>,
+    /// Key of the device connector, which gets it as a bearer token [file:
+    /// `VESTIBULE_DEVICE_CONNECTOR_KEY_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_DEVICE_CONNECTOR_KEY",
+        value_name = "KEY",
+        hide_env_values = true
+    )]
+    pub device_connector_key: Option<String>,
+    /// How long a guest's selection of extras is left alone until it is told as `cart_abandoned`.
+    #[arg(long, env = "VESTIBULE_CART_ABANDONMENT_DELAY", default_value = "24h", value_parser = duration)]
+    pub cart_abandonment_delay: Duration,
+    /// Pause between two fetches of a calendar feed.
+    #[arg(long, env = "VESTIBULE_CALENDAR_INTERVAL", default_value = "15m", value_parser = duration)]
+    pub calendar_interval: Duration,
+    /// Base URL of review photos whose key is not an address itself. Without it those photos are
+    /// 404.
+    #[arg(long, env = "VESTIBULE_FILES_URL", value_name = "URL", value_parser = files_url)]
+    pub files_url: Option<String>,
+    /// Storage for files that guests send: `file:///…`, or `s3://BUCKET/PREFIX` with the usual
+    /// `AWS_…` variables [default: beside a SQLite database; with PostgreSQL none, and files are
+    /// not taken].
+    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
+    pub uploads_url: Option<String>,
+    /// How long files of guests are kept after check-out.
+    #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
+    pub upload_retention: Duration,
+    /// Maximum total size of the files of one stay.
+    #[arg(long, env = "VESTIBULE_UPLOADS_PER_STAY", value_name = "SIZE", default_value = "200MiB", value_parser = size)]
+    pub uploads_per_stay: u64,
+    /// Maximum total size of the files of one organization, unless the platform has set another
+    /// limit for it.
+    #[arg(long, env = "VESTIBULE_UPLOADS_PER_ORGANIZATION", value_name = "SIZE", default_value = "20GiB", value_parser = size)]
+    pub uploads_per_organization: u64,
+    /// Free space of the file system that files of guests never use [default: 1GiB, or a tenth of a
+    /// smaller file system].
+    #[arg(long, env = "VESTIBULE_UPLOADS_RESERVE", value_name = "SIZE", value_parser = size)]
+    pub uploads_reserve: Option<u64>,
+    /// A PEM file with a pass type certificate from Apple, its private key, and any intermediate
+    /// certificates. Without it no pass for Apple Wallet is offered.
+    #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
+    pub pass_certificate: Option<PathBuf>,
+    /// URL of Apple's push service, `https://api.push.apple.com`, which wakes the phones that have a pass
+    /// that changed. Needs `--pass-certificate`. Without it phones learn of changes when they ask.
+    #[arg(long, env = "VESTIBULE_APNS_URL", value_name = "URL", value_parser = apns_url)]
+    pub apns_url: Option<Url>,
+    /// URL of a LibreTranslate-compatible service. Without it nothing is machine-translated.
+    #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
+    pub translator_url: Option<String>,
+    /// API key of the translation service, if it needs one [file: `VESTIBULE_TRANSLATOR_KEY_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_TRANSLATOR_KEY",
+        value_name = "KEY",
+        hide_env_values = true
+    )]
+    pub translator_key: Option<String>,
+    /// URL of an Unsplash-compatible service. Without it there is no search for stock photos.
+    #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_URL", value_name = "URL", value_parser = stock_photos_url)]
+    pub stock_photos_url: Option<String>,
+    /// Access key of the stock photo service [file: `VESTIBULE_STOCK_PHOTOS_KEY_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_STOCK_PHOTOS_KEY",
+        value_name = "KEY",
+        hide_env_values = true
+    )]
+    pub stock_photos_key: Option<String>,
+    /// Issuer URL of an OpenID provider for the sign-in of members. It must be https, or http on
+    /// this machine. Needs `--oidc-client-id`.
+    #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL", value_parser = issuer)]
+    pub oidc_issuer: Option<String>,
+    /// Client id of this service at the OpenID provider.
+    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID", value_parser = Cleaned(StringValueParser::new()))]
+    pub oidc_client_id: Option<String>,
+    /// Client secret of this service at the OpenID provider, if it has one [file:
+    /// `VESTIBULE_OIDC_CLIENT_SECRET_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_OIDC_CLIENT_SECRET",
+        value_name = "SECRET",
+        hide_env_values = true
+    )]
+    pub oidc_client_secret: Option<String>,
+    /// Page to which members without a session are sent, with `return_to` added. Without it they
+    /// are told how to sign in.
+    #[arg(long, env = "VESTIBULE_SIGN_IN_URL", value_name = "URL", value_parser = sign_in_url)]
+    pub sign_in_url: Option<Url>,
+    /// Lets members who manage the organization make, replace and revoke API keys in the console. A
+    /// key gets at most the member's own permissions.
+    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = Cleaned(BoolValueParser::new()))]
+    pub console_keys: bool,
+    /// Requests a minute per credential; 0 switches the window off.
+    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000, value_parser = text::parse::<u32>)]
+    pub rate_limit_per_minute: u32,
+    /// Requests a second per credential; 0 switches the window off.
+    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50, value_parser = text::parse::<u32>)]
+    pub rate_limit_per_second: u32,
+    /// Pages of the console a minute per member; 0 switches the window off. A page counts once,
+    /// however much it reads, and not as a request of `--rate-limit-per-minute`.
+    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", default_value_t = 600, value_parser = text::parse::<u32>)]
+    pub console_rate_limit_per_minute: u32,
+    /// Pages of the console a second per member; 0 switches the window off.
+    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", default_value_t = 20, value_parser = text::parse::<u32>)]
+    pub console_rate_limit_per_second: u32,
+    /// Requests a minute per stay, over the guest interface and the guest's page; 0 is no limit.
+    #[arg(
+        long,
+        env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE",
+        default_value_t = 600,
+        value_parser = text::parse::<u32>
+    )]
+    pub guest_rate_limit_per_minute: u32,
+    /// Redis that nodes share to count rate limits, `redis://…` or `rediss://…`. Without it each
+    /// node counts by itself [file: `VESTIBULE_REDIS_URL_FILE`].
+    #[arg(
+        long,
+        env = "VESTIBULE_REDIS_URL",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    pub redis_url: Option<String>,
+    /// An origin whose pages may call the interface from a browser; repeatable.
+    #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    pub cors_origin: Vec<String>,
+    /// How long an answered idempotency key is remembered.
+    #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
+    pub idempotency_retention: Duration,
+    /// How long entries of the audit log are kept.
+    #[arg(long, env = "VESTIBULE_AUDIT_RETENTION", default_value = "8760h", value_parser = duration)]
+    pub audit_retention: Duration,
+    /// Maximum number of connections from one address. With 0, only the limit on all connections
+    /// applies.
+    #[arg(
+        long,
+        env = "VESTIBULE_CONNECTIONS_PER_ADDRESS",
+        default_value_t = 2_048,
+        value_parser = text::parse::<usize>
+    )]
+    pub connections_per_address: usize,
+    /// How long a connection is kept open without a request [default: 10s]. Behind a balancer, it
+    /// must be longer than the balancer keeps idle connections to this service. It also bounds the
+    /// time for the headers of a request and for a TLS handshake.
+    #[arg(long, env = "VESTIBULE_KEEP_ALIVE", value_name = "TIME", value_parser = keep_alive)]
+    pub keep_alive: Option<Duration>,
+    /// An address range of proxies before this service; repeatable. For connections from there,
+    /// the client is the last address in `X-Forwarded-For` or `Forwarded` that is not in such a
+    /// range. Limits by address and the log use it. Without this flag these headers are ignored.
+    #[arg(
+        long,
+        env = "VESTIBULE_TRUSTED_PROXY",
+        value_name = "CIDR",
+        value_delimiter = ',',
+        value_parser = range
+    )]
+    pub trusted_proxy: Vec<IpNet>,
+    /// Memory for the bodies of incomplete requests [default: 128MiB].
+    #[arg(long, env = "VESTIBULE_REQUEST_MEMORY", value_name = "SIZE", value_parser = size)]
+    pub request_memory: Option<u64>,
+    /// An OpenTelemetry collector that receives traces, as JSON by OTLP over HTTP. Without it no
+    /// traces are kept.
+    #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL", value_parser = endpoint)]
+    pub otlp_endpoint: Option<Endpoint>,
+    /// Number of processors to assume, to simulate another machine [default: those of this
+    /// machine].
+    #[arg(long, env = "VESTIBULE_PROCESSORS", hide = true, value_parser = text::parse::<NonZeroUsize>)]
+    pub processors: Option<NonZeroUsize>,
+}
+
+impl ServeFlags {
+    /// Returns the keys of the platform interface: none, one, or two while one is being replaced.
+    pub fn platform_keys(&self) -> Result<Vec<String>, String> {
+        let given = (!self.platform_key.is_empty()).then(|| self.platform_key.join("\n"));
+        let keys = secret(given.as_deref(), "VESTIBULE_PLATFORM_KEY")?.unwrap_or_default();
+        let named = |reason: String| format!("--platform-key: {reason}");
+        let lines = text::lines(&keys).map_err(named)?;
+        let keys: Vec<&str> = lines
+            .into_iter()
+            .map(|line| text::key(line).map_err(named))
+            .collect::<Result<_, _>>()?;
+        if keys.len() > 1 && keys.contains(&"") {
+            return Err("a platform key must not be blank".into());
+        }
+        if keys.len() > MOST_PLATFORM_KEYS {
+            return Err(format!(
+                "there are {} platform keys; at most {MOST_PLATFORM_KEYS} are allowed",
+                keys.len()
+            ));
+        }
+        Ok(keys
+            .into_iter()
+            .filter(|key| !key.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Returns the URLs of the replicas.
+    pub fn replica_urls(&self) -> Result<Vec<String>, String> {
+        let given = (!self.replica_url.is_empty()).then(|| self.replica_url.join("\n"));
+        let urls = secret(given.as_deref(), "VESTIBULE_REPLICA_URL")?.unwrap_or_default();
+        let urls = text::lines(&urls).map_err(|reason| format!("--replica-url: {reason}"))?;
+        Ok(urls
+            .into_iter()
+            .filter(|url| !url.is_empty())
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Returns the API key of the translation service.
+    pub fn translator_key(&self) -> Result<Option<String>, String> {
+        key(self.translator_key.as_deref(), "VESTIBULE_TRANSLATOR_KEY")
+    }
+
+    /// Returns the access key of the stock photo service.
+    pub fn stock_photos_key(&self) -> Result<Option<String>, String> {
+        key(
+            self.stock_photos_key.as_deref(),
+            "VESTIBULE_STOCK_PHOTOS_KEY",
+        )
+    }
+
+    /// Returns the key of the device connector.
+    pub fn device_connector_key(&self) -> Result<Option<String>, String> {
+        secret(
+            self.device_connector_key.as_deref(),
+            "VESTIBULE_DEVICE_CONNECTOR_KEY",
+        )
+    }
+
+    /// Returns the OpenID provider for the sign-in of members.
+    pub fn oidc(&self) -> Result<Option<Oidc>, String> {
+        let client_secret = one(
+            self.oidc_client_secret.as_deref(),
+            "VESTIBULE_OIDC_CLIENT_SECRET",
+        )?;
+        match (
+            &self.oidc_issuer,
+            self.oidc_client_id.as_deref().filter(|id| !id.is_empty()),
+        ) {
+            (Some(issuer), Some(id)) => Ok(Some(Oidc {
+                issuer: issuer.clone(),
+                client_id: id.to_owned(),
+                client_secret,
+            })),
+            (Some(_), None) => Err("--oidc-issuer needs --oidc-client-id".into()),
+            (None, Some(_)) => Err("--oidc-client-id needs --oidc-issuer".into()),
+            (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
+                Err("--oidc-client-secret needs --oidc-issuer".into())
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Returns the files with the TLS certificate and its key.
+    pub fn tls(&self) -> Result<Option<(&Path, &Path)>, String> {
+        let is_set = |path: &&PathBuf| !path.as_os_str().is_empty();
+        match (
+            self.tls_certificate.as_ref().filter(is_set),
+            self.tls_key.as_ref().filter(is_set),
+        ) {
+            (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+            (Some(_), None) => Err("--tls-certificate needs --tls-key".into()),
+            (None, Some(_)) => Err("--tls-key needs --tls-certificate".into()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Returns the URL of the Redis in which nodes count rate limits.
+    pub fn redis_url(&self) -> Result<Option<String>, String> {
+        one(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
+    }
+}
+
+/// An OpenID provider for the sign-in of members.
+#[derive(Clone)]
+pub struct Oidc {
+    /// The provider's issuer, exactly as the provider writes it.
+    pub issuer: String,
+    /// Client id of this service at the provider.
+    pub client_id: String,
+    /// Client secret of this service at the provider, if it has one.
+    pub client_secret: Option<String>,
+}
+
+/// Maximum number of valid platform keys: the present one and the one that replaces it.
+const MOST_PLATFORM_KEYS: usize = 2;
