@@ -1,0 +1,227 @@
+//! The details of guests in a form: those of the guest who booked, and those of the other guests.
+
+use engine::operation::Object;
+use engine::typed;
+use jiff::civil::Date;
+use serde_json::{Value, json};
+
+use super::super::fault::{Fault, Faults, Lack};
+use super::super::person::{self, Asked, Detail, Need};
+use super::{Filled, MOST_GUESTS, every, id_field, sent, was};
+use crate::guest::StepView;
+use crate::precheck::is_there;
+
+/// The fields of one guest in a form.
+struct Sheet<'f> {
+    fields: &'f [(String, String)],
+    /// The number of the guest; `None` for the guest who booked.
+    guest: Option<usize>,
+}
+
+impl<'f> Sheet<'f> {
+    fn name(&self, detail: &str) -> String {
+        self.guest.map_or_else(
+            || detail.to_owned(),
+            |guest| person::field_of(guest, detail),
+        )
+    }
+
+    /// Returns the value of a field, without blanks around it.
+    fn value(&self, detail: &str) -> &'f str {
+        typed::trimmed(sent(self.fields, &self.name(detail)).unwrap_or_default())
+    }
+
+    /// Returns the value that the form showed in a field.
+    fn was(&self, detail: &str) -> &'f str {
+        typed::trimmed(sent(self.fields, &was(&self.name(detail))).unwrap_or_default())
+    }
+
+    /// Returns the id of the guest, if the form showed a saved one.
+    fn id(&self) -> Option<&'f str> {
+        sent(self.fields, &id_field(self.guest?))
+    }
+
+    fn is_blank(&self, asked: &Asked<'_>) -> bool {
+        asked
+            .details
+            .iter()
+            .all(|detail| self.value(detail.name).is_empty())
+    }
+
+    /// Returns the values that the form showed.
+    fn shown(&self, asked: &Asked<'_>) -> Object {
+        let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
+        let values = asked.details.iter().map(value);
+        values.filter(|(_, value)| value != "").collect()
+    }
+
+    /// Returns the changes of the guest's details, and the details that are lacking afterwards. Without
+    /// `is_strict`, missing values are not lacking.
+    fn changes(
+        &self,
+        asked: &Asked<'_>,
+        saved: Option<&Object>,
+        is_strict: bool,
+    ) -> (Object, Vec<Fault>) {
+        let (mut changes, mut faults) = (Object::new(), Vec::new());
+        let mut after = saved.cloned().unwrap_or_default();
+        for Detail { name, need } in &asked.details {
+            if every(self.fields, &self.name(name)).len() > 1 {
+                let field = self.name(name);
+                faults.push(Fault {
+                    field,
+                    lack: Lack::Invalid,
+                });
+                continue;
+            }
+            let (value, was) = (self.value(name), self.was(name));
+            // The form shows a value that is not saved: the booking's value, before anything is saved,
+            // or a needed value that another person has emptied.
+            let is_unsaved = !value.is_empty()
+                && !is_there(&after, name)
+                && (saved.is_none() || *need != Need::Never);
+            if value == was && !is_unsaved {
+                continue;
+            }
+            let value = if value.is_empty() {
+                Value::Null
+            } else {
+                json!(value)
+            };
+            after.insert((*name).to_owned(), value.clone());
+            changes.insert((*name).to_owned(), value);
+        }
+        let lacking = asked.details.iter().filter(|detail| {
+            is_strict && !is_there(&after, detail.name) && asked.requires(detail, &after)
+        });
+        let mut has_name = false;
+        for detail in lacking {
+            let lack = match detail.need {
+                Need::Either if has_name => continue,
+                Need::Either => Lack::Name,
+                _ => Lack::Value,
+            };
+            has_name = has_name || lack == Lack::Name;
+            let field = self.name(detail.name);
+            if !faults.iter().any(|fault| fault.field == field) {
+                faults.push(Fault { field, lack });
+            }
+        }
+        (changes, faults)
+    }
+}
+
+/// Reads the details of the guest who booked.
+pub(super) fn details(
+    step: &StepView,
+    check_in: Date,
+    fields: &[(String, String)],
+) -> Result<Object, Faults> {
+    let asked = Asked::of(step, false, check_in);
+    let mut faults = Faults::strangers(fields, |name| {
+        asked.has(name.strip_suffix(".was").unwrap_or(name))
+    });
+    let sheet = Sheet {
+        fields,
+        guest: None,
+    };
+    let (answers, found) = sheet.changes(&asked, step.answers.as_ref(), true);
+    faults.0.extend(found);
+    faults.or(answers)
+}
+
+/// Reads the other guests. A new guest whose fields are all blank is left out, and a saved one whose
+/// fields were all emptied is removed. The buttons that add or remove a guest save the fields even
+/// if some are missing.
+pub(super) fn guests(
+    step: &StepView,
+    check_in: Date,
+    fields: &[(String, String)],
+) -> Result<Filled, Faults> {
+    let asked = Asked::of(step, true, check_in);
+    let mut faults = Faults::strangers(fields, |name| is_of_guests(&asked, name));
+    let adds = sent(fields, "add").is_some();
+    let removed: Option<usize> = sent(fields, "remove").and_then(|number| number.parse().ok());
+    let numbers = fields
+        .iter()
+        .filter_map(|(name, _)| person::guest_of(name).map(|(guest, _)| guest));
+    let shown = numbers.max().map_or(0, |last| last + 1).min(MOST_GUESTS);
+    let saved = saved_guests(step);
+    let (mut named, mut places) = (Vec::new(), Vec::new());
+    for guest in 0..shown {
+        let sheet = Sheet {
+            fields,
+            guest: Some(guest),
+        };
+        let known = sheet
+            .id()
+            .and_then(|id| saved.iter().find(|saved| saved["id"] == id));
+        let is_emptied =
+            sheet.is_blank(&asked) && (known.is_none() || !sheet.shown(&asked).is_empty());
+        let item = if removed == Some(guest) || is_emptied {
+            known.map(|known| {
+                Object::from_iter([id_of(known), ("isRemoved".to_owned(), json!(true))])
+            })
+        } else {
+            let is_strict = !adds && removed.is_none();
+            // Somebody else may have removed the guest whom the form shows.
+            let shown = sheet.id().map(|_| sheet.shown(&asked));
+            let before = known.and_then(Value::as_object).or(shown.as_ref());
+            let (changes, found) = sheet.changes(&asked, before, is_strict);
+            faults.0.extend(found);
+            match known {
+                Some(_) if changes.is_empty() => None,
+                Some(known) => Some(changes.into_iter().chain([id_of(known)]).collect()),
+                // Changes of a removed guest are not lost.
+                None if sheet.id().is_some() && changes.is_empty() => None,
+                None => Some(whole(&sheet, &asked)),
+            }
+        };
+        if let Some(item) = item {
+            named.push(item);
+            places.push(guest);
+        }
+    }
+    let again = if adds {
+        Some((shown + 1).min(MOST_GUESTS))
+    } else {
+        removed.map(|_| shown.saturating_sub(1))
+    };
+    let answers = Object::from_iter([("guests".to_owned(), json!(named))]);
+    faults.or(Filled {
+        guests: again,
+        places,
+        ..Filled::of(answers)
+    })
+}
+
+/// Returns whether a field belongs to the form of the other guests.
+fn is_of_guests(asked: &Asked<'_>, name: &str) -> bool {
+    let of_guest = person::guest_of(name.strip_suffix(".was").unwrap_or(name))
+        .is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.has(name));
+    let is_id = || (0..MOST_GUESTS).any(|guest| name == id_field(guest));
+    of_guest || ["add", "remove"].contains(&name) || is_id()
+}
+
+/// Returns the saved other guests of a step.
+#[must_use]
+pub fn saved_guests(step: &StepView) -> &[Value] {
+    step.answers
+        .as_ref()
+        .and_then(|answers| answers.get("guests"))
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// Returns the id of a saved guest, as a field.
+fn id_of(guest: &Value) -> (String, Value) {
+    ("id".to_owned(), guest["id"].clone())
+}
+
+/// Returns all values of a guest that are filled in.
+fn whole(sheet: &Sheet<'_>, asked: &Asked<'_>) -> Object {
+    let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(sheet.value(detail.name)));
+    let values = asked.details.iter().map(value);
+    values.filter(|(_, value)| value != "").collect()
+}
