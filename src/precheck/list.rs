@@ -19,7 +19,8 @@ use super::charging::{
     Accounts, ConfigurationIssue, accounts_of, configuration_issue, has_usable_damage_waiver,
 };
 use super::order::{SortKey, compare};
-use super::step::{Step, Written};
+use super::step::Step;
+use super::step_answers::Written;
 use crate::portals;
 use crate::records::{Kind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};

@@ -18,7 +18,8 @@ use super::guest_fields::{GuestFieldRule, GuestFieldRules};
 use super::question::{
     self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
 };
-use super::step::{self, Agreement, Core, Step, StepFields, Written};
+use super::step::{Agreement, Core, Step, StepFields};
+use super::step_answers::{self, Written};
 use super::step_type::{CostKind, StepType};
 use super::{records, visible};
 use crate::records::{Kind, Record, first_missing, list_all, typed};
@@ -43,13 +44,13 @@ struct Detail {
     /// The questions, in order.
     questions: Vec<Question>,
     /// The organization's damage waivers, while the step offers one.
-    #[schemars(schema_with = "step::damage_waivers")]
+    #[schemars(schema_with = "step_answers::damage_waivers")]
     damage_waivers: Vec<Record>,
 }
 
 /// Two questions; the second is asked only if the first is answered with yes.
 fn example() -> Detail {
-    let mut step = step::example();
+    let mut step = step_answers::example();
     step.step_type = StepType::AdditionalQuestions;
     step.nickname = "Arrival".into();
     step.agreement = Agreement::default();

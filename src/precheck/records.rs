@@ -9,7 +9,8 @@ use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::step::{Step, Written};
+use super::step::Step;
+use super::step_answers::Written;
 use crate::records::{Kind, note_named};
 use crate::translations;
 

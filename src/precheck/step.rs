@@ -4,19 +4,16 @@ use std::collections::BTreeMap;
 
 use engine::field::{Age, Cents, Count, Language, Text200, Text50000, UpTo200};
 use engine::moment::Moment;
-use jiff::Timestamp;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::fields::prefill_values;
 use super::guest_fields::GuestFieldRules;
 use super::identity::IdentityFlagPolicy;
 use super::question::{Question, QuestionInput};
-use super::step_type::{Carrier, StepType};
+use super::step_type::StepType;
 use super::targeting::{InclusionType, NO_MAXIMUM};
-use crate::records::Kind;
 
 /// How a damage waiver is priced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -583,263 +580,12 @@ impl Step {
             ..Self::default()
         }
     }
-
-    /// Returns the translations that a step links, without those of its questions. Each comes with
-    /// the name of its field.
-    #[must_use]
-    pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 9] {
-        let Self {
-            charges, agreement, ..
-        } = self;
-        [
-            ("displayTitleMlTextId", self.display_title_ml_text_id),
-            (
-                "damageDepositSubtitleMlTextId",
-                charges.damage_deposit_subtitle_ml_text_id,
-            ),
-            (
-                "securityDepositSubtitleMlTextId",
-                charges.security_deposit_subtitle_ml_text_id,
-            ),
-            (
-                "contractTemplateTextMlTextId",
-                agreement.contract_template_text_ml_text_id,
-            ),
-            ("esignATitleMlTextId", agreement.esign_a_title_ml_text_id),
-            (
-                "esignASubtitleMlTextId",
-                agreement.esign_a_subtitle_ml_text_id,
-            ),
-            (
-                "esignBHeadingMlTextId",
-                agreement.esign_b_heading_ml_text_id,
-            ),
-            (
-                "esignBSubtitleMlTextId",
-                agreement.esign_b_subtitle_ml_text_id,
-            ),
-            (
-                "guestDescriptionMlTextId",
-                self.write_only.guest_description_ml_text_id,
-            ),
-        ]
-    }
-
-    /// Whether the guest signs the agreement with a name (rules: pre-check-in#agreements).
-    #[must_use]
-    pub fn is_signature_required(&self) -> bool {
-        self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
-    }
-
-    /// Returns how the agreement is given. Without an agreement type, the template of an
-    /// e-signature provider decides, that of the first one before that of the second.
-    #[must_use]
-    pub fn effective_agreement_type(&self) -> AgreementType {
-        let agreement = &self.agreement;
-        match agreement.agreement_type {
-            Some(agreement_type) => agreement_type,
-            None if agreement.esign_a_template_id.is_some() => AgreementType::EsignA,
-            None if agreement.esign_b_template_id.is_some() => AgreementType::EsignB,
-            None => AgreementType::Text,
-        }
-    }
-
-    /// Whether an e-signature provider carries out the agreement, with or without a text of our
-    /// own.
-    #[must_use]
-    pub fn is_electronic_agreement(&self) -> bool {
-        let agreement_type = self.effective_agreement_type();
-        self.step_type == StepType::Agreement
-            && matches!(
-                agreement_type,
-                AgreementType::EsignA | AgreementType::EsignB
-            )
-    }
-
-    /// Whether the guest signs at an e-signature provider, because the step has no contract text.
-    #[must_use]
-    pub fn is_signed_elsewhere(&self) -> bool {
-        let has_written_text = || {
-            let text = self.write_only.contract_template_text.as_deref();
-            text.is_some_and(|text| !engine::typed::is_blank(text))
-        };
-        self.is_electronic_agreement()
-            && self.agreement.contract_template_text_ml_text_id.is_none()
-            && !has_written_text()
-    }
-
-    /// Returns the texts that head the agreement: its title and its subtitle.
-    #[must_use]
-    pub fn agreement_heading(&self) -> [Option<Uuid>; 2] {
-        let agreement = &self.agreement;
-        match self.effective_agreement_type() {
-            _ if self.step_type != StepType::Agreement => [None, None],
-            AgreementType::EsignA => [
-                agreement.esign_a_title_ml_text_id,
-                agreement.esign_a_subtitle_ml_text_id,
-            ],
-            AgreementType::EsignB => [
-                agreement.esign_b_heading_ml_text_id,
-                agreement.esign_b_subtitle_ml_text_id,
-            ],
-            AgreementType::Template | AgreementType::Text => [None, None],
-        }
-    }
-
-    /// Returns the document types that a guest must upload; empty if the step takes no files.
-    #[must_use]
-    pub fn required_documents(&self) -> &[String] {
-        if self.step_type.takes_files() {
-            self.write_only
-                .required_document_types
-                .as_deref()
-                .unwrap_or_default()
-        } else {
-            &[]
-        }
-    }
-
-    /// Whether another system carries out the step and reports its status (rules:
-    /// pre-check-in#other-systems).
-    #[must_use]
-    pub fn is_carried_out_elsewhere(&self) -> bool {
-        match self.step_type.carrier() {
-            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
-            Carrier::ServiceOrSignatureProvider => self.is_electronic_agreement(),
-            Carrier::Service => false,
-        }
-    }
-
-    /// Returns the payment accounts that a step names.
-    #[must_use]
-    pub fn payment_accounts(&self) -> [Option<Uuid>; 3] {
-        let Self {
-            charges,
-            write_only,
-            ..
-        } = self;
-        [
-            charges.damage_waiver_payment_account_id,
-            charges.security_deposit_payment_account_id,
-            write_only.fees_payment_account_id,
-        ]
-    }
-}
-
-/// The settings of a step for the platform, which acts on them; write-only settings included.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct StepSettings {
-    is_manual_review_enabled: bool,
-    fee_product_ids: Vec<Uuid>,
-    #[serde(flatten)]
-    charges: Charges,
-    #[serde(flatten)]
-    agreement: Agreement,
-    #[serde(flatten)]
-    write_only: WriteOnly,
-}
-
-impl From<Step> for StepSettings {
-    fn from(step: Step) -> Self {
-        let Step {
-            is_manual_review_enabled,
-            fee_product_ids,
-            charges,
-            agreement,
-            write_only,
-            ..
-        } = step;
-        Self {
-            is_manual_review_enabled,
-            fee_product_ids,
-            charges,
-            agreement,
-            write_only,
-        }
-    }
-}
-
-/// A step as create and update answer it.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "PrecheckStep", example = Written::from(&example()))]
-pub struct Written {
-    #[serde(flatten)]
-    core: Core,
-    /// Translation of the heading; null means the built-in title of the type.
-    display_title_ml_text_id: Option<Uuid>,
-    /// Always empty here; the single read has them.
-    questions: Vec<Question>,
-    /// Always empty here; the single read has them.
-    #[schemars(schema_with = "damage_waivers")]
-    damage_waivers: Vec<Value>,
-}
-
-impl From<&Step> for Written {
-    fn from(step: &Step) -> Self {
-        Self {
-            core: step.into(),
-            display_title_ml_text_id: step.display_title_ml_text_id,
-            questions: Vec::new(),
-            damage_waivers: Vec::new(),
-        }
-    }
-}
-
-/// The schema of damage waivers, as their own read returns them.
-pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({ "type": "array", "items": Kind::DamageWaiver.view_schema() })
-}
-
-/// An agreement as it is directly after its creation.
-pub(super) fn example() -> Step {
-    let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
-    let mut step = Step::new(
-        id,
-        StepType::Agreement,
-        "House rules".into(),
-        Moment(Timestamp::constant(1_795_253_400, 0)),
-    );
-    step.is_active = true;
-    step.sort_order = Some(0);
-    step.agreement.agreement_type = Some(AgreementType::Text);
-    step
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::step_answers::Written;
     use super::*;
-
-    #[test]
-    fn an_agreement_without_a_type_is_given_as_its_template_says() {
-        use AgreementType::{EsignA, EsignB, Template, Text};
-        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
-        let (one, other) = (Some("a-1".to_owned()), Some("b-1".to_owned()));
-        for (chosen, first, second, expected) in [
-            (None, &None, &None, Text),
-            (None, &one, &other, EsignA),
-            (None, &None, &other, EsignB),
-            (Some(Text), &one, &other, Text),
-            (Some(Template), &one, &None, Template),
-            (Some(EsignB), &one, &None, EsignB),
-        ] {
-            let mut step = Step::new(Uuid::nil(), StepType::Agreement, "Rules".into(), now);
-            step.agreement.agreement_type = chosen;
-            step.agreement.esign_a_template_id.clone_from(first);
-            step.agreement.esign_b_template_id.clone_from(second);
-            let is_electronic = matches!(expected, EsignA | EsignB);
-            assert_eq!(step.effective_agreement_type(), expected);
-            assert_eq!(step.is_electronic_agreement(), is_electronic);
-            assert_eq!(step.is_signed_elsewhere(), is_electronic);
-            step.write_only.contract_template_text = Some(" ".into());
-            assert_eq!(step.is_signed_elsewhere(), is_electronic);
-            step.write_only.contract_template_text = Some("No parties.".into());
-            assert!(!step.is_signed_elsewhere());
-            step.step_type = StepType::Main;
-            assert!(!step.is_electronic_agreement() && !step.is_carried_out_elsewhere());
-        }
-    }
 
     #[test]
     fn a_new_step_has_the_defaults_of_the_spec() {

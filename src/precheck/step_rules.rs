@@ -1,0 +1,187 @@
+//! What the fields of a step mean: how its agreement is given, the system that carries it out, and the
+//! records and texts that it names.
+
+use uuid::Uuid;
+
+use super::step::{AgreementType, Step};
+use super::step_type::{Carrier, StepType};
+
+impl Step {
+    /// Returns the translations that a step links, without those of its questions. Each comes with
+    /// the name of its field.
+    #[must_use]
+    pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 9] {
+        let Self {
+            charges, agreement, ..
+        } = self;
+        [
+            ("displayTitleMlTextId", self.display_title_ml_text_id),
+            (
+                "damageDepositSubtitleMlTextId",
+                charges.damage_deposit_subtitle_ml_text_id,
+            ),
+            (
+                "securityDepositSubtitleMlTextId",
+                charges.security_deposit_subtitle_ml_text_id,
+            ),
+            (
+                "contractTemplateTextMlTextId",
+                agreement.contract_template_text_ml_text_id,
+            ),
+            ("esignATitleMlTextId", agreement.esign_a_title_ml_text_id),
+            (
+                "esignASubtitleMlTextId",
+                agreement.esign_a_subtitle_ml_text_id,
+            ),
+            (
+                "esignBHeadingMlTextId",
+                agreement.esign_b_heading_ml_text_id,
+            ),
+            (
+                "esignBSubtitleMlTextId",
+                agreement.esign_b_subtitle_ml_text_id,
+            ),
+            (
+                "guestDescriptionMlTextId",
+                self.write_only.guest_description_ml_text_id,
+            ),
+        ]
+    }
+
+    /// Whether the guest signs the agreement with a name (rules: pre-check-in#agreements).
+    #[must_use]
+    pub fn is_signature_required(&self) -> bool {
+        self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
+    }
+
+    /// Returns how the agreement is given. Without an agreement type, the template of an
+    /// e-signature provider decides, that of the first one before that of the second.
+    #[must_use]
+    pub fn effective_agreement_type(&self) -> AgreementType {
+        let agreement = &self.agreement;
+        match agreement.agreement_type {
+            Some(agreement_type) => agreement_type,
+            None if agreement.esign_a_template_id.is_some() => AgreementType::EsignA,
+            None if agreement.esign_b_template_id.is_some() => AgreementType::EsignB,
+            None => AgreementType::Text,
+        }
+    }
+
+    /// Whether an e-signature provider carries out the agreement, with or without a text of our
+    /// own.
+    #[must_use]
+    pub fn is_electronic_agreement(&self) -> bool {
+        let agreement_type = self.effective_agreement_type();
+        self.step_type == StepType::Agreement
+            && matches!(
+                agreement_type,
+                AgreementType::EsignA | AgreementType::EsignB
+            )
+    }
+
+    /// Whether the guest signs at an e-signature provider, because the step has no contract text.
+    #[must_use]
+    pub fn is_signed_elsewhere(&self) -> bool {
+        let has_written_text = || {
+            let text = self.write_only.contract_template_text.as_deref();
+            text.is_some_and(|text| !engine::typed::is_blank(text))
+        };
+        self.is_electronic_agreement()
+            && self.agreement.contract_template_text_ml_text_id.is_none()
+            && !has_written_text()
+    }
+
+    /// Returns the texts that head the agreement: its title and its subtitle.
+    #[must_use]
+    pub fn agreement_heading(&self) -> [Option<Uuid>; 2] {
+        let agreement = &self.agreement;
+        match self.effective_agreement_type() {
+            _ if self.step_type != StepType::Agreement => [None, None],
+            AgreementType::EsignA => [
+                agreement.esign_a_title_ml_text_id,
+                agreement.esign_a_subtitle_ml_text_id,
+            ],
+            AgreementType::EsignB => [
+                agreement.esign_b_heading_ml_text_id,
+                agreement.esign_b_subtitle_ml_text_id,
+            ],
+            AgreementType::Template | AgreementType::Text => [None, None],
+        }
+    }
+
+    /// Returns the document types that a guest must upload; empty if the step takes no files.
+    #[must_use]
+    pub fn required_documents(&self) -> &[String] {
+        if self.step_type.takes_files() {
+            self.write_only
+                .required_document_types
+                .as_deref()
+                .unwrap_or_default()
+        } else {
+            &[]
+        }
+    }
+
+    /// Whether another system carries out the step and reports its status (rules:
+    /// pre-check-in#other-systems).
+    #[must_use]
+    pub fn is_carried_out_elsewhere(&self) -> bool {
+        match self.step_type.carrier() {
+            Carrier::AnotherSystem | Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
+            Carrier::ServiceOrSignatureProvider => self.is_electronic_agreement(),
+            Carrier::Service => false,
+        }
+    }
+
+    /// Returns the payment accounts that a step names.
+    #[must_use]
+    pub fn payment_accounts(&self) -> [Option<Uuid>; 3] {
+        let Self {
+            charges,
+            write_only,
+            ..
+        } = self;
+        [
+            charges.damage_waiver_payment_account_id,
+            charges.security_deposit_payment_account_id,
+            write_only.fees_payment_account_id,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::moment::Moment;
+
+    use super::*;
+
+    #[test]
+    fn an_agreement_without_a_type_is_given_as_its_template_says() {
+        use AgreementType::{EsignA, EsignB, Template, Text};
+        let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
+        let (one, other) = (Some("a-1".to_owned()), Some("b-1".to_owned()));
+        for (chosen, first, second, expected) in [
+            (None, &None, &None, Text),
+            (None, &one, &other, EsignA),
+            (None, &None, &other, EsignB),
+            (Some(Text), &one, &other, Text),
+            (Some(Template), &one, &None, Template),
+            (Some(EsignB), &one, &None, EsignB),
+        ] {
+            let mut step = Step::new(Uuid::nil(), StepType::Agreement, "Rules".into(), now);
+            step.agreement.agreement_type = chosen;
+            step.agreement.esign_a_template_id.clone_from(first);
+            step.agreement.esign_b_template_id.clone_from(second);
+            let is_electronic = matches!(expected, EsignA | EsignB);
+            assert_eq!(step.effective_agreement_type(), expected);
+            assert_eq!(step.is_electronic_agreement(), is_electronic);
+            assert_eq!(step.is_signed_elsewhere(), is_electronic);
+            step.write_only.contract_template_text = Some(" ".into());
+            assert_eq!(step.is_signed_elsewhere(), is_electronic);
+            step.write_only.contract_template_text = Some("No parties.".into());
+            assert!(!step.is_signed_elsewhere());
+            step.step_type = StepType::Main;
+            assert!(!step.is_electronic_agreement() && !step.is_carried_out_elsewhere());
+        }
+    }
+}
