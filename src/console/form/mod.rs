@@ -7,23 +7,27 @@
 //! - [`layout`] orders the fields.
 //! - [`listed`] finds the rows that a field can refer to.
 //! - [`rules`] finds the faults of rules by a name.
+//! - [`drawn`] is a form with its values, and [`free_form`] one whose fields no operation declares.
 //! - [`editing`] handles a form from its first view until it is saved.
 
 mod control;
+mod drawn;
 mod editing;
 pub mod extensions;
 mod fill;
+mod free_form;
 mod layout;
 mod listed;
 mod rules;
 mod spec;
 
 pub use control::{Control, FormView, Showing};
+pub use drawn::{Outcome, Stored};
 pub use editing::{
-    FreeForm, Outcome, Reading, Resource, Stored, create_form, created, edit_form, new_text, saved,
-    typed, untold_texts,
+    Reading, Resource, create_form, created, edit_form, new_text, saved, typed, untold_texts,
 };
 pub use fill::{fill, read};
+pub use free_form::FreeForm;
 pub use layout::{Layout, RuleLayout, Section, in_lines};
 pub use listed::Listed;
 pub use spec::{Kind, Spec, of_object, specs};
