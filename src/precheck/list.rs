@@ -351,3 +351,28 @@ fn accounts(context: &mut Context<'_, '_>) -> Result<Accounts> {
     let background_check = all_records(context, Kind::BackgroundCheckAccount)?;
     Ok(accounts_of(&payment, &background_check))
 }
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray as _;
+
+    use super::super::step_type::{ActivationNeed, StepType};
+    use super::LIST;
+
+    /// SQL cannot ask for the facts of a type, so the statement names the types.
+    #[test]
+    fn the_list_reads_the_documents_of_steps_that_need_an_account() {
+        for step_type in StepType::VARIANTS {
+            let needs_account = match step_type.activation_need() {
+                ActivationNeed::PaymentAccount | ActivationNeed::BackgroundCheckAccount => true,
+                ActivationNeed::Nothing
+                | ActivationNeed::ContractText
+                | ActivationNeed::Questions
+                | ActivationNeed::FeeProducts => false,
+            };
+            let name: &str = step_type.as_ref();
+            let is_named = LIST.text().contains(&format!("'{name}'"));
+            assert_eq!(is_named, needs_account, "{name}");
+        }
+    }
+}
