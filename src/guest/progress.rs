@@ -314,3 +314,29 @@ impl StepProgress {
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_along(&FORGET_PROGRESS, values![reservations])
 }
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray as _;
+
+    use super::*;
+
+    #[test]
+    fn the_description_of_a_report_names_the_types_that_another_system_carries_out() {
+        let schema = schemars::schema_for!(SetProgress).to_value();
+        let description = schema["properties"]["stepId"]["description"].as_str();
+        let description = description.unwrap();
+        for step_type in StepType::VARIANTS {
+            let is_possible = match step_type.carrier() {
+                Carrier::AnotherSystem
+                | Carrier::IdentityCheck
+                | Carrier::BackgroundCheck
+                | Carrier::ServiceOrSignatureProvider => true,
+                Carrier::Service => false,
+            };
+            let name: &str = step_type.as_ref();
+            let is_named = description.contains(&format!("`{name}`"));
+            assert_eq!(is_named, is_possible, "{name}");
+        }
+    }
+}

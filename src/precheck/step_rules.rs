@@ -1,5 +1,5 @@
-//! What the fields of a step mean: how its agreement is given, the system that carries it out, and the
-//! records and texts that it names.
+//! Rules on the fields of a step: how its agreement is given, which system carries it out, and which
+//! records and texts it names.
 
 use uuid::Uuid;
 
