@@ -20,10 +20,12 @@ use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
 use super::precheckin::{self, Precheckin, PrecheckinStatus};
 use super::progress::Progress;
-use super::setup::Which;
+use super::setup;
 use super::stay::Stay;
 use super::stored_answers::{self, Given, Saved};
-use crate::precheck::{self, FlagAction, StepSettings, StepState, StepType, identity_actions};
+use crate::precheck::{
+    self, FlagAction, Step, StepSettings, StepState, StepType, identity_actions,
+};
 
 /// A guest's submission.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -136,21 +138,27 @@ impl SubmittedStep {
 
 /// Reads the submission of a reservation's guest.
 pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Submission> {
-    let stay = Stay::load(context, reservation)?;
-    let steps = stay
-        .flat
-        .as_deref()
-        .map(|flat| precheckin::reaching(context, flat, Which::Active))
-        .transpose()?
-        .unwrap_or_default();
-    let precheckin = Precheckin::load(context, &stay, &steps)?;
+    let (stay, setup) = setup::visit(context, reservation, None)?;
+    let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let (status, open_steps) = (precheckin.status(), precheckin.open_steps());
     let Precheckin {
-        steps,
+        mut steps,
         earlier,
         submitted,
         ..
     } = precheckin;
+    // The platform reads the settings as they are stored, with the placeholders of their texts.
+    let stored: HashMap<Uuid, &Arc<Step>> = setup
+        .source()
+        .steps
+        .iter()
+        .map(|step| (step.id, step))
+        .collect();
+    for asked in &mut steps {
+        if let Some(&step) = stored.get(&asked.step.id) {
+            asked.step = Arc::clone(step);
+        }
+    }
     let earlier_steps = answered_earlier(context, &stay, &steps, earlier)?;
     let shown = steps.into_iter().map(|asked| (asked, true));
     let earlier = earlier_steps.into_iter().map(|asked| (asked, false));

@@ -375,6 +375,7 @@ on_both! {
         house.answer(step, json!({ "choice": "waiver", "damageWaiverId": gold })).await.data();
         change_stay(&house, json!({ "checkOut": "2026-12-12" })).await;
         assert_eq!(house.step_view(step, "en").await["isComplete"], false, "one night");
+        assert_eq!(house.handed_in().await["steps"][0]["state"], "todo", "the platform reads the same");
         house.submit().await.error(409);
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         assert_eq!(house.step_view(step, "en").await["isComplete"], true);

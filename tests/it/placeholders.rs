@@ -160,6 +160,7 @@ on_both! {
         house.update_portal(house.portal, json!({ "precheckinPromptMessage": "Welcome {{guest.firstName}} to {{property.wifiName}}" })).await;
         let precheckin = house.precheckin().await;
         assert_eq!(precheckin["steps"].as_array().unwrap().len(), 1, "the agreement is not asked without its text");
+        assert_eq!(house.handed_in().await["steps"].as_array().unwrap().len(), 1, "the platform reads the same steps");
         assert_eq!((&precheckin["steps"][0]["title"], &precheckin["steps"][0]["description"]), (&json!("Hi Ada"), &Value::Null));
         assert!(!precheckin["promptMessage"].as_str().unwrap().contains("Welcome"));
         let explanation = house.api.get(&format!("/reservations/{}/explain", house.stay)).await.data();
@@ -174,6 +175,9 @@ on_both! {
         let steps = precheckin["steps"].as_array().unwrap();
         let text = steps.iter().find_map(|step| step["agreement"]["text"].as_str()).unwrap();
         assert_eq!((steps.len(), text), (2, "No parties at Casa Azul 2-1, Casa."));
+        let read = house.handed_in().await;
+        let stored = read["steps"].as_array().unwrap().iter().find(|step| id(&step["id"]) == agreement).unwrap();
+        assert_eq!(stored["settings"]["contractTemplateText"], "No parties at {{property.name}}, {{property.wifiName}}.");
     }
 
     async fn a_text_can_be_previewed_for_a_flat(app: App) {

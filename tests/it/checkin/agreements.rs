@@ -85,6 +85,8 @@ on_both! {
             assert_eq!((&view["isComplete"], &view["isTextChanged"]), (&json!(false), &json!(true)));
             assert_eq!((&view["acceptance"]["text"], &view["acceptance"]["isCurrent"]), (&json!("Sin fiestas."), &json!(false)));
         }
+        let platform = house.handed_in().await["steps"][0].clone();
+        assert_eq!((&platform["state"], &platform["isComplete"]), (&json!("todo"), &json!(false)), "the platform reads the same");
         house.submit().await.error(409);
         let page = rules.page(&house, "es").await;
         assert!(page.contains("Con fiestas.") && page.contains("El texto ha cambiado") && !page.contains("Lo aceptaste"), "{page}");
