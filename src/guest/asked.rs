@@ -26,8 +26,9 @@ pub(super) struct Asked {
     pub has_storage: bool,
     /// The check-in date, on which the ages of guests count.
     check_in: Date,
-    /// Whether the saved choice of a deposit is no longer offered, before it is submitted.
-    pub is_choice_gone: bool,
+    /// Whether the step offers a choice, and the saved answers make none of the offered ones, before
+    /// they are submitted.
+    pub is_choice_missing: bool,
     /// Whether the accepted text is today's text in the language that was accepted.
     pub is_text_current: bool,
     /// Whether the text of an agreement has changed since it was accepted, before it is submitted.
@@ -45,7 +46,7 @@ impl Asked {
             others: stay.others(),
             has_storage,
             check_in: stay.reservation.check_in,
-            is_choice_gone: false,
+            is_choice_missing: false,
             is_text_current: true,
             is_text_changed: false,
         }
@@ -64,7 +65,7 @@ impl Asked {
             .iter()
             .map(GuestFile::document_type)
             .collect();
-        if (self.is_choice_gone || self.is_text_changed) && self.reported().is_none() {
+        if (self.is_choice_missing || self.is_text_changed) && self.reported().is_none() {
             return StepState::Todo;
         }
         let handed_in = HandedIn {
@@ -101,14 +102,14 @@ impl Asked {
         )
     }
 
-    /// Returns whether the saved choice of a deposit is no longer offered.
-    pub(super) fn has_lost_choice(&self, setup: &Setup, nights: i64) -> bool {
-        self.answers().is_some_and(|answers| {
-            precheck::deposit_choice(answers).is_some()
-                && self.deposit(setup, nights).is_some_and(|deposit| {
-                    precheck::chosen_deposit(answers, &deposit.choices).is_none()
-                })
-        })
+    /// Returns whether the saved answers make none of the offered choices of a deposit: they name
+    /// no choice, or one that is no longer offered. Without an offer nothing has to be chosen.
+    pub(super) fn lacks_choice(&self, setup: &Setup, nights: i64) -> bool {
+        let (Some(answers), Some(deposit)) = (self.answers(), self.deposit(setup, nights)) else {
+            return false;
+        };
+        let is_asked = !deposit.choices.is_empty() || precheck::deposit_choice(answers).is_some();
+        is_asked && precheck::chosen_deposit(answers, &deposit.choices).is_none()
     }
 
     /// Returns the acceptance of an agreement, with the text that was accepted.

@@ -146,7 +146,7 @@ impl Precheckin {
                     acceptance::is_current(context, stay, (step, setup), accepted)?;
             }
             asked.is_text_changed = !is_submitted && !asked.is_text_current;
-            asked.is_choice_gone = !is_submitted && asked.has_lost_choice(setup, nights);
+            asked.is_choice_missing = !is_submitted && asked.lacks_choice(setup, nights);
         }
         Ok(())
     }

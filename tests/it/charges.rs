@@ -367,6 +367,28 @@ on_both! {
         assert_eq!(charges(&house).await, Vec::<Value>::new());
     }
 
+    async fn a_deposit_cannot_be_passed_by_making_no_choice(app: App) {
+        let house = House::build(&app).await;
+        account(&house, true, json!("EUR")).await;
+        let step = house.step("damage_deposit", deposit()).await;
+        for answers in [json!({}), json!({ "isConfirmed": true })] {
+            let saved = house.answer(step, answers).await.data();
+            assert_eq!((&saved["state"], &saved["isComplete"]), (&json!("todo"), &json!(false)));
+            house.submit().await.error(409);
+        }
+        house.answer(step, json!({ "choice": "deposit" })).await.data();
+        house.submit().await.data();
+        assert_eq!(brief(&house).await, json!([["deposit", 30_000, "EUR", "due"]]));
+        // A submission that was made while nothing was to be chosen stays as it is.
+        let other = House::build(&app).await;
+        account(&other, true, json!("EUR")).await;
+        let plain = other.step("damage_deposit", json!({})).await;
+        other.answer(plain, json!({})).await.data();
+        other.submit().await.data();
+        other.update(plain, deposit()).await.data();
+        assert_eq!(other.step_view(plain, "en").await["state"], "done");
+    }
+
     async fn a_choice_that_is_no_longer_offered_is_asked_again(app: App) {
         let house = House::build(&app).await;
         account(&house, true, json!("EUR")).await;

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::Found;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
-/// Whether the guest has chosen. Saved answers without a `choice` confirm the step, as in other
-/// steps.
+/// Whether the guest has chosen. Saved answers without a `choice` confirm a step that offers
+/// nothing to choose; the caller knows the offer.
 pub(super) fn is_chosen(answers: &Object) -> bool {
     !answers.contains_key("choice") || choice(answers).is_some()
 }

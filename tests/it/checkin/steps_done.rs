@@ -171,8 +171,8 @@ on_both! {
             assert_eq!(house.answer(step, answers.clone()).await.issues(), [at_fault], "{answers}");
         }
         for (answers, is_complete) in [
-            (json!({}), true),
-            (json!({ "isConfirmed": true }), true),
+            (json!({}), false),
+            (json!({ "isConfirmed": true }), false),
             (json!({ "choice": "waiver" }), false),
             (json!({ "choice": "deposit" }), true),
             (json!({ "choice": "waiver", "damageWaiverId": gold }), true),
