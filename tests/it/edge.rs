@@ -94,7 +94,11 @@ on_both! {
         };
         let allowed = preflight("https://app.example").await.unwrap();
         assert_eq!((allowed.status().as_u16(), allowed.headers()["access-control-allow-origin"].to_str().unwrap()), (200, "https://app.example"));
-        assert!(!preflight("https://other.example").await.unwrap().headers().contains_key("access-control-allow-origin"));
+        let refused = preflight("https://other.example").await.unwrap();
+        assert!(!refused.headers().contains_key("access-control-allow-origin"));
+        assert_eq!(refused.status(), 404);
+        let without_origin = app.http.request(Method::OPTIONS, format!("{}/api/v1/portals", app.base)).send().await.unwrap();
+        assert_eq!(without_origin.status(), 404);
     }
 
     async fn an_allowed_origin_may_send_and_read_what_assistants_need(app: App, "--cors-origin=https://app.example") {

@@ -9,11 +9,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, RawQuery, Request as HttpRequest, State};
-use axum::middleware;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
 use http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RETRY_AFTER,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, ORIGIN, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use http::request::Parts;
@@ -139,7 +139,14 @@ pub fn router(
     let routes = if origins.is_empty() {
         routes
     } else {
-        routes.layer(cors(origins)?)
+        let allowed: Arc<[String]> = origins.into();
+        let refuse_others = move |request: HttpRequest, next: Next| {
+            let allowed = allowed.clone();
+            async move { preflight(app, &allowed, request, next).await }
+        };
+        routes
+            .layer(cors(origins)?)
+            .layer(middleware::from_fn(refuse_others))
     };
     let open = others.open.into_iter().fold(Router::new(), Router::merge);
     Ok(Interface::new(
@@ -175,6 +182,19 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
         ])
         .allow_headers(SENT_BY_PAGES)
         .expose_headers(READ_BY_PAGES))
+}
+
+/// Refuses OPTIONS of origins that are not allowed (rules: errors#requests, 12). The CORS layer would
+/// answer 200 to every OPTIONS request.
+async fn preflight(app: &App, allowed: &[String], request: HttpRequest, next: Next) -> Response {
+    let is_allowed = request
+        .headers()
+        .get(ORIGIN)
+        .is_some_and(|origin| allowed.iter().any(|allowed| origin == allowed.as_str()));
+    if request.method() == Method::OPTIONS && !is_allowed {
+        return nowhere(app, &request);
+    }
+    next.run(request).await
 }
 
 fn filter(method: &Method) -> MethodFilter {
