@@ -265,6 +265,7 @@ create table calendar_feed (
 ) strict;
 create index calendar_feed_by_property on calendar_feed (organization_id, property_id);
 create index calendar_feed_due on calendar_feed (next_fetch_at, id);
+create index calendar_feed_leased on calendar_feed (leased_until) where leased_until is not null;
 
 -- Events of feeds that became reservations. A row outlives its reservation, so that what a person deleted stays deleted.
 create table calendar_event (

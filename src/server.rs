@@ -24,6 +24,7 @@ use engine::surface::{self, Metrics};
 use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
+use jiff::Timestamp;
 use store::Location;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -31,7 +32,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::app::app;
-use crate::calendars::CalendarFetcher;
+use crate::calendars::{self, CalendarFetcher};
 use crate::config::{DatabaseFlags, ServeFlags};
 use crate::console::{PageLimits, Strangers};
 use crate::devices::DeviceConnector;
@@ -682,6 +683,18 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
             "could not delete old webhook deliveries; retrying at the next sweep"
         );
     }
+    bring_forward(service, means, now).await;
+    sweep_deleted(means).await;
+    if let Err(error) = events::disable_lapsed(service).await {
+        tracing::warn!(
+            cause = error.cause(),
+            "could not disable webhook subscriptions of lapsed credentials; retrying at the next sweep"
+        );
+    }
+}
+
+/// Brings forward the work that was put off while the clock was ahead (rules: settings#clock).
+async fn bring_forward(service: &Arc<Service>, means: &Means, now: Timestamp) {
     if let Err(error) = delivery::bring_forward(means).await {
         tracing::warn!(
             cause = error.cause(),
@@ -700,12 +713,14 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
         move |tx| translations::bring_forward(tx, now),
     )
     .await;
-    sweep_deleted(means).await;
-    if let Err(error) = events::disable_lapsed(service).await {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not disable webhook subscriptions of lapsed credentials; retrying at the next sweep"
-        );
+    if let Some(fetcher) = service.kit.part::<CalendarFetcher>() {
+        let interval = fetcher.interval();
+        in_batches(
+            service,
+            "could not bring forward calendar feeds of a clock that was ahead; retrying at the next sweep",
+            move |tx| calendars::bring_forward(tx, interval, now),
+        )
+        .await;
     }
 }
 

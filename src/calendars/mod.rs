@@ -19,7 +19,7 @@ use engine::chapter::Chapter;
 
 use crate::records::{Kind, OnGone};
 
-pub(crate) use worker::CalendarFetcher;
+pub(crate) use worker::{CalendarFetcher, bring_forward};
 
 /// The registration of this module.
 pub(crate) static CHAPTER: Chapter = Chapter {

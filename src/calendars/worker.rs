@@ -16,6 +16,7 @@ use engine::kit::Bell;
 use engine::moment::Moment;
 use engine::operation::Touches;
 use engine::pipeline::Service;
+use engine::sweeping;
 use engine::values;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -57,6 +58,15 @@ store::statements! {
         and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3) returning property_id, url, doc";
     /// The time at which the next feed is due.
     NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at limit 1";
+    /// Feeds that are due after a moment, the latest first.
+    LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1 order by next_fetch_at desc limit ?2";
+    /// Makes some of them due at that moment.
+    BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
+    /// Feeds whose lease lasts beyond a moment.
+    LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1
+        order by leased_until desc limit ?2";
+    /// Ends such leases.
+    END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
     /// Ends every lease.
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
 }
@@ -108,6 +118,11 @@ impl CalendarFetcher {
         }
         let due = service.kit.bell(TO_FETCH);
         keep_claiming(&Background { service, due }, &stop).await;
+    }
+
+    /// Returns the pause between two fetches of a feed.
+    pub fn interval(&self) -> Duration {
+        self.interval
     }
 
     /// Sets the service that the feeds belong to.
@@ -310,6 +325,19 @@ fn settle(
     let feed = feed::find(&mut context, claim.feed)?;
     let shown = feed::shown(&mut context, feed)?;
     Ok((Some(shown), context.rung()))
+}
+
+/// Brings forward the fetches that were put off or leased while the clock was ahead. Returns whether
+/// there may be more.
+pub(crate) fn bring_forward(
+    tx: &mut Transaction<'_>,
+    interval: Duration,
+    now: Timestamp,
+) -> Result<bool> {
+    let after = |pause: Duration| now.checked_add(pause).unwrap_or(Timestamp::MAX);
+    let has_more = sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, after(interval))?;
+    let longest = after(DEADLINE + LEASE_MARGIN);
+    Ok(sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, longest)? || has_more)
 }
 
 fn release_all(tx: &mut Transaction<'_>) -> Result<()> {

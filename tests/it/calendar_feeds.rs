@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use engine::access::Permission;
+use engine::clock::Clock;
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule::server::Server;
 
 use crate::console::{Form, marta, page, plain};
 use crate::support::calendar_host::{CalendarHost, Served, event, with_calendars};
 use crate::support::house::id;
 use crate::support::receiver::until_read;
-use crate::support::{Answer, Api, App, Org, on_both};
+use crate::support::{Answer, Api, App, Org, on_both, serve_flags};
 
 /// A flat with a feed, before its first fetch.
 struct Scene<'a> {
@@ -121,6 +124,25 @@ with_calendars! {
         let feeds = until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
         assert_eq!(feeds[0]["reservationCount"], 1);
         assert_eq!(scene.stays().await.len(), 1);
+    }
+
+    async fn a_feed_of_a_clock_that_was_ahead_is_due_after_one_interval(app: App, host: CalendarHost) {
+        app.clock.advance(Duration::from_secs(2 * 86_400));
+        let scene = Scene::build(&app, &host, json!({})).await;
+        scene.fetch().await;
+        let lease = "update calendar_feed set leased_until = next_fetch_at where organization_id = ?1";
+        app.change(lease, vec![scene.org.id.into()]).await;
+        let clock = Clock::manual("2026-11-21T09:30:00Z".parse().unwrap());
+        let right = Server::start(serve_flags(&app.database_url, &[]), clock).await.unwrap();
+        right.sweep_once().await;
+        right.stop().await;
+        let found = app.query(
+            "select next_fetch_at, leased_until from calendar_feed where organization_id = ?1",
+            vec![scene.org.id.into()],
+            |row| Ok((row.get::<Timestamp>(0)?, row.get::<Option<Timestamp>>(1)?)),
+        );
+        let due: Timestamp = "2026-11-21T09:45:00Z".parse().unwrap();
+        assert_eq!(found.await, [(due, None)]);
     }
 
     async fn moved_dates_keep_the_reservation_and_its_link(app: App, host: CalendarHost) {

@@ -185,6 +185,14 @@ const ACROSS: &[(&str, &str)] = &[
         "the same, of their leases",
     ),
     (
+        "select organization_id, id from calendar_feed where next_fetch_at > ?1",
+        "the same, of calendar feeds",
+    ),
+    (
+        "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1",
+        "the same, of their leases",
+    ),
+    (
         "select organization_id, device_id from device_timer where online_since > ?1",
         "the same, of timers",
     ),
