@@ -25,6 +25,9 @@ const CLAIM: SignedDuration = SignedDuration::from_secs(120);
 const MOST_ATTEMPTS: i64 = 5;
 /// The pause after the first failure. It doubles with each one.
 const PAUSE: SignedDuration = SignedDuration::from_secs(30);
+/// The longest time for which a push is claimed or put off. What is later was set by a clock that
+/// was ahead, and is due.
+const LONGEST: SignedDuration = SignedDuration::from_secs(240);
 
 store::statements! {
     /// The stays whose passes are on a phone, of all organizations, with the revisions of these.
@@ -37,13 +40,14 @@ store::statements! {
     WAITING = "select r.organization_id from pass_registration r
         join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
-        where r.told_at < s.changed_at and (r.next_push_at is null or r.next_push_at <= ?1)
+        where r.told_at < s.changed_at and (r.next_push_at is null or r.next_push_at <= ?1 or r.next_push_at > ?3)
         and not (r.organization_id = any(?2)) and o.erased_at is null
         order by r.organization_id limit 1";
     /// The pushes of an organization that are due.
     DUE = "select r.reservation_id, r.device_id, r.push_token, r.attempts, s.changed_at from pass_registration r
         join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
-        where r.organization_id = ?1 and r.told_at < s.changed_at and (r.next_push_at is null or r.next_push_at <= ?2)
+        where r.organization_id = ?1 and r.told_at < s.changed_at
+        and (r.next_push_at is null or r.next_push_at <= ?2 or r.next_push_at > ?4)
         order by r.reservation_id, r.device_id limit ?3";
     /// Sets when a push may be sent again, and how often it failed. A registration with another token is left alone.
     POSTPONE = "update pass_registration set next_push_at = ?5, attempts = ?6
@@ -112,7 +116,7 @@ pub(crate) fn waiting(
     now: Timestamp,
     except: Vec<Uuid>,
 ) -> Result<Option<Uuid>> {
-    let row = tx.row(&WAITING, &values![now, except])?;
+    let row = tx.row(&WAITING, &values![now, except, later(now, LONGEST)])?;
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
@@ -125,7 +129,7 @@ pub(crate) fn claim(
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
     let now = context.now();
-    let rows = context.rows(&DUE, values![now, BATCH])?;
+    let rows = context.rows(&DUE, values![now, BATCH, later(now, LONGEST)])?;
     let mut pushes = Vec::new();
     for row in &rows {
         let push = Push {

@@ -257,6 +257,31 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
     }
 }
 
+/// A push that was put off by a clock that was days ahead is sent at the next look.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_of_a_clock_that_was_ahead_is_sent_at_once() {
+    if !is_tested() {
+        return;
+    }
+    let authority = Authority::new();
+    let service = PushService::start(&authority).await;
+    for app in apps(&authority, &service).await {
+        let house = House::build(&app).await;
+        let _phone = phone(&authority, &house).await;
+        app.clock.advance(Duration::from_secs(1));
+        let code = json!({ "name": "Door", "reservationId": house.stay, "code": "1111" });
+        house.org.record("lock_code", code).await;
+        service.will_answer(503, "ServiceUnavailable");
+        assert_eq!(service.pushes_of(&app).await, 1);
+        let put_off = "update pass_registration set next_push_at = ?2 where organization_id = ?1";
+        let ahead = app.clock.now() + jiff::SignedDuration::from_hours(48);
+        app.change(put_off, vec![house.org.id.into(), ahead.into()])
+            .await;
+        assert_eq!(service.pushes_of(&app).await, 1);
+        assert_eq!(service.pushes_of(&app).await, 0, "it is told");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_push_service_needs_a_pass_certificate() {
     let directory = tempfile::tempdir().unwrap();
