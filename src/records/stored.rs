@@ -10,7 +10,7 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::Object;
 use engine::values;
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -269,10 +269,21 @@ pub(crate) fn save_all(
 /// Returns the time of a change of records. Within an organization it is never before the time of an
 /// earlier change, even if a request waited for the lock, or the clocks of the nodes differ. So a
 /// reader who asks for everything since the last time that it has seen misses nothing.
+///
+/// While the clock is behind the last change, each change is a millisecond after the one before.
+/// Otherwise they all had one time, and a reader with small pages would not come past it.
 pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     let now = context.now();
-    let row = context.row(&BEGIN_CHANGE, values![now])?;
-    row.map_or(Ok(now), |row| Ok(row.get(0)?))
+    let Some(row) = context.row(&BEGIN_CHANGE, values![now])? else {
+        return Ok(now);
+    };
+    let last: Timestamp = row.get(0)?;
+    if last <= now {
+        return Ok(now);
+    }
+    let next = last.checked_add(1_i64.millisecond()).unwrap_or(last);
+    end_change(context, next)?;
+    Ok(next)
 }
 
 /// Notes that a record has this time of change, which is after the one of [`begin_change`].
@@ -371,10 +382,18 @@ pub(crate) fn replace_record(
     )
 }
 
+/// The number of records of a change that share a time. It is below the size of a page.
+const SHARING: usize = 10;
+
 /// Notes that no calendar feed writes these reservations any more.
-pub(crate) fn give_to_people(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
-    let at = begin_change(context)?;
-    context.execute_along(&GIVE_TO_PEOPLE, values![ids, at])
+pub(crate) fn give_to_people(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<()> {
+    ids.sort_unstable();
+    let mut at = begin_change(context)?;
+    for ids in ids.chunks(SHARING) {
+        context.execute_along(&GIVE_TO_PEOPLE, values![ids, at])?;
+        at = at.checked_add(1_i64.millisecond()).unwrap_or(at);
+    }
+    end_change(context, at)
 }
 
 /// Deletes records of a kind and all links from and to them. The caller updates the blocks.

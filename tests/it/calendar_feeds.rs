@@ -325,6 +325,21 @@ with_calendars! {
         assert_eq!(again.stays().await, [stay("2026-11-20", "2026-11-25", "confirmed"), stay("2026-12-11", "2026-12-15", "cancelled")]);
     }
 
+    async fn a_reader_of_changes_comes_past_the_reservations_of_a_deleted_feed(app: App, host: CalendarHost) {
+        let night = |day: u32| event(&format!("e{day}"), &format!("202701{day:02}"), &format!("202701{:02}", day + 1), "SUMMARY:Reserved");
+        let events: Vec<String> = (1..=25).map(night).collect();
+        host.events(&events);
+        let scene = Scene::build(&app, &host, json!({})).await;
+        scene.fetch().await;
+        app.clock.advance(Duration::from_secs(1));
+        let since = app.clock.now();
+        scene.delete("").await.data();
+        let changed = scene.api.get(&format!("/reservations?limit=100&updatedSince={since}")).await.data();
+        let changed = changed.as_array().unwrap();
+        assert_eq!(changed.len(), 25);
+        assert!(changed.chunks(11).all(|page| page[0]["updatedAt"] != page[page.len() - 1]["updatedAt"] || page.len() < 11));
+    }
+
     async fn the_address_is_a_secret(app: App, host: CalendarHost) {
         let scene = Scene::build(&app, &host, json!({})).await;
         scene.fetch().await;

@@ -375,6 +375,24 @@ on_both! {
         }
     }
 
+    async fn changes_have_different_times_while_the_clock_is_behind(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let tags: Vec<Value> = (0..300).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
+        org.sync(json!(tags)).await.data();
+        // The last tag has a time after the present, as with a clock that was ahead.
+        let ids: Vec<Uuid> = (0..30).map(|_| new_id()).collect();
+        for id in &ids {
+            org.put_record("tag", *id, json!({ "name": "later" })).await;
+        }
+        let all = api.get("/tags?updatedSince=2026-11-21T09:30:00Z&limit=500").await.data();
+        let later = &all.as_array().unwrap()[300..];
+        let times: BTreeSet<&str> = later.iter().map(|tag| tag["updatedAt"].as_str().unwrap()).collect();
+        assert_eq!(times.len(), 30, "{times:?}");
+        assert_eq!(later.iter().map(|tag| tag["id"].clone()).collect::<Vec<_>>(), json!(ids).as_array().unwrap().clone());
+        assert!(all[299]["updatedAt"].as_str().unwrap() < *times.first().unwrap());
+    }
+
     async fn members_are_listed_by_change(app: App) {
         let org = app.org().await;
         let api = org.key().await;
