@@ -273,6 +273,8 @@ fn one_function_reads_each_setting_url_and_address() {
         "crates/engine/src",
         "crates/store/src",
         "crates/files/src",
+        "crates/delivery/src",
+        "crates/schema/src",
     ];
     let files = folders
         .iter()
