@@ -8,6 +8,7 @@
 mod secrets;
 mod serve;
 mod text;
+mod tls;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -25,6 +26,7 @@ use uuid::Uuid;
 use self::secrets::one;
 pub use self::serve::{Oidc, ServeFlags};
 use self::text::Cleaned;
+pub use self::tls::{PublicUrlFlags, TlsFlags};
 use self::values::{
     column, country, duration, email, kind, language, name, permission, public_url, time_zone,
 };
@@ -89,8 +91,8 @@ pub struct SetupLinkFlags {
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
-    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url, default_value = "http://127.0.0.1:8080")]
-    pub public_url: String,
+    #[command(flatten)]
+    pub public_url: PublicUrlFlags,
 }
 
 /// The commands below `vestibule organization`.
@@ -107,8 +109,8 @@ pub struct CreateOrganizationFlags {
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
-    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url, default_value = "http://127.0.0.1:8080")]
-    pub public_url: String,
+    #[command(flatten)]
+    pub public_url: PublicUrlFlags,
     /// Name of the organization, as guests know it.
     #[arg(long, value_parser = name)]
     pub name: String,
@@ -143,8 +145,8 @@ pub struct InviteMemberFlags {
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
-    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url, default_value = "http://127.0.0.1:8080")]
-    pub public_url: String,
+    #[command(flatten)]
+    pub public_url: PublicUrlFlags,
     /// The organization of the member.
     #[arg(long, value_name = "ID")]
     pub organization: Uuid,
@@ -166,8 +168,8 @@ pub struct OpenapiFlags {
     #[arg(long, value_enum, default_value_t = Interface::Public)]
     pub interface: Interface,
     /// The server's address in the document.
-    #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url, default_value = "http://127.0.0.1:8080")]
-    pub public_url: String,
+    #[command(flatten)]
+    pub public_url: PublicUrlFlags,
 }
 
 /// An interface that has a document.

@@ -163,7 +163,14 @@ static HOW_TO: [Guide; 37] = [
         "how-to/set-up-a-domain.md",
         "the guest's page under a name of your own: DNS record, certificate, test"
     ),
-    guide!("how-to/serve-tls.md", "certificates without a proxy"),
+    guide!(
+        "how-to/serve-tls.md",
+        "certificates without a proxy, obtained and renewed, or in files"
+    ),
+    guide!(
+        "how-to/run-on-a-small-server.md",
+        "from an empty server to a public address, with systemd"
+    ),
     guide!(
         "how-to/store-files.md",
         "a directory or a bucket for files of guests, and photos of reviews"

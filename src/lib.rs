@@ -10,6 +10,7 @@
 //! [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization server, [`console`]. Above
 //! all of them stand [`app`], [`server`] and [`commands`].
 
+mod acme;
 pub mod app;
 mod browser;
 mod calendars;

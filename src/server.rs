@@ -1,5 +1,7 @@
 //! The running server: it accepts connections, runs background work and shuts down in order.
 
+mod listening;
+
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -26,11 +28,13 @@ use engine::uploads::Uploads;
 use files::Files;
 use jiff::Timestamp;
 use store::Location;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub use self::listening::CertificateSource;
+use self::listening::{bound, certificate, listen};
+use crate::acme::CertificateKeeper;
 use crate::app::app;
 use crate::calendars::{self, CalendarFetcher};
 use crate::config::{DatabaseFlags, ServeFlags};
@@ -59,6 +63,8 @@ pub struct Server {
     pub address: SocketAddr,
     /// The TLS configuration, if it speaks TLS.
     tls: Option<Arc<Tls>>,
+    /// Keeps the certificate valid, if it comes from a certificate authority.
+    keeper: Option<Arc<CertificateKeeper>>,
     /// The state that its requests share.
     pub service: Arc<Service>,
     /// The resources for webhook deliveries.
@@ -139,11 +145,7 @@ impl Server {
             );
         }
         let metrics = Metrics::install()?;
-        let tls = flags
-            .tls()?
-            .map(|(certificate, key)| Tls::open(certificate, key, clock.now()))
-            .transpose();
-        let tls = tls.map_err(|error| format!("TLS: {error}"))?.map(Arc::new);
+        let (tls, certificates) = certificate(&flags, &clock)?;
         let options = store::Options {
             replicas: flags.replica_urls()?,
             ..flags.database.options()?
@@ -155,13 +157,10 @@ impl Server {
             uploads = uploads_at,
             "the database is open"
         );
-        let listener = TcpListener::bind(flags.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", flags.listen))?;
+        let listener = listen(&flags).await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let public_url = flags
-            .public_url
-            .clone()
+            .public_address()
             .unwrap_or_else(|| bound(address, tls.as_deref()));
         let authority = flags.webhook_ca_file.as_ref().map(|path| {
             std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -311,6 +310,11 @@ impl Server {
                 pushes.clone().run(stop)
             }));
         }
+        if let Some(keeper) = certificates.clone() {
+            background.push(begin(&service, "certificate", stop.token(), move |stop| {
+                keeper.clone().run(stop)
+            }));
+        }
         let traces = flags.otlp_endpoint.is_some().then(|| {
             let stop = CancellationToken::new().drop_guard();
             let task = begin(&service, "traces", stop.token(), traces::keep);
@@ -359,6 +363,7 @@ impl Server {
         Ok(Self {
             address,
             tls,
+            keeper: certificates,
             service,
             means,
             stop,
@@ -375,10 +380,20 @@ impl Server {
         bound(self.address, self.tls.as_deref())
     }
 
-    /// Returns the TLS configuration, if it speaks TLS.
+    /// Returns where the certificate comes from, if it speaks TLS.
     #[must_use]
-    pub fn tls(&self) -> Option<Arc<Tls>> {
-        self.tls.clone()
+    pub fn certificate_source(&self) -> Option<CertificateSource> {
+        let authority = self.keeper.clone().map(CertificateSource::Authority);
+        authority.or_else(|| self.tls.clone().map(CertificateSource::Files))
+    }
+
+    /// Obtains a certificate from the authority if it is due, as the background work does. Returns
+    /// whether one was obtained.
+    pub async fn renew_certificate(&self) -> Result<bool, String> {
+        match &self.keeper {
+            Some(keeper) => keeper.check().await,
+            None => Ok(false),
+        }
     }
 
     /// Removes expired data, as the background work does once a minute.
@@ -425,13 +440,6 @@ impl Server {
             tracing::warn!(%error, "could not move the write-ahead log into the database; the next start does it");
         }
     }
-}
-
-fn bound(address: SocketAddr, tls: Option<&Tls>) -> String {
-    format!(
-        "{}://{address}",
-        if tls.is_some() { "https" } else { "http" }
-    )
 }
 
 /// Opens the storage for files of guests: the given one, or else a directory beside a SQLite

@@ -53,6 +53,11 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
                     use serve for a database that is kept"
             .into());
     }
+    if !flags.tls.domains()?.is_empty() {
+        return Err("demo keeps nothing, so it would order a certificate at each start; leave out --tls-domain and \
+                    VESTIBULE_TLS_DOMAIN, or use serve"
+            .into());
+    }
     let directory = tempfile::tempdir().map_err(|error| {
         format!("cannot create a directory for the throwaway database: {error}")
     })?;

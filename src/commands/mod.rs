@@ -10,11 +10,9 @@ mod setup;
 mod table;
 
 use std::io::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use engine::clock::Clock;
-use engine::server::Tls;
 use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -24,7 +22,7 @@ use crate::config::{
     unknown_variables,
 };
 use crate::people;
-use crate::server::{self, Server};
+use crate::server::{self, CertificateSource, Server};
 pub use backup::backup;
 pub use demo::demo;
 pub use doctor::doctor;
@@ -53,7 +51,7 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         Command::Openapi(flags) => print(&openapi::json(
             app(),
             flags.interface.into(),
-            &flags.public_url,
+            &flags.public_url.address()?,
         )),
     }
 }
@@ -143,17 +141,17 @@ fn print(text: &str) -> Result<(), String> {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// `None` without a certificate. SIGHUP then has its default effect: it ends the process when
-    /// its terminal closes.
-    hangup: Option<(Signal, Arc<Tls>)>,
+    /// `None` without TLS. SIGHUP then has its default effect: it ends the process when its terminal
+    /// closes.
+    hangup: Option<(Signal, CertificateSource)>,
 }
 
 impl Signals {
     fn watch(server: &Server) -> Result<Self, String> {
         let watch = |kind| signal(kind).map_err(|error| error.to_string());
         let hangup = server
-            .tls()
-            .map(|tls| watch(SignalKind::hangup()).map(|signal| (signal, tls)))
+            .certificate_source()
+            .map(|source| watch(SignalKind::hangup()).map(|signal| (signal, source)))
             .transpose()?;
         Ok(Self {
             terminate: watch(SignalKind::terminate())?,
@@ -177,13 +175,17 @@ impl Signals {
 /// Limit for reading the files of a certificate.
 const RELOAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits for SIGHUP and reloads the certificate. If the new one cannot be used, the error is
-/// logged, and the old one stays.
-async fn reload(hangup: &mut Option<(Signal, Arc<Tls>)>) {
-    let Some((signal, tls)) = hangup else {
+/// Waits for SIGHUP and reloads the certificate, or checks again whether to obtain one. If the new
+/// one cannot be used, the error is logged, and the old one stays.
+async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
+    let Some((signal, source)) = hangup else {
         return std::future::pending().await;
     };
     signal.recv().await;
+    let tls = match source {
+        CertificateSource::Files(tls) => tls,
+        CertificateSource::Authority(keeper) => return keeper.hurry(),
+    };
     let (tls, now) = (tls.clone(), Clock::system().now());
     // Reading uses a thread of its own, so that a hanging file system does not delay the end of the
     // process.

@@ -8,7 +8,9 @@ use engine::error::{Error, Kind};
 use engine::field::Country;
 use engine::pipeline::Service;
 
-use crate::config::{CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, SetupLinkFlags};
+use crate::config::{
+    CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, PublicUrlFlags, SetupLinkFlags,
+};
 use crate::people::{self, Invitation, Invited, NewOrganization};
 use crate::server;
 
@@ -84,8 +86,11 @@ fn lines(invited: &Invited) -> String {
     format!("member {member}{about}\nsign in at {url} (good once, for one hour)\n")
 }
 
-async fn open(database: &DatabaseFlags, public_url: &str) -> Result<Arc<Service>, String> {
-    server::offline_at(database, Clock::system(), public_url).await
+async fn open(
+    database: &DatabaseFlags,
+    public_url: &PublicUrlFlags,
+) -> Result<Arc<Service>, String> {
+    server::offline_at(database, Clock::system(), &public_url.address()?).await
 }
 
 fn said(error: &Error) -> String {

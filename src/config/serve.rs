@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -14,6 +14,7 @@ use url::Url;
 use super::DatabaseFlags;
 use super::secrets::{key, one, secret};
 use super::text::{self, Cleaned};
+use super::tls::TlsFlags;
 use super::values::{
     apns_url, device_connector_url, duration, endpoint, files_url, issuer, keep_alive, origin,
     public_url, range, sign_in_url, size, stock_photos_url, translator_url,
@@ -22,9 +23,10 @@ use super::values::{
 /// Flags of `vestibule serve` and `vestibule demo`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeFlags {
-    /// The address to listen on. Port 0 picks a free port.
-    #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080", value_parser = text::parse::<SocketAddr>)]
-    pub listen: SocketAddr,
+    /// The address to listen on. Port 0 picks a free port [default: `127.0.0.1:8080`, or port 443 of
+    /// all addresses with `--tls-domain`].
+    #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDRESS", value_parser = text::parse::<SocketAddr>)]
+    pub listen: Option<SocketAddr>,
     /// The database.
     #[command(flatten)]
     pub database: DatabaseFlags,
@@ -38,14 +40,11 @@ pub struct ServeFlags {
         hide_env_values = true
     )]
     pub replica_url: Vec<String>,
-    /// A PEM file with the TLS certificate and its intermediate certificates. Without it
-    /// connections are plain. Needs `--tls-key`. Both files are read again on SIGHUP.
-    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
-    pub tls_certificate: Option<PathBuf>,
-    /// A PEM file with the private key of the TLS certificate.
-    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
-    pub tls_key: Option<PathBuf>,
-    /// The address that guests and webhook receivers see [default: the bound address].
+    /// The certificate.
+    #[command(flatten)]
+    pub tls: TlsFlags,
+    /// The address that guests and webhook receivers see [default: the first
+    /// name of `--tls-domain`, or the bound address].
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// The key of the platform interface. Without it the interface answers 401 to every request.
@@ -329,20 +328,6 @@ impl ServeFlags {
             (None, None) if client_secret.is_some_and(|secret| !secret.is_empty()) => {
                 Err("--oidc-client-secret needs --oidc-issuer".into())
             }
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// Returns the files with the TLS certificate and its key.
-    pub fn tls(&self) -> Result<Option<(&Path, &Path)>, String> {
-        let is_set = |path: &&PathBuf| !path.as_os_str().is_empty();
-        match (
-            self.tls_certificate.as_ref().filter(is_set),
-            self.tls_key.as_ref().filter(is_set),
-        ) {
-            (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
-            (Some(_), None) => Err("--tls-certificate needs --tls-key".into()),
-            (None, Some(_)) => Err("--tls-key needs --tls-certificate".into()),
             (None, None) => Ok(None),
         }
     }

@@ -73,6 +73,15 @@ fn what_is_wrong_is_named_with_what_to_do_and_exit_code_1() {
             "no.pem",
         ),
         (
+            vec![
+                "--tls-domain=stay.invalid",
+                "--acme-directory=https://127.0.0.1:9/dir",
+            ],
+            "certificate",
+            "127.0.0.1:9",
+        ),
+        (vec!["--tls-domain=*.stay.invalid"], "settings", "wildcard"),
+        (
             vec!["--public-url=http://stay.invalid"],
             "public URL",
             "https",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The modules of `src/`, from the lowest layer to the highest. Modules of one layer do not know
 /// each other.
 const LAYERS: [&[&str]; 16] = [
-    &["browser"],
+    &["browser", "acme"],
     &["records", "markdown"],
     &["events", "devices"],
     &["translations"],

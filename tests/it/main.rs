@@ -1,5 +1,6 @@
 //! One integration binary: the real server over HTTP, on SQLite and on PostgreSQL.
 
+mod acme;
 mod audit;
 mod background;
 mod backup;

@@ -28,7 +28,7 @@ const NEEDED: [&str; 3] = [
 
 /// Checks the public address. Returns the time of the server that answers there.
 pub(super) async fn check(flags: &ServeFlags, report: &mut Report) -> Option<Timestamp> {
-    let Some(address) = &flags.public_url else {
+    let Some(address) = &flags.public_address() else {
         report.note(
             ADDRESS,
             "it is not set, so links lead to the address that the service listens on",

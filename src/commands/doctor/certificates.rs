@@ -1,4 +1,6 @@
-//! Checks the certificate that the service shows, and the one that signs passes.
+//! Checks the certificate that the service shows, how it is obtained, and the one that signs passes.
+
+use std::time::Duration;
 
 use engine::clock::Clock;
 use engine::server::Tls;
@@ -6,19 +8,26 @@ use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
 use super::report::Report;
+use crate::acme::{AcmeSettings, examine_directory, stored_certificate};
 use crate::config::ServeFlags;
 use crate::page::PassSigner;
 
 const CERTIFICATE: &str = "certificate";
 /// A certificate that expires sooner is a note.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+/// Deadline for looking up a host name.
+const LOOKUP_DEADLINE: Duration = Duration::from_secs(5);
+/// The port that certificate authorities connect to.
+const HTTPS_PORT: u16 = 443;
 
-pub(super) fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report) {
+pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report) {
     let now = clock.now();
-    if let Ok(Some((certificate, key))) = flags.tls() {
+    if let Ok(Some(settings)) = flags.acme() {
+        check_acme(flags, &settings, now, report).await;
+    } else if let Ok(Some((certificate, key))) = flags.tls.files() {
         match Tls::examine(certificate, key) {
             Ok(shown) => {
-                let host = flags.public_url.as_deref().and_then(host);
+                let host = flags.public_address().as_deref().and_then(host);
                 judge_name(&shown.names, host.as_deref(), report);
                 judge_validity(shown.not_before, shown.not_after, now, report);
             }
@@ -43,6 +52,68 @@ pub(super) fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report) {
             CERTIFICATE,
             &error,
             "give the pass certificate, its key and Apple's intermediate in one PEM file",
+        ),
+    }
+}
+
+/// Checks the certificate authority, the host names, and the certificate that is stored.
+async fn check_acme(
+    flags: &ServeFlags,
+    settings: &AcmeSettings,
+    now: Timestamp,
+    report: &mut Report,
+) {
+    match examine_directory(&settings.directory, settings.root.as_deref()).await {
+        Ok(()) => report.good(CERTIFICATE, &format!("{} answers", settings.directory)),
+        Err(error) => report.wrong_with(
+            CERTIFICATE,
+            &error,
+            "allow outgoing connections to it, and check --acme-directory and --acme-root",
+        ),
+    }
+    for name in &settings.names {
+        let found = tokio::net::lookup_host((name.as_str(), HTTPS_PORT));
+        let has_address = tokio::time::timeout(LOOKUP_DEADLINE, found).await;
+        if !has_address.is_ok_and(|found| found.is_ok_and(|mut found| found.next().is_some())) {
+            report.wrong_with(
+                CERTIFICATE,
+                &format!("{name} has no address in DNS"),
+                "add an A or AAAA record that leads to this machine",
+            );
+        }
+    }
+    let address = flags.listen_address();
+    if address.port() != HTTPS_PORT {
+        report.note(
+            CERTIFICATE,
+            &format!("the service listens on {address}, and the authority connects to port 443"),
+            "forward port 443 there without ending TLS, or listen on port 443",
+        );
+    }
+    let stored = stored_certificate(&settings.folder, &settings.directory);
+    let examined = stored.and_then(|pem| pem.map(|pem| Tls::examine_pem(&pem)).transpose());
+    match examined {
+        Ok(Some(shown)) if now < shown.not_before || now > shown.not_after => report.wrong_with(
+            CERTIFICATE,
+            &format!(
+                "the stored one is valid from {} until {}, and not now",
+                shown.not_before, shown.not_after
+            ),
+            "read in the log of serve why no other could be obtained",
+        ),
+        Ok(Some(shown)) => {
+            let until = format!("for {} until {}", shown.names.join(", "), shown.not_after);
+            report.good(CERTIFICATE, &until);
+        }
+        Ok(None) => report.note(
+            CERTIFICATE,
+            "none is stored yet",
+            "start serve; port 443 of each name must be open to the internet",
+        ),
+        Err(error) => report.wrong_with(
+            CERTIFICATE,
+            &error,
+            "give this process the rights of serve, or remove the file; serve then orders another",
         ),
     }
 }

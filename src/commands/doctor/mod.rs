@@ -27,7 +27,7 @@ pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
     settings::check(flags, &mut report);
     let database_time = database::check(flags, &mut report).await;
     storage::check(flags, &mut report).await;
-    certificates::check(flags, &clock, &mut report);
+    certificates::check(flags, &clock, &mut report).await;
     let public_time = address::check(flags, &mut report).await;
     provider::check(flags, &clock, &mut report).await;
     let times = [

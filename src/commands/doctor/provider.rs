@@ -19,7 +19,7 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report
     else {
         return report.good(PROVIDER, "none is set; members sign in by links");
     };
-    let Some(address) = &flags.public_url else {
+    let Some(address) = &flags.public_address() else {
         return report.wrong_with(
             PROVIDER,
             "without --public-url the redirect address changes with the listening address",

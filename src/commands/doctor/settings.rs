@@ -25,7 +25,8 @@ pub(super) fn check(flags: &ServeFlags, report: &mut Report) {
         flags.device_connector_key().map(drop),
         flags.redis_url().map(drop),
         flags.oidc().map(drop),
-        flags.tls().map(drop),
+        flags.tls.files().map(drop),
+        flags.acme().map(drop),
     ];
     for message in read.into_iter().filter_map(Result::err) {
         report.wrong_with(

@@ -9,6 +9,7 @@ pub mod left_out;
 pub mod middle_box;
 pub mod node;
 pub mod patroni;
+pub mod pebble;
 pub mod pgbouncer;
 pub mod postgres;
 pub mod proxy;
@@ -280,8 +281,6 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
     let mut arguments = vec![
         "vestibule",
         "serve",
-        "--listen",
-        "127.0.0.1:0",
         "--database-url",
         database_url,
         "--platform-key",
@@ -289,6 +288,7 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
     ];
     let given = |flag: &str| extra.iter().any(|argument| argument.starts_with(flag));
     for (flag, value) in [
+        ("--listen", "127.0.0.1:0"),
         ("--rate-limit-per-minute", "0"),
         ("--rate-limit-per-second", "0"),
         ("--console-rate-limit-per-minute", "0"),

@@ -4,6 +4,7 @@ mod answer;
 mod client_address;
 mod clients;
 mod connections;
+mod managed;
 mod open_files;
 mod tls;
 

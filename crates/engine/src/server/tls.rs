@@ -1,7 +1,8 @@
 //! TLS for incoming connections: the certificate and the handshake.
 //!
-//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The files are read at the
-//! start and at each reload. A reload does not change open connections.
+//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The certificate is in files,
+//! which are read at the start and at each reload, or it is installed while the process runs. A new
+//! certificate does not change open connections.
 
 use std::io::{self, Read as _};
 use std::net::IpAddr;
@@ -13,6 +14,9 @@ use jiff::Timestamp;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WantsServerCert;
+use rustls::sign::CertifiedKey;
+use rustls::{ConfigBuilder, crypto};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -22,6 +26,7 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
 use super::connections::Socket;
+use super::managed::{CHALLENGE_PROTOCOL, ManagedCertificate};
 
 /// The most bytes of a certificate or key file. A chain has a few KiB.
 const LARGEST: u64 = 1 << 20;
@@ -32,11 +37,18 @@ const STRAY_BYTES: usize = 64 << 10;
 const NOT_WITHOUT: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n\
 This port speaks https.\n";
 
-/// The certificate for clients, and the files that it is read from.
+/// The certificate for clients, and where it comes from.
 pub struct Tls {
-    certificate: PathBuf,
-    key: PathBuf,
+    source: Source,
     shown: RwLock<Arc<ServerConfig>>,
+}
+
+/// Where the certificate comes from.
+enum Source {
+    /// Two files, which an operator replaces.
+    Files { certificate: PathBuf, key: PathBuf },
+    /// [`Tls::install`].
+    Managed(Arc<ManagedCertificate>),
 }
 
 impl Tls {
@@ -46,12 +58,70 @@ impl Tls {
         if !read.is_valid(now) {
             tracing::warn!(not_before = %read.not_before, not_after = %read.not_after, "the TLS certificate is not valid now; clients may refuse to connect");
         }
-        read.measure();
+        measure(read.not_after);
         Ok(Self {
-            certificate: certificate.to_owned(),
-            key: key.to_owned(),
+            source: Source::Files {
+                certificate: certificate.to_owned(),
+                key: key.to_owned(),
+            },
             shown: RwLock::new(read.config),
         })
+    }
+
+    /// Begins without a certificate. Until [`Tls::install`] is called, every handshake fails, except
+    /// those of an authority whose challenge has an answer.
+    pub fn managed() -> Result<Self, String> {
+        let managed = Arc::new(ManagedCertificate::default());
+        let mut config = builder()?.with_cert_resolver(managed.clone());
+        config.alpn_protocols = protocols();
+        config.alpn_protocols.push(CHALLENGE_PROTOCOL.to_vec());
+        Ok(Self {
+            source: Source::Managed(managed),
+            shown: RwLock::new(Arc::new(config)),
+        })
+    }
+
+    /// Uses a certificate chain and its private key, both in PEM, for new connections. Only for a
+    /// managed certificate.
+    pub fn install(&self, pem: &[u8]) -> Result<CertificateFacts, String> {
+        let Source::Managed(managed) = &self.source else {
+            return Err("the certificate is in files".into());
+        };
+        let (facts, certified) = certified(pem)?;
+        managed.install(certified);
+        measure(facts.not_after);
+        Ok(facts)
+    }
+
+    /// Sets the certificate and the key that answer an authority's challenge for a host name. Only
+    /// for a managed certificate.
+    pub fn answer_challenge(
+        &self,
+        name: &str,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), String> {
+        let Source::Managed(managed) = &self.source else {
+            return Err("the certificate is in files".into());
+        };
+        let provider = crypto::ring::default_provider();
+        let certified = CertifiedKey::from_der(vec![certificate], key, &provider)
+            .map_err(|error| error.to_string())?;
+        managed.answer(name.to_ascii_lowercase(), certified);
+        Ok(())
+    }
+
+    /// Forgets the answers to challenges.
+    pub fn forget_challenges(&self) {
+        if let Source::Managed(managed) = &self.source {
+            managed.forget_answers();
+        }
+    }
+
+    /// Reads a certificate chain and its key from one PEM text, and returns the facts about the
+    /// certificate.
+    pub fn examine_pem(pem: &[u8]) -> Result<CertificateFacts, String> {
+        certified(pem).map(|(facts, _)| facts)
     }
 
     /// Reads a certificate and its key, and returns the facts about the certificate. Blocks.
@@ -65,17 +135,20 @@ impl Tls {
     }
 
     /// Reads both files again and uses them for new connections. If they cannot be used, nothing
-    /// changes. Blocks.
+    /// changes. Blocks. A managed certificate is not in files, and stays as it is.
     pub fn reload(&self, now: Timestamp) -> Result<(), String> {
-        let read = Pair::read(&self.certificate, &self.key)?;
+        let Source::Files { certificate, key } = &self.source else {
+            return Ok(());
+        };
+        let read = Pair::read(certificate, key)?;
         if !read.is_valid(now) {
-            let path = self.certificate.display();
+            let path = certificate.display();
             return Err(format!(
                 "{path}: is valid from {} until {}, and not now",
                 read.not_before, read.not_after
             ));
         }
-        read.measure();
+        measure(read.not_after);
         *self.shown.write().unwrap_or_else(PoisonError::into_inner) = read.config;
         Ok(())
     }
@@ -107,6 +180,12 @@ impl Tls {
             Err(error) => Err((error, socket)),
         };
         match said {
+            // The handshake was the answer to the challenge. No request follows.
+            Ok(mut stream) if stream.get_ref().1.alpn_protocol() == Some(CHALLENGE_PROTOCOL) => {
+                tracing::info!("a certificate authority has fetched the answer to its challenge");
+                drop(tokio::time::timeout(patience, stream.shutdown()).await);
+                None
+            }
             Ok(stream) => Some(stream),
             Err((error, socket)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
@@ -164,24 +243,20 @@ impl Pair {
                         .into(),
                 )
             })?;
-        let builder =
-            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .map_err(|error| error.to_string())?;
-        let mut config = builder
-            .with_no_client_auth()
-            .with_single_cert(chain, private)
-            .map_err(|error| match error {
-                rustls::Error::InconsistentKeys(_) => {
-                    format!(
-                        "{}: is not the key of the first certificate in {}",
-                        key.display(),
-                        certificate.display()
-                    )
-                }
-                error => of_key(format!("cannot be used: {error}")),
-            })?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut config =
+            builder()?
+                .with_single_cert(chain, private)
+                .map_err(|error| match error {
+                    rustls::Error::InconsistentKeys(_) => {
+                        format!(
+                            "{}: is not the key of the first certificate in {}",
+                            key.display(),
+                            certificate.display()
+                        )
+                    }
+                    error => of_key(format!("cannot be used: {error}")),
+                })?;
+        config.alpn_protocols = protocols();
         Ok(Self {
             config: Arc::new(config),
             names,
@@ -193,18 +268,45 @@ impl Pair {
     fn is_valid(&self, now: Timestamp) -> bool {
         (self.not_before..=self.not_after).contains(&now)
     }
+}
 
-    /// Publishes the expiry of the certificate on `/metrics`.
-    fn measure(&self) {
-        const NAME: &str = "vestibule_tls_certificate_expires_timestamp_seconds";
-        metrics::describe_gauge!(
-            NAME,
-            "When the TLS certificate in use expires, in Unix seconds."
-        );
-        // The number of seconds is exact for many centuries.
-        #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
-        metrics::gauge!(NAME).set(self.not_after.as_second() as f64);
-    }
+/// Publishes the expiry of the certificate on `/metrics`.
+fn measure(not_after: Timestamp) {
+    const NAME: &str = "vestibule_tls_certificate_expires_timestamp_seconds";
+    metrics::describe_gauge!(
+        NAME,
+        "When the TLS certificate in use expires, in Unix seconds."
+    );
+    // The number of seconds is exact for many centuries.
+    #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+    metrics::gauge!(NAME).set(not_after.as_second() as f64);
+}
+
+fn builder() -> Result<ConfigBuilder<ServerConfig, WantsServerCert>, String> {
+    let builder = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    Ok(builder.with_no_client_auth())
+}
+
+/// Returns the protocols for clients, the preferred one first.
+fn protocols() -> Vec<Vec<u8>> {
+    vec![b"h2".to_vec(), b"http/1.1".to_vec()]
+}
+
+/// Reads a certificate chain and its private key from one PEM text.
+fn certified(pem: &[u8]) -> Result<(CertificateFacts, CertifiedKey), String> {
+    let chain = chain(pem)?;
+    let (not_before, not_after) = validity(&chain[0])?;
+    let facts = CertificateFacts {
+        names: names(&chain[0]),
+        not_before,
+        not_after,
+    };
+    let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "contains no private key in PEM")?;
+    let certified = CertifiedKey::from_der(chain, key, &crypto::ring::default_provider())
+        .map_err(|error| format!("cannot be used: {error}"))?;
+    Ok((facts, certified))
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {

@@ -1,0 +1,53 @@
+//! A certificate that the process replaces by itself, and the answers to the challenges of the
+//! authority that issues it (TLS-ALPN-01, RFC 8737).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+/// The protocol name with which an authority asks for the answer to a challenge.
+pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
+
+/// The present certificate and the present answers to challenges.
+#[derive(Debug, Default)]
+pub(super) struct ManagedCertificate {
+    current: RwLock<Option<Arc<CertifiedKey>>>,
+    /// The certificate that answers the challenge for a host name, by that name.
+    answers: RwLock<HashMap<String, Arc<CertifiedKey>>>,
+}
+
+impl ManagedCertificate {
+    /// Uses a certificate for new connections.
+    pub(super) fn install(&self, certificate: CertifiedKey) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(Arc::new(certificate));
+    }
+
+    /// Sets the answer to the challenge for a host name.
+    pub(super) fn answer(&self, name: String, certificate: CertifiedKey) {
+        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        answers.insert(name, Arc::new(certificate));
+    }
+
+    /// Forgets the answers to all challenges.
+    pub(super) fn forget_answers(&self) {
+        let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
+        answers.clear();
+    }
+}
+
+impl ResolvesServerCert for ManagedCertificate {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        // An authority offers this protocol alone (RFC 8737, section 3).
+        let is_challenge = hello.alpn().into_iter().flatten().eq([CHALLENGE_PROTOCOL]);
+        if !is_challenge {
+            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            return current.clone();
+        }
+        let name = hello.server_name()?.to_ascii_lowercase();
+        let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
+        answers.get(&name).cloned()
+    }
+}

@@ -1,0 +1,164 @@
+//! The folder that holds the account key and the certificate. Only its owner can read it.
+
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+const ACCOUNT: &str = "account.json";
+/// The private key, then the chain. One file, so that they cannot belong to different orders.
+const CERTIFICATE: &str = "certificate.pem";
+const LOCK: &str = "lock";
+/// Mode of the folder. The files in it have mode 0600.
+const FOLDER_MODE: u32 = 0o700;
+
+/// The folder of one authority's account and certificate, locked for this process.
+pub(super) struct CertificateFolder {
+    path: PathBuf,
+    /// Holds the lock until it is dropped.
+    _lock: File,
+}
+
+impl CertificateFolder {
+    /// Creates the folder for an authority within `folder`, and locks it. Blocks.
+    pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
+        let path = of_authority(folder, directory);
+        let said = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());
+        DirBuilder::new()
+            .recursive(true)
+            .mode(FOLDER_MODE)
+            .create(&path)
+            .map_err(said)?;
+        let lock = File::create(path.join(LOCK)).map_err(said)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(format!(
+                    "--acme-folder: {}: another process uses it; one process obtains certificates",
+                    path.display()
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(said(error)),
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the stored private key and certificate, in PEM.
+    pub(super) fn certificate(&self) -> Result<Option<Vec<u8>>, String> {
+        read(&self.path.join(CERTIFICATE))
+    }
+
+    /// Stores a private key and a certificate, in PEM. Blocks.
+    pub(super) fn store_certificate(&self, pem: &str) -> Result<(), String> {
+        self.store(CERTIFICATE, pem)
+    }
+
+    /// Returns the stored account.
+    pub(super) fn account(&self) -> Result<Option<Vec<u8>>, String> {
+        read(&self.path.join(ACCOUNT))
+    }
+
+    /// Stores an account. Blocks.
+    pub(super) fn store_account(&self, json: &str) -> Result<(), String> {
+        self.store(ACCOUNT, json)
+    }
+
+    /// Writes a file that is complete or absent, whenever the process ends. A temporary file has
+    /// mode 0600.
+    fn store(&self, name: &str, text: &str) -> Result<(), String> {
+        let write = || {
+            let mut file = NamedTempFile::new_in(&self.path)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(self.path.join(name))
+                .map_err(|error| error.error)?;
+            File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|error| format!("cannot write {}: {error}", self.path.join(name).display()))
+    }
+}
+
+/// Returns the private key and the certificate of an authority that are stored in a folder, in PEM.
+/// Creates nothing. Blocks.
+pub(crate) fn stored_certificate(
+    folder: &Path,
+    directory: &str,
+) -> Result<Option<Vec<u8>>, String> {
+    read(&of_authority(folder, directory).join(CERTIFICATE))
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+    }
+}
+
+/// Returns the folder of one authority, named after the address of its directory. A certificate of a
+/// test authority is never used in the place of a trusted one.
+fn of_authority(folder: &Path, directory: &str) -> PathBuf {
+    let address = directory
+        .split_once("://")
+        .map_or(directory, |(_, rest)| rest);
+    let name: String = address
+        .chars()
+        .map(|letter| match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => letter,
+            _ => '_',
+        })
+        .collect();
+    folder.join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    const DIRECTORY: &str = "https://acme.example:14000/directory";
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn only_the_owner_can_read_the_folder_and_its_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().join("acme");
+        let folder = CertificateFolder::open(&top, DIRECTORY).unwrap();
+        assert_eq!(folder.path(), top.join("acme.example_14000_directory"));
+        folder.store_account("{}").unwrap();
+        folder.store_certificate("pem").unwrap();
+        for file in [&top, folder.path()] {
+            assert_eq!(mode(file), 0o700, "{}", file.display());
+        }
+        for name in [ACCOUNT, CERTIFICATE] {
+            assert_eq!(mode(&folder.path().join(name)), 0o600, "{name}");
+        }
+        assert_eq!(folder.account(), Ok(Some(b"{}".to_vec())));
+        assert_eq!(
+            stored_certificate(&top, DIRECTORY),
+            Ok(Some(b"pem".to_vec()))
+        );
+    }
+
+    #[test]
+    fn one_process_uses_a_folder_at_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = CertificateFolder::open(directory.path(), DIRECTORY).unwrap();
+        let second = CertificateFolder::open(directory.path(), DIRECTORY);
+        assert!(second.is_err_and(|error| error.contains("another process uses it")));
+        let other = CertificateFolder::open(directory.path(), "https://other.example/directory");
+        assert!(other.is_ok_and(|other| other.certificate() == Ok(None)));
+        drop(folder);
+        assert!(CertificateFolder::open(directory.path(), DIRECTORY).is_ok());
+    }
+}

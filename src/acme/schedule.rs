@@ -1,0 +1,85 @@
+//! When a certificate is renewed, and when a failed order is tried again.
+
+use std::time::Duration;
+
+use engine::server::CertificateFacts;
+use jiff::Timestamp;
+
+/// Pause after the first failed order. It doubles with each failure. Five orders fall into the first
+/// hour, and Let's Encrypt accepts five failed checks of a host name an hour.
+const FIRST_PAUSE: Duration = Duration::from_secs(120);
+const LONGEST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
+
+/// Returns the moment of renewal: when a third of the lifetime is left, which is 30 days of 90.
+pub(super) fn renewal(facts: &CertificateFacts) -> Timestamp {
+    let lifetime = facts.not_after.duration_since(facts.not_before);
+    facts
+        .not_after
+        .checked_sub(lifetime / 3)
+        .unwrap_or(facts.not_after)
+}
+
+/// Returns whether a certificate is due for renewal, or does not cover these host names.
+pub(super) fn is_due(facts: &CertificateFacts, names: &[String], now: Timestamp) -> bool {
+    let is_covered = |name: &String| facts.names.iter().any(|own| own.eq_ignore_ascii_case(name));
+    now >= renewal(facts) || !names.iter().all(is_covered)
+}
+
+/// Returns the pause after an order has failed, by the number of failures before it.
+pub(super) fn pause_after(failures: u32) -> Duration {
+    let doubled = 2_u32.checked_pow(failures);
+    doubled
+        .and_then(|factor| FIRST_PAUSE.checked_mul(factor))
+        .map_or(LONGEST_PAUSE, |pause| pause.min(LONGEST_PAUSE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(from: &str, until: &str) -> CertificateFacts {
+        CertificateFacts {
+            names: vec!["a.example".into(), "B.example".into()],
+            not_before: from.parse().unwrap(),
+            not_after: until.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
+        let three_months = facts("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
+        let names = ["a.example".to_owned()];
+        for (now, wanted) in [
+            ("2026-01-01T00:00:00Z", false),
+            ("2026-03-01T23:59:59Z", false),
+            ("2026-03-02T00:00:00Z", true),
+            ("2026-05-01T00:00:00Z", true),
+        ] {
+            assert_eq!(
+                is_due(&three_months, &names, now.parse().unwrap()),
+                wanted,
+                "{now}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_certificate_without_one_of_the_names_is_replaced() {
+        let three_months = facts("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z");
+        let now = "2026-01-02T00:00:00Z".parse().unwrap();
+        let due = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            is_due(&three_months, &names, now)
+        };
+        assert!(!due(&["a.example", "b.example"]));
+        assert!(due(&["a.example", "c.example"]));
+    }
+
+    #[test]
+    fn pauses_double_up_to_six_hours() {
+        let minutes = |failures| pause_after(failures).as_secs() / 60;
+        assert_eq!([0, 1, 2, 3, 4].map(minutes), [2, 4, 8, 16, 32]);
+        assert_eq!(minutes(8), 360);
+        assert_eq!(minutes(u32::MAX), 360);
+    }
+}

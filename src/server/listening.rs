@@ -1,0 +1,74 @@
+//! The certificate and the listener of a server, as the settings name them.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use engine::clock::Clock;
+use engine::server::Tls;
+use tokio::net::TcpListener;
+
+use crate::acme::CertificateKeeper;
+use crate::config::ServeFlags;
+
+/// Where the certificate of a server comes from.
+pub enum CertificateSource {
+    /// Files that can be read again.
+    Files(Arc<Tls>),
+    /// A certificate authority.
+    Authority(Arc<CertificateKeeper>),
+}
+
+/// The TLS configuration of a server, and what keeps its certificate valid.
+pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateKeeper>>);
+
+/// Opens the certificate of the settings.
+pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
+    let said = |error| format!("TLS: {error}");
+    if let Some(settings) = flags.acme()? {
+        let tls = Arc::new(Tls::managed().map_err(said)?);
+        let keeper = CertificateKeeper::open(settings, tls.clone(), clock.clone()).map_err(said)?;
+        return Ok((Some(tls), Some(Arc::new(keeper))));
+    }
+    let tls = flags
+        .tls
+        .files()?
+        .map(|(certificate, key)| Tls::open(certificate, key, clock.now()))
+        .transpose();
+    Ok((tls.map_err(said)?.map(Arc::new), None))
+}
+
+/// Binds the address of the settings. The default for all addresses is IPv4 on a machine without
+/// IPv6.
+pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
+    let address = flags.listen_address();
+    let bound = match TcpListener::bind(address).await {
+        Err(error)
+            if flags.listen.is_none()
+                && address.is_ipv6()
+                && !matches!(
+                    error.kind(),
+                    ErrorKind::PermissionDenied | ErrorKind::AddrInUse
+                ) =>
+        {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    };
+    bound.map_err(|error| {
+        let remedy = if error.kind() == ErrorKind::PermissionDenied {
+            "; ports below 1024 need the capability CAP_NET_BIND_SERVICE, which deploy/vestibule-tls.conf gives"
+        } else {
+            ""
+        };
+        format!("cannot listen on {address}: {error}{remedy}")
+    })
+}
+
+/// Returns an address that is listened on, as a URL.
+pub(super) fn bound(address: SocketAddr, tls: Option<&Tls>) -> String {
+    format!(
+        "{}://{address}",
+        if tls.is_some() { "https" } else { "http" }
+    )
+}

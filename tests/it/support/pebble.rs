@@ -1,0 +1,165 @@
+//! Runs Pebble, the ACME server for tests of the makers of Let's Encrypt, if it is installed.
+//!
+//! It checks a host name by a real TLS-ALPN-01 handshake. A DNS server that comes with it gives every
+//! host name the address 127.0.0.1.
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use reqwest::{Certificate, Client};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::choose_tls_provider;
+use super::left_out::leave_out;
+
+/// How long a program may take to listen.
+const START: Duration = Duration::from_secs(10);
+/// Lifetime of the certificates: 90 days.
+const LIFETIME: u32 = 90 * 24 * 3_600;
+
+/// A running Pebble, killed when dropped.
+pub struct Pebble {
+    server: Child,
+    resolver: Child,
+    directory: TempDir,
+    /// The ports of its ACME interface, of its management and of its DNS server.
+    ports: [u16; 3],
+}
+
+impl Pebble {
+    /// Starts Pebble, which connects to `checked` to check host names. Returns `None` if it is not
+    /// installed; the test is then left out.
+    pub fn start(checked: u16) -> Option<Self> {
+        if Command::new("pebble-challtestsrv")
+            .arg("-h")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_err()
+        {
+            leave_out("Pebble", "it was not found", "VESTIBULE_REQUIRE_PEBBLE");
+            return None;
+        }
+        choose_tls_provider();
+        let ports = [free_port(), free_port(), free_port()];
+        let [acme, management, names] = ports;
+        let directory = tempfile::tempdir().unwrap();
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let file = |name: &str| directory.path().join(name);
+        std::fs::write(file("certificate.pem"), cert.pem()).unwrap();
+        std::fs::write(file("key.pem"), signing_key.serialize_pem()).unwrap();
+        let settings = json!({ "pebble": {
+            "listenAddress": format!("127.0.0.1:{acme}"),
+            "managementListenAddress": format!("127.0.0.1:{management}"),
+            "certificate": file("certificate.pem"),
+            "privateKey": file("key.pem"),
+            "httpPort": 1,
+            "tlsPort": checked,
+            "certificateValidityPeriod": LIFETIME,
+        } });
+        std::fs::write(file("pebble.json"), settings.to_string()).unwrap();
+        let resolver = Command::new("pebble-challtestsrv")
+            .args(["-defaultIPv4", "127.0.0.1", "-defaultIPv6", ""])
+            .args(["-dns01", &format!("127.0.0.1:{names}")])
+            .args(["-http01", "", "-https01", "", "-tlsalpn01", ""])
+            .args(["-management", &format!("127.0.0.1:{}", free_port())])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The DNS server listens on TCP and on UDP.
+        wait_for(names);
+        let server = run(&directory, ports);
+        Some(Self {
+            server,
+            resolver,
+            directory,
+            ports,
+        })
+    }
+
+    /// Starts again, with another root certificate and without any account.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.server = run(&self.directory, self.ports);
+    }
+
+    /// Ends the ACME server.
+    pub fn stop(&mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+
+    /// Returns the flags that let a server order from it.
+    pub fn flags(&self) -> [String; 2] {
+        [
+            format!("--acme-directory=https://localhost:{}/dir", self.ports[0]),
+            format!(
+                "--acme-root={}",
+                self.directory.path().join("certificate.pem").display()
+            ),
+        ]
+    }
+
+    /// Returns the root of the certificates that it issues.
+    pub async fn root(&self) -> CertificateDer<'static> {
+        let own = std::fs::read(self.directory.path().join("certificate.pem")).unwrap();
+        let client = Client::builder()
+            .tls_certs_only([Certificate::from_pem(&own).unwrap()])
+            .build()
+            .unwrap();
+        let url = format!("https://localhost:{}/roots/0", self.ports[1]);
+        let answer = client.get(url).send().await.unwrap();
+        let pem = answer.bytes().await.unwrap();
+        CertificateDer::from_pem_slice(&pem).unwrap()
+    }
+}
+
+impl Drop for Pebble {
+    fn drop(&mut self) {
+        for process in [&mut self.server, &mut self.resolver] {
+            process.kill().ok();
+            process.wait().ok();
+        }
+    }
+}
+
+fn run(directory: &TempDir, [acme, _, names]: [u16; 3]) -> Child {
+    let server = Command::new("pebble")
+        .arg("-config")
+        .arg(directory.path().join("pebble.json"))
+        .args(["-dnsserver", &format!("127.0.0.1:{names}")])
+        // Without a pause before a check, without nonces that are refused at random, and with a check
+        // of each host name in each order.
+        .envs([
+            ("PEBBLE_VA_NOSLEEP", "1"),
+            ("PEBBLE_WFE_NONCEREJECT", "0"),
+            ("PEBBLE_AUTHZREUSE", "0"),
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for(acme);
+    server
+}
+
+/// Returns a port that no program of this machine uses.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn wait_for(port: u16) {
+    let began = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(began.elapsed() < START, "nothing listens on port {port}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
