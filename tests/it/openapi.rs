@@ -76,6 +76,27 @@ fn the_document_describes_every_public_operation_once() {
 }
 
 #[test]
+fn the_document_has_the_statuses_that_the_specification_promises() {
+    let document = openapi::document(app(), Surface::Public, "http://127.0.0.1:8080");
+    for (path, method) in [
+        ("/properties/{propertyId}/assign-portal", "post"),
+        ("/instructions/{id}", "delete"),
+    ] {
+        let responses = document["paths"][path][method]["responses"]
+            .as_object()
+            .unwrap();
+        for status in [
+            "400", "401", "403", "404", "409", "422", "429", "500", "503",
+        ] {
+            assert!(
+                responses.contains_key(status),
+                "{status} of {method} {path}"
+            );
+        }
+    }
+}
+
+#[test]
 fn every_reference_has_a_target() {
     for document in documents() {
         let named = all(&document, &|value| value["$ref"].is_string());

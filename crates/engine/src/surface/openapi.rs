@@ -447,8 +447,10 @@ impl Described {
         for kind in Refusal::VARIANTS.iter().copied() {
             let may_happen = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
+                // Clients are promised this status for deletions as well as for POST requests.
                 Refusal::BusinessRule => {
-                    operation.method == Method::POST && operation.surface == Surface::Public
+                    operation.surface == Surface::Public
+                        && (operation.method == Method::POST || operation.method == Method::DELETE)
                 }
                 // A guest's link is no credential. Another moment needs a preview's token.
                 Refusal::Authentication => {
