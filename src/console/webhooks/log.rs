@@ -148,6 +148,11 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     let answer = visit
         .ask::<Vec<Delivery>>("listWebhookDeliveries", arguments)
         .await?;
+    let FormAttempt {
+        status,
+        said,
+        is_kept,
+    } = FormAttempt::of(visit, refused.as_ref());
     let page = Shown {
         frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
         standing: one.standing(visit),
@@ -266,11 +271,6 @@ pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
         let words = &visit.words.webhooks;
         let one = Subscription::named(visit).await?;
         let frame = Frame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
-        let FormAttempt {
-            status,
-            said,
-            is_kept,
-        } = FormAttempt::of(visit, refused.as_ref());
         let page = Ask {
             frame: frame.below(visit, one.target_url.clone(), &one.path()),
             action: visit.address(&format!("{}/delete", one.path())),
