@@ -4,7 +4,7 @@ use engine::access::Permission;
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
-use engine::field::{Create, Update};
+use engine::field::{Create, Field, Update};
 use engine::moment::Moment;
 use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
 use http::Method;
@@ -242,8 +242,14 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 }
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
-    let before = new_step(context.new_id(), &input.0, Moment(context.now()));
-    let draft = Draft::new(context, input.0, &before, RequestShape::CREATE)?;
+    let mut fields = input.0;
+    // Null on create means the default, and this is the one field whose default is another value.
+    let release_days = &mut fields.security_deposit_release_days_after_checkout;
+    if matches!(release_days.sent(), Some(None)) {
+        *release_days = Field::default();
+    }
+    let before = new_step(context.new_id(), &fields, Moment(context.now()));
+    let draft = Draft::new(context, fields, &before, RequestShape::CREATE)?;
     if draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
     }

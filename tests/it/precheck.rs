@@ -205,6 +205,14 @@ on_both! {
         }
     }
 
+    async fn null_in_a_new_step_is_the_default(app: App) {
+        let api = app.org().await.key().await;
+        let days = "securityDepositReleaseDaysAfterCheckout";
+        let step = create(&api, "damage_deposit", json!({ days: null, "leadTimeMaxDays": null })).await;
+        assert_eq!((&step[days], &step["leadTimeMaxDays"]), (&json!(3), &Value::Null));
+        assert_eq!(change(&api, &step, json!({ days: null })).await.data()[days], Value::Null, "an update stores null");
+    }
+
     async fn written_step_fields_are_read_back(app: App) {
         let api = app.org().await.key().await;
         let fields = json!({
