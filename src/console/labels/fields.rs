@@ -237,6 +237,8 @@ pub(super) static FIELDS: &[Label] = fields! {
     photoUrl: "Photo address", "Dirección de la foto", "Adresse de la photo"; "Una dirección https.", "Une adresse https.";
     wifiName: "Wi-Fi name", "Nombre de la wifi", "Nom du Wi-Fi"; "", "";
     wifiPassword: "Wi-Fi password", "Contraseña de la wifi", "Mot de passe du Wi-Fi"; "", "";
+    startsAt: "In force from", "Vigente desde", "Valable à partir de"; "Momento desde el que vale, por ejemplo 2026-12-11 15:00.", "Moment à partir duquel il vaut, par exemple 2026-12-11 15:00.";
+    endsAt: "In force until", "Vigente hasta", "Valable jusqu’à"; "Momento hasta el que vale.", "Moment jusqu’auquel il vaut.";
     bookedAt: "Booked at", "Reservada", "Réservé le"; "Cuándo se reservó.", "Quand il a été réservé.";
     checkIn: "Check-in", "Entrada", "Arrivée"; "El primer día de la estancia.", "Le premier jour du séjour.";
     checkOut: "Check-out", "Salida", "Départ"; "El día en que se van.", "Le jour du départ.";

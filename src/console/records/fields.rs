@@ -55,8 +55,69 @@ fn of_schema(kind: Kind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
         }
     }
     specs.retain(|spec| spec.kind != Control::Other);
-    specs.sort_by_key(|spec| !spec.is_required);
+    in_lines(&mut specs);
+    sort(&mut specs, order(kind));
+    for spec in &mut specs {
+        if let Control::Object(parts) = &mut spec.kind {
+            sort(parts, &GUEST);
+        }
+    }
     specs
+}
+
+/// The fields with several lines of text. All others have one, however long it may be.
+const LONG: [&str; 4] = ["address", "description", "text", "value"];
+
+fn in_lines(specs: &mut [Spec]) {
+    for spec in specs {
+        if let Control::Object(parts) = &mut spec.kind {
+            in_lines(parts);
+        } else if spec.kind == Control::Area && !LONG.contains(&spec.name.as_str()) {
+            spec.kind = Control::Line(match spec.name.as_str() {
+                "email" => "email",
+                "phone" => "tel",
+                _ => "text",
+            });
+        }
+    }
+}
+
+/// The fields of a guest, in the order of the form.
+const GUEST: [&str; 5] = ["firstName", "lastName", "email", "phone", "language"];
+
+/// Returns the first fields of the form of a kind. Required fields follow, then all others.
+const fn order(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Property => &[
+            "name",
+            "address",
+            "timezone",
+            "country",
+            "propertyGroupId",
+            "tagIds",
+            "checkInTime",
+            "checkOutTime",
+            "wifiName",
+            "wifiPassword",
+        ],
+        Kind::Reservation => &[
+            "propertyId",
+            "checkIn",
+            "checkOut",
+            "guest",
+            "adults",
+            "children",
+            "status",
+            "channel",
+            "bookedAt",
+        ],
+        _ => &["name", "title"],
+    }
+}
+
+fn sort(specs: &mut [Spec], first: &[&str]) {
+    let place = |spec: &Spec| first.iter().position(|name| *name == spec.name);
+    specs.sort_by_key(|spec| (place(spec).unwrap_or(first.len()), !spec.is_required));
 }
 
 /// The field of a flat that holds the values of custom fields.
@@ -142,5 +203,30 @@ mod tests {
         };
         assert_eq!(is_readable(None), Some(true));
         assert_eq!(is_readable(Some(&Map::new())), Some(false));
+    }
+
+    #[test]
+    fn the_form_of_a_stay_begins_with_the_flat_the_days_and_the_guest() {
+        let specs = of_schema(Kind::Reservation, None);
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names[..4], ["propertyId", "checkIn", "checkOut", "guest"]);
+        let guest = specs.iter().find(|spec| spec.name == "guest").unwrap();
+        let Control::Object(parts) = &guest.kind else {
+            panic!("{:?}", guest.kind)
+        };
+        let lines: Vec<(&str, &Control)> = parts
+            .iter()
+            .take(4)
+            .map(|part| (part.name.as_str(), &part.kind))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("firstName", &Control::Line("text")),
+                ("lastName", &Control::Line("text")),
+                ("email", &Control::Line("email")),
+                ("phone", &Control::Line("tel")),
+            ]
+        );
     }
 }

@@ -11,6 +11,8 @@ use askama::Template;
 use axum::response::Response;
 use engine::fold::natural;
 use engine::typed;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -20,10 +22,11 @@ use super::audit::Changed;
 use super::form::{FormView, FreeForm, Outcome, Spec, Stored};
 use super::frame::{Done, Frame};
 use super::paging::{Paging, ROWS};
-use super::refusal::Refusal;
+use super::refusal::{Issue, Refusal};
 use super::reply;
 use super::screens::{Answering, Group, Page, Screen, way};
 use super::visit::Visit;
+use super::when;
 use crate::records::{Kind, Origin, defaults};
 
 /// The screen of the records.
@@ -309,7 +312,11 @@ fn create(visit: &Visit) -> Answering<'_> {
             Outcome::Done(typed) => typed,
             Outcome::Again(form) => return Ok(new_page(visit, kind, *form)),
         };
-        let data = completed(visit, kind, typed);
+        let mut data = completed(visit, kind, typed);
+        if let Some(refusal) = with_moments(visit, &mut data) {
+            let form = form.again(visit, Some(&refusal)).await?;
+            return Ok(new_page(visit, kind, form));
+        }
         // The id of the form is that of the record, so that sending it twice creates one record.
         let id = visit
             .sent("key")
@@ -342,6 +349,40 @@ fn completed(visit: &Visit, kind: Kind, typed: Map<String, Value>) -> Map<String
     let mut data = defaults(kind, settings, visit.service.clock.now());
     data.extend(typed);
     data
+}
+
+/// The fields with a moment. People type it in the time zone of the organization, without an offset.
+const MOMENTS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
+
+/// Brings typed moments into the form in which records have them. Returns a refusal of those that
+/// are no moments.
+fn with_moments(visit: &Visit, data: &mut Map<String, Value>) -> Option<Refusal> {
+    let settings = &visit.signed_in.organization.settings;
+    let zone = settings.timezone.as_deref();
+    let zone = zone.and_then(|zone| TimeZone::get(zone).ok());
+    let zone = zone.unwrap_or(TimeZone::UTC);
+    let mut issues = Vec::new();
+    for field in MOMENTS {
+        let Some(text) = data.get(field).and_then(Value::as_str) else {
+            continue;
+        };
+        if text.parse::<Timestamp>().is_ok() {
+            continue;
+        }
+        if let Some(moment) = when::typed(text, &zone) {
+            data.insert(field.to_owned(), json!(moment));
+        } else {
+            issues.push(Issue {
+                path: vec![field.to_owned()],
+                message: visit.words.records.no_moment.to_owned(),
+            });
+        }
+    }
+    (!issues.is_empty()).then(|| Refusal {
+        status: 400,
+        issues,
+        ..Refusal::default()
+    })
 }
 
 /// Makes the issues of a record issues of the form's fields.
@@ -426,10 +467,14 @@ fn save(visit: &Visit) -> Answering<'_> {
             return Ok(page(visit, kind, stored, form).await);
         }
         let to = path(&format!("/flats/{}", stored.id), kind);
-        let changes = match form.typed(visit).await? {
+        let mut changes = match form.typed(visit).await? {
             Outcome::Done(changes) => changes,
             Outcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
         };
+        if let Some(refusal) = with_moments(visit, &mut changes) {
+            let form = form.again(visit, Some(&refusal)).await?;
+            return Ok(page(visit, kind, stored, form).await);
+        }
         if changes.is_empty() {
             return Ok(reply::done(visit, &to, Done::Unchanged));
         }

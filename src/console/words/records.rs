@@ -55,6 +55,7 @@ words! {
         look: "Show what would change", "Mostrar qué cambiaría", "Montrer ce qui changerait";
         do_import: "Import {count} records", "Importar {count} registros", "Importer {count} éléments";
         other_file: "Choose another file", "Elegir otro archivo", "Choisir un autre fichier";
+        no_moment: "must be a date and a time, such as 2026-12-11 15:00", "debe ser una fecha y una hora, por ejemplo 2026-12-11 15:00", "doit être une date et une heure, par exemple 2026-12-11 15:00";
         no_file: "Choose a file first.", "Elija primero un archivo.", "Choisissez d’abord un fichier.";
         no_text: "The file is not UTF-8. Save it as CSV UTF-8 and choose it again.", "El archivo no es UTF-8. Guárdelo como CSV UTF-8 y elíjalo de nuevo.", "Le fichier n’est pas en UTF-8. Enregistrez-le en CSV UTF-8 et choisissez-le de nouveau.";
         count_new: "New: {count}", "Nuevos: {count}", "Nouveaux : {count}";

@@ -2,8 +2,9 @@
 //! Sync does not check them. Rules read them where they have the expected type.
 
 use engine::field::Label;
+use engine::moment::Moment;
 
-use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, PropertyId};
+use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, PropertyId, ReservationId};
 
 record! {
     /// A fee.
@@ -64,8 +65,15 @@ record! {
         name: Label;
         /// The property of the door code. Null: none.
         property_id: Option<PropertyId>;
+        /// The stay that the door code is for. Null: all stays in the property while the code is in
+        /// force.
+        reservation_id: Option<ReservationId>;
         /// The door code itself. Null: none.
         code: Option<Label>;
+        /// Moment from which the code is in force, such as 2026-12-11 15:00. Null: without a start.
+        starts_at: Option<Moment>;
+        /// Moment until which the code is in force. Null: without an end.
+        ends_at: Option<Moment>;
     }
 }
 

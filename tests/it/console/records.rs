@@ -70,6 +70,23 @@ on_both! {
         assert_eq!((codes.as_array().unwrap().len(), &codes[0]["id"]), (1, &json!(foreign)));
     }
 
+    async fn a_door_code_is_in_force_at_typed_times(app: App) {
+        let org = app.org_with(json!({ "name": "Casa", "timezone": "Europe/Madrid" })).await;
+        let (api, browser) = (org.key().await, marta(&org).await);
+        let flat = org.property(None, &[]).await;
+        let path = "/console/flats/new?kind=lock_code";
+        let typed = Form::of(&html(&browser.get(path).await), path)
+            .with("name", "Street door")
+            .with("propertyId", &flat.to_string())
+            .with("code", "4711")
+            .with("startsAt", "2026-12-11 15:00");
+        let wrong = typed.clone().with("endsAt", "Tuesday").refused(&browser, 400).await;
+        assert!(wrong.contains("must be a date and a time") && wrong.contains("Street door"), "{wrong}");
+        typed.with("endsAt", "2026-12-15T11:00").done(&browser, "created").await;
+        let code = api.get("/lock-codes").await.data()[0].clone();
+        assert_eq!((&code["startsAt"], &code["endsAt"]), (&json!("2026-12-11T14:00:00.000Z"), &json!("2026-12-15T10:00:00.000Z")));
+    }
+
     async fn a_flat_among_many_is_found_by_its_name_without_a_script(app: App) {
         let org = app.org().await;
         let (api, browser) = (org.key().await, marta(&org).await);
