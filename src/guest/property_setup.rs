@@ -26,7 +26,7 @@ struct ReadPropertySetup {
     property_id: Uuid,
 }
 
-/// What guests of a property are served by.
+/// The portal and the steps of a property.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
 struct PropertySetup {

@@ -140,7 +140,7 @@ on_both! {
         let fewer = "external_id,custom.floor,custom.door code\nf1,,4712\n";
         assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 0]);
         assert!(values().await.contains(&json!({ code.to_string(): "4712", floor.to_string(): "2" })));
-        // Two custom fields of one name are told apart by their ids.
+        // Ids distinguish two custom fields of one name.
         api.post("/records", json!({ "records": [field(crate::support::new_id(), "floor")] })).await.data();
         let looked = import(&api, "property", "external_id,Floor\nf1,4\n", json!({ "dryRun": true })).await.data();
         assert!(errors(&looked)[0].2.contains(&format!("customFields.{floor}")), "{looked}");

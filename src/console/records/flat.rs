@@ -1,5 +1,5 @@
-//! What belongs to a flat: its portal, steps, manuals, stays, door codes, calendar feeds and network,
-//! each with links to the pages where it is changed.
+//! The parts of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and network,
+//! each with links to the pages that change it.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

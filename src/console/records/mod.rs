@@ -241,7 +241,7 @@ struct RecordPage<'v> {
     is_of_platform: bool,
     /// Further pages about the record: label and address.
     ways: Vec<(&'static str, String)>,
-    /// What belongs to a flat.
+    /// The parts of a flat's page.
     parts: Vec<FlatPart>,
     remove: Option<String>,
     changed: Option<Changed>,
@@ -354,8 +354,8 @@ fn completed(visit: &Visit, kind: Kind, typed: Map<String, Value>) -> Map<String
 /// The fields with a moment. People type it in the time zone of the organization, without an offset.
 const MOMENTS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
 
-/// Brings typed moments into the form in which records have them. Returns a refusal of those that
-/// are no moments.
+/// Brings typed moments into the form in which records have them. Returns a refusal if a text is
+/// not a moment.
 fn with_moments(visit: &Visit, data: &mut Map<String, Value>) -> Option<Refusal> {
     let settings = &visit.signed_in.organization.settings;
     let zone = settings.timezone.as_deref();
