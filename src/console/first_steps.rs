@@ -25,6 +25,9 @@ static TASKS: [Task; 6] = [
     ("listReservations", "/stays", |words| words.first_stay),
 ];
 
+/// The page that leads to previews.
+const PORTALS: &str = "/portals";
+
 /// A line of the list.
 pub struct FirstStep {
     pub label: &'static str,
@@ -42,11 +45,29 @@ pub async fn first_steps(visit: &Visit) -> Vec<FirstStep> {
         .iter()
         .filter_map(|task| Some((task, way(visit, task.1, "")?)));
     let steps = join_all(tasks.map(|(task, way)| line(visit, task, way))).await;
-    let steps: Vec<FirstStep> = steps.into_iter().flatten().collect();
+    let mut steps: Vec<FirstStep> = steps.into_iter().flatten().collect();
     if steps.iter().all(|step| step.is_done) {
         return Vec::new();
     }
+    if let Some(way) = way(visit, PORTALS, "") {
+        let preview = FirstStep {
+            label: visit.words.begin.first_preview,
+            is_done: is_previewed(visit).await,
+            way,
+        };
+        // The last step sends the page to a guest.
+        steps.insert(steps.len().saturating_sub(1), preview);
+    }
     steps
+}
+
+/// Returns whether somebody opened a preview lately. Only the audit log remembers previews.
+async fn is_previewed(visit: &Visit) -> bool {
+    let entries: Result<Vec<Value>, _> = visit.get("listAuditLog", json!({ "limit": 100 })).await;
+    entries
+        .unwrap_or_default()
+        .iter()
+        .any(|entry| entry["operation"] == "createPortalPreview")
 }
 
 /// Returns a line, or `None` if the list cannot be read.

@@ -10,6 +10,7 @@ words! {
         first_flat: "Add your flats", "Añada sus alojamientos", "Ajoutez vos logements";
         first_step: "Decide what guests do before they arrive", "Decida qué hacen los huéspedes antes de llegar", "Décidez de ce que les voyageurs font avant d’arriver";
         first_manual: "Write the first manual, such as the Wi-Fi", "Escriba el primer manual, como el de la wifi", "Écrivez le premier guide, comme celui du Wi-Fi";
+        first_preview: "Look at the page as a guest", "Mire la página como un huésped", "Regardez la page comme un voyageur";
         first_stay: "Add a stay, and send its link to the guest", "Añada una estancia y envíe su enlace al huésped", "Ajoutez un séjour, et envoyez son lien au voyageur";
         ready: "Start with a ready set", "Empezar con un conjunto preparado", "Commencer avec un ensemble prêt";
         ready_about: "It creates steps for guest details, house rules and the time of arrival, and manuals for the Wi-Fi, the arrival and the departure, in the languages of your organization.", "Crea pasos para los datos del huésped, las normas de la casa y la hora de llegada, y manuales de la wifi, la llegada y la salida, en los idiomas de su organización.", "Cela crée des étapes pour les coordonnées, le règlement et l’heure d’arrivée, et des guides pour le Wi-Fi, l’arrivée et le départ, dans les langues de votre organisation.";

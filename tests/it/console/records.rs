@@ -174,5 +174,12 @@ on_both! {
         let browser = marta(&org).await;
         let home = html(&browser.get("/console").await);
         assert!(home.contains("Getting started") && home.contains("Add your flats"), "{home}");
+        let line = |home: &str| home.split("Look at the page as a guest").nth(1).unwrap().split("</li>").next().unwrap().to_owned();
+        assert!(!line(&home).contains("done"), "{home}");
+        let api = org.key().await;
+        let portal = api.post("/portals", json!({ "name": "Casa" })).await.data();
+        api.post(&format!("/portals/{}/preview", portal["id"].as_str().unwrap()), json!({})).await.data();
+        let home = html(&browser.get("/console").await);
+        assert!(line(&home).contains("done"), "{home}");
     }
 }
