@@ -27,9 +27,7 @@ use self::secrets::one;
 pub use self::serve::{Oidc, ServeFlags};
 use self::text::Cleaned;
 pub use self::tls::{PublicUrlFlags, TlsFlags};
-use self::values::{
-    column, country, duration, email, kind, language, name, permission, public_url, time_zone,
-};
+use self::values::{column, country, duration, email, kind, language, name, permission, time_zone};
 use crate::records::Kind;
 
 /// Guest portals for short-term rentals.

@@ -63,7 +63,7 @@ static TUTORIALS: [Guide; 3] = [
     ),
 ];
 
-static HOW_TO: [Guide; 37] = [
+static HOW_TO: [Guide; 38] = [
     guide!(
         "how-to/start-without-a-platform.md",
         "from the binary to a guest's page without another program: set-up link, flats, stays, members"
