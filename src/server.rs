@@ -130,6 +130,8 @@ impl Server {
             elsewhere: flags.sign_in_url.clone(),
             provider,
         };
+        let (pages_per_minute, pages_per_second) = flags.console_rate_limits();
+        let guest_limits = RateLimits::new(flags.guest_rate_limit(), 0);
         let (uploads, uploads_at) = uploads(flags.uploads_url.as_deref(), &location)?;
         let passes = flags
             .pass_certificate
@@ -188,10 +190,7 @@ impl Server {
                 per_organization: flags.uploads_per_organization,
             })
             .with(ConsoleKeys(flags.console_keys))
-            .with(PageLimits::new(
-                flags.console_rate_limit_per_minute,
-                flags.console_rate_limit_per_second,
-            ));
+            .with(PageLimits::new(pages_per_minute, pages_per_second));
         let authority = authority.transpose()?;
         let apns = match (flags.apns_url, &passes) {
             (Some(url), Some(signer)) => Some(Apns::new(url, signer, authority.as_deref())?),
@@ -232,7 +231,7 @@ impl Server {
             .try_fold(rate_limits, |limits, url| limits.shared_in(url))?;
         let service = Arc::new(Service {
             limits: rate_limits,
-            guest_limits: RateLimits::new(flags.guest_rate_limit_per_minute, 0),
+            guest_limits,
             memory: Memory::seeing(
                 flags
                     .processors

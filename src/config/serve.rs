@@ -178,20 +178,18 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50, value_parser = text::parse::<u32>)]
     pub rate_limit_per_second: u32,
     /// Pages of the console a minute per member; 0 switches the window off. A page counts once,
-    /// however much it reads, and not as a request of `--rate-limit-per-minute`.
-    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", default_value_t = 600, value_parser = text::parse::<u32>)]
-    pub console_rate_limit_per_minute: u32,
-    /// Pages of the console a second per member; 0 switches the window off.
-    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", default_value_t = 20, value_parser = text::parse::<u32>)]
-    pub console_rate_limit_per_second: u32,
-    /// Requests a minute per stay, over the guest interface and the guest's page; 0 is no limit.
-    #[arg(
-        long,
-        env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE",
-        default_value_t = 600,
-        value_parser = text::parse::<u32>
-    )]
-    pub guest_rate_limit_per_minute: u32,
+    /// however much it reads, and not as a request of `--rate-limit-per-minute` [default: that of
+    /// `--rate-limit-per-minute`].
+    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
+    pub console_rate_limit_per_minute: Option<u32>,
+    /// Pages of the console a second per member; 0 switches the window off [default: that of
+    /// `--rate-limit-per-second`].
+    #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", value_parser = text::parse::<u32>)]
+    pub console_rate_limit_per_second: Option<u32>,
+    /// Requests a minute per stay, over the guest interface and the guest's page; 0 is no limit
+    /// [default: that of `--rate-limit-per-minute`].
+    #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
+    pub guest_rate_limit_per_minute: Option<u32>,
     /// Redis that nodes share to count rate limits, `redis://…` or `rediss://…`. Without it each
     /// node counts by itself [file: `VESTIBULE_REDIS_URL_FILE`].
     #[arg(
@@ -332,6 +330,24 @@ impl ServeFlags {
         }
     }
 
+    /// Returns the limits of pages of the console: those of a minute and of a second.
+    #[must_use]
+    pub fn console_rate_limits(&self) -> (u32, u32) {
+        let per_minute = self.console_rate_limit_per_minute;
+        let per_second = self.console_rate_limit_per_second;
+        (
+            per_minute.unwrap_or(self.rate_limit_per_minute),
+            per_second.unwrap_or(self.rate_limit_per_second),
+        )
+    }
+
+    /// Returns the limit of requests of a stay in a minute.
+    #[must_use]
+    pub fn guest_rate_limit(&self) -> u32 {
+        self.guest_rate_limit_per_minute
+            .unwrap_or(self.rate_limit_per_minute)
+    }
+
     /// Returns the URL of the Redis in which nodes count rate limits.
     pub fn redis_url(&self) -> Result<Option<String>, String> {
         one(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
@@ -351,3 +367,44 @@ pub struct Oidc {
 
 /// Maximum number of valid platform keys: the present one and the one that replaces it.
 const MOST_PLATFORM_KEYS: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::super::{Cli, Command};
+    use super::*;
+
+    fn flags(arguments: &[&str]) -> ServeFlags {
+        let all = ["vestibule", "serve"].iter().chain(arguments);
+        let Ok(cli) = Cli::try_parse_from(all) else {
+            panic!("{arguments:?} can be parsed")
+        };
+        let Command::Serve(flags) = cli.command else {
+            panic!("serve was given")
+        };
+        flags
+    }
+
+    #[test]
+    fn limits_of_pages_follow_the_limits_of_requests_unless_they_are_set() {
+        let set = flags(&[]);
+        assert_eq!(set.console_rate_limits(), (1_000, 50));
+        assert_eq!(set.guest_rate_limit(), 1_000);
+        let set = flags(&["--rate-limit-per-minute=9", "--rate-limit-per-second=0"]);
+        assert_eq!(
+            (set.console_rate_limits(), set.guest_rate_limit()),
+            ((9, 0), 9)
+        );
+        let set = flags(&[
+            "--rate-limit-per-minute=9",
+            "--console-rate-limit-per-minute=7",
+            "--console-rate-limit-per-second=6",
+            "--guest-rate-limit-per-minute=5",
+        ]);
+        assert_eq!(
+            (set.console_rate_limits(), set.guest_rate_limit()),
+            ((7, 6), 5)
+        );
+    }
+}

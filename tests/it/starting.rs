@@ -264,6 +264,9 @@ fn every_setting_drops_what_stands_around_it() {
         ("trusted-proxy", "10.0.0.0/8"),
         ("database-connections", "16"),
         ("processors", "2"),
+        ("console-rate-limit-per-minute", "600"),
+        ("console-rate-limit-per-second", "20"),
+        ("guest-rate-limit-per-minute", "600"),
         ("keep-alive", "65s"),
     ];
     let serve = vestibule::config::Cli::command();
