@@ -179,15 +179,15 @@ pub struct ServeFlags {
     pub rate_limit_per_second: u32,
     /// Pages of the console a minute per member; 0 switches the window off. A page counts once,
     /// however much it reads, and not as a request of `--rate-limit-per-minute` [default: that of
-    /// `--rate-limit-per-minute`].
+    /// `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_minute: Option<u32>,
     /// Pages of the console a second per member; 0 switches the window off [default: that of
-    /// `--rate-limit-per-second`].
+    /// `--rate-limit-per-second`, at least 20].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_second: Option<u32>,
     /// Requests a minute per stay, over the guest interface and the guest's page; 0 is no limit
-    /// [default: that of `--rate-limit-per-minute`].
+    /// [default: that of `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub guest_rate_limit_per_minute: Option<u32>,
     /// Redis that nodes share to count rate limits, `redis://…` or `rediss://…`. Without it each
@@ -336,8 +336,8 @@ impl ServeFlags {
         let per_minute = self.console_rate_limit_per_minute;
         let per_second = self.console_rate_limit_per_second;
         (
-            per_minute.unwrap_or(self.rate_limit_per_minute),
-            per_second.unwrap_or(self.rate_limit_per_second),
+            per_minute.unwrap_or_else(|| at_least(600, self.rate_limit_per_minute)),
+            per_second.unwrap_or_else(|| at_least(20, self.rate_limit_per_second)),
         )
     }
 
@@ -345,13 +345,18 @@ impl ServeFlags {
     #[must_use]
     pub fn guest_rate_limit(&self) -> u32 {
         self.guest_rate_limit_per_minute
-            .unwrap_or(self.rate_limit_per_minute)
+            .unwrap_or_else(|| at_least(600, self.rate_limit_per_minute))
     }
 
     /// Returns the URL of the Redis in which nodes count rate limits.
     pub fn redis_url(&self) -> Result<Option<String>, String> {
         one(self.redis_url.as_deref(), "VESTIBULE_REDIS_URL")
     }
+}
+
+/// Returns a limit, or the least one if it is lower. A limit of 0 stays, because it is switched off.
+fn at_least(least: u32, limit: u32) -> u32 {
+    if limit == 0 { 0 } else { limit.max(least) }
 }
 
 /// An OpenID provider for the sign-in of members.
@@ -391,10 +396,15 @@ mod tests {
         let set = flags(&[]);
         assert_eq!(set.console_rate_limits(), (1_000, 50));
         assert_eq!(set.guest_rate_limit(), 1_000);
-        let set = flags(&["--rate-limit-per-minute=9", "--rate-limit-per-second=0"]);
+        let set = flags(&["--rate-limit-per-minute=9", "--rate-limit-per-second=9"]);
         assert_eq!(
             (set.console_rate_limits(), set.guest_rate_limit()),
-            ((9, 0), 9)
+            ((600, 20), 600)
+        );
+        let set = flags(&["--rate-limit-per-minute=9000", "--rate-limit-per-second=0"]);
+        assert_eq!(
+            (set.console_rate_limits(), set.guest_rate_limit()),
+            ((9_000, 0), 9_000)
         );
         let set = flags(&[
             "--rate-limit-per-minute=9",
