@@ -35,7 +35,7 @@ pub struct Shown {
     pub is_preview: bool,
     /// Whether the stay ended before the guest submitted anything, so that no step is open.
     pub is_over: bool,
-    /// The key of a message form, if the page has such a form.
+    /// The key of forms that must take effect once: messages and files.
     pub key: Uuid,
     /// Whether passes can be signed.
     pub has_passes: bool,

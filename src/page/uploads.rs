@@ -1,5 +1,7 @@
 //! The files of a step: the files that are there, and the places for more files.
 
+use uuid::Uuid;
+
 use super::fault::Faults;
 use super::given;
 use super::shown::Shown;
@@ -20,6 +22,8 @@ pub struct Files<'v> {
     pub places: Vec<Place>,
     /// The address to which a file is sent.
     pub action: String,
+    /// The key of the forms, so that a form that is sent twice adds one file.
+    pub key: Uuid,
     pub accept: &'static str,
     pub hint: String,
     /// The types of documents to choose from, where the step names none.
@@ -128,6 +132,7 @@ pub fn files<'v>(
         missing: (is_open && !names.is_empty())
             .then(|| fill(words.missing, &[("types", &names.join(", "))])),
         action: shown.links.files(step.id),
+        key: shown.key,
         accept: ACCEPT,
         kinds: shown.words.document_types().to_vec(),
         listed,

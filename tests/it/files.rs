@@ -87,6 +87,16 @@ async fn hand_in(
     .await
 }
 
+/// Sends a file as a form of a page sends it, with the form's key.
+async fn hand_in_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> Answer {
+    let parts: [Part<'_>; 3] = [
+        ("file", Some("id.pdf"), PDF),
+        ("documentType", None, sort.as_bytes()),
+        ("key", None, key.as_bytes()),
+    ];
+    send(house.org.app, &house.token, step, &parts).await
+}
+
 async fn keys(app: &App) -> Vec<String> {
     let uploads = app.server.service.kit.part::<Uploads>().unwrap();
     let mut keys: Vec<String> = uploads.files.list(None).try_collect().await.unwrap();
@@ -221,18 +231,33 @@ on_both! {
         assert_eq!(headers["content-disposition"], "attachment; filename*=UTF-8''passport.pdf");
     }
 
-    async fn a_file_sent_twice_is_stored_once(app: App, uploads()) {
+    async fn a_form_with_a_file_that_is_sent_twice_adds_one_file(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let tapped = (0..2).map(|_| hand_in(&house, step, "id.pdf", Some("Passport"), PDF));
+        let key = new_id().to_string();
+        let tapped = (0..2).map(|_| hand_in_once(&house, step, "Passport", &key));
         let answers = futures_util::future::join_all(tapped).await;
         assert_eq!(answers.iter().map(|answer| answer.status).collect::<Vec<_>>(), [201, 201]);
         assert_eq!(answers[0].data()["id"], answers[1].data()["id"]);
-        assert_eq!(hand_in(&house, step, "id.pdf", Some("Passport"), PDF).await.data()["id"], answers[0].data()["id"]);
-        let other = hand_in(&house, step, "id.pdf", Some("Visa"), PDF).await.data();
+        assert_eq!(hand_in_once(&house, step, "Passport", &key).await.data()["id"], answers[0].data()["id"]);
+        let other = hand_in_once(&house, step, "Visa", &key).await.data();
         assert_ne!(other["id"], answers[0].data()["id"], "of another sort it is another file");
-        assert_eq!(rows(&app).await, 2);
-        kept(&app, 2).await;
+        let later = hand_in_once(&house, step, "Passport", &new_id().to_string()).await.data();
+        assert_ne!(later["id"], answers[0].data()["id"], "of another form it is another file");
+        assert_eq!(rows(&app).await, 3);
+        kept(&app, 3).await;
+        let page = app.http.get(format!("{}/stay/{}/steps/{step}", app.base, house.token)).send().await.unwrap();
+        assert!(page.text().await.unwrap().contains(r#"<input type="hidden" name="key" value="#));
+    }
+
+    async fn a_step_takes_ten_files_also_if_they_are_the_same(app: App, uploads()) {
+        let house = House::build(&app).await;
+        let step = house.step("document_upload", json!({})).await;
+        for number in 0..10 {
+            assert_eq!(hand_in(&house, step, "id.pdf", None, PDF).await.status, 201, "file {number}");
+        }
+        assert_eq!(hand_in(&house, step, "id.pdf", None, PDF).await.issues(), ["file"]);
+        assert_eq!(rows(&app).await, 10);
     }
 
     async fn file_storage_is_limited_per_stay_and_organization(app: App, uploads(), "--uploads-per-stay=3KiB", "--uploads-per-organization=5KiB") {

@@ -46,6 +46,11 @@ struct AddFile {
     /// Left out: no type.
     #[serde(default)]
     document_type: Option<Text200>,
+    /// A UUID that the sender chooses for this file. If the step has the same file, of the same
+    /// type and with the same UUID, that file is returned and nothing is stored. Left out: every
+    /// request adds a file.
+    #[serde(default)]
+    key: Option<Uuid>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -125,9 +130,12 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         digest,
     } = input.file;
     let document_type = input.document_type.map(|text| text.0.trim().to_owned());
-    // The form was sent twice, or the request was repeated: the file is stored already.
+    // A form with a key was sent twice: the file is stored already.
     let known = asked.given.files.iter().find(|file| {
-        file.about.digest.as_ref() == Some(&digest) && file.about.document_type == document_type
+        input.key.is_some()
+            && file.about.form_key == input.key
+            && file.about.digest.as_ref() == Some(&digest)
+            && file.about.document_type == document_type
     });
     if let Some(known) = known {
         let view = known.view();
@@ -146,6 +154,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         size,
         document_type,
         digest: Some(digest),
+        form_key: input.key,
     };
     let file = GuestFile {
         id: context.new_id(),

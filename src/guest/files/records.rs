@@ -56,6 +56,8 @@ pub(super) struct About {
     pub document_type: Option<String>,
     /// The SHA-256 of the bytes, in base64.
     pub digest: Option<String>,
+    /// The key that the sender chose for the file.
+    pub form_key: Option<Uuid>,
 }
 
 /// A file that a guest handed in.
