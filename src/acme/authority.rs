@@ -25,7 +25,7 @@ const POLLING: RetryPolicy = RetryPolicy::new()
 /// The type of the problem of an account that the authority does not know.
 const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
-/// A certificate authority, and what is ordered from it.
+/// A certificate authority, and the names of the certificate that it issues.
 pub(super) struct Authority {
     client: Client,
     names: Vec<String>,
@@ -246,7 +246,7 @@ fn plain(error: Error) -> String {
     }
 }
 
-/// Returns what an authority says of a problem: its details, those of host names, and its type.
+/// Returns a problem in words: its details, those of host names, and its type.
 fn told(problem: &Problem) -> String {
     let details = problem.detail.iter().cloned();
     let of_names = problem.subproblems.iter().map(ToString::to_string);

@@ -217,8 +217,8 @@ async fn a_refused_order_is_said_in_the_log_and_tried_again() {
     assert!(node.is_running());
 }
 
-/// A silent authority delays neither the start nor the end. Until there is a certificate, no
-/// handshake succeeds, and neither does one for a challenge that nobody has set.
+/// A silent authority delays neither the start nor the end. Without a certificate every handshake
+/// fails, also one that asks for the answer to a challenge.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authority_that_never_answers_delays_nothing() {
     choose_tls_provider();
