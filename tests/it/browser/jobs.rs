@@ -103,6 +103,32 @@ async fn a_portal(desk: &Desk<'_>, things: &Things<'_>) {
     );
 }
 
+async fn a_flat(desk: &Desk<'_>, things: &Things<'_>) {
+    let (name, code) = (
+        format!("Flat {}", desk.mark),
+        format!("Street door {}", desk.mark),
+    );
+    desk.open("/flats").await;
+    desk.enter("main a[href$='/flats/new']", "").await;
+    desk.write("#f-name", &name).await;
+    desk.write("#f-timezone", "Europe/Madrid").await;
+    desk.enter(SAVE, "").await;
+    desk.done().await;
+    // The page of the flat leads to a door code of this flat.
+    desk.enter(
+        "main .parts a[href*='kind=lock_code'][href*='propertyId']",
+        "",
+    )
+    .await;
+    desk.write("#f-name", &code).await;
+    desk.write("#f-code", "4711").await;
+    desk.enter(SAVE, "").await;
+    desk.done().await;
+    let flat = named(things, "/properties?limit=500", "name", &name).await;
+    let found = named(things, "/lock-codes?limit=100", "name", &code).await;
+    assert_eq!(found["propertyId"], flat["id"], "{found}");
+}
+
 async fn a_branding(desk: &Desk<'_>, things: &Things<'_>) {
     let name = format!("Branding {}", desk.mark);
     desk.open("/brandings").await;
@@ -430,6 +456,7 @@ async fn every_job(window: &Window, has_scripts: bool) {
             mark: format!("{device}-{has_scripts}"),
         };
         a_portal(&desk, &things).await;
+        a_flat(&desk, &things).await;
         a_branding(&desk, &things).await;
         a_step(&desk, &things).await;
         a_manual(&desk, &things).await;
