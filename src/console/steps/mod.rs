@@ -270,6 +270,8 @@ struct List<'v> {
     paging: Paging,
     new: Option<String>,
     may_move: bool,
+    /// Whether only the steps of a portal are listed.
+    is_filtered: bool,
     problem: Option<String>,
 }
 
@@ -394,6 +396,7 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
         paging,
         new: visit.may(STEP.create).then(|| visit.address("/steps/new")),
         may_move: visit.may(STEP.update),
+        is_filtered: ordered.chosen.is_some(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
     };
     Ok(reply::of(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use vestibule::console::addresses;
 
 use super::{marta, page};
@@ -66,5 +67,26 @@ on_both! {
             assert_eq!(distinct.len(), buttons.len(), "{list} has a button twice: {buttons:?}");
         }
         assert!(empty >= 25, "{empty} of {} lists are empty", lists.len());
+    }
+
+    async fn a_filter_that_finds_nothing_can_be_cleared(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let api = org.key().await;
+        let portal = api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data();
+        let portal = portal["id"].as_str().unwrap();
+        for (list, plain) in [
+            ("/console/flats?query=nothing".to_owned(), "/console/flats"),
+            ("/console/flats?kind=tag&query=nothing".to_owned(), "/console/flats?kind=tag"),
+            ("/console/stays?query=nothing".to_owned(), "/console/stays"),
+            ("/console/manuals?search=nothing".to_owned(), "/console/manuals"),
+            (format!("/console/steps?portal={portal}"), "/console/steps"),
+            ("/console/submissions?flat=nothing".to_owned(), "/console/submissions"),
+            ("/console/webhooks?host=nothing.example".to_owned(), "/console/webhooks"),
+        ] {
+            let html = page(&browser, &list).await;
+            let clear = format!("<a class=\"button plain\" href=\"{plain}\">Clear filters</a>");
+            assert!(html.contains(&clear), "{list}: {html}");
+        }
     }
 }
