@@ -555,6 +555,12 @@ pub fn new_stay(visit: &Visit) -> Option<String> {
         .then(|| address(visit, "/flats/new", Kind::Reservation))
 }
 
+/// Returns the address of the page that imports stays, for members who may import some.
+pub fn import_stays(visit: &Visit) -> Option<String> {
+    (visit.answers_for_organization() && visit.may(LIST) && visit.may(IMPORT))
+        .then(|| address(visit, "/flats/import", Kind::Reservation))
+}
+
 /// Returns the address of the page with the fields of a stay.
 pub fn edit_stay(visit: &Visit, id: Uuid) -> Option<String> {
     (visit.may(LIST) && visit.may(READ))

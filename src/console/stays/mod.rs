@@ -121,6 +121,8 @@ struct List<'v> {
     paging: Paging,
     /// Address of the page that adds a stay.
     new: Option<String>,
+    /// Address of the page that imports stays.
+    import: Option<String>,
 }
 
 fn list(visit: &Visit) -> Answering<'_> {
@@ -188,6 +190,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             rows: found.iter().map(row).collect(),
             paging: Paging::of(visit, SCREEN.path, total),
             new: records::new_stay(visit),
+            import: records::import_stays(visit),
             statuses: STATUSES
                 .into_iter()
                 .map(|known| (known, words.stays.standing(known).0, known == status))

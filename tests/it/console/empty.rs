@@ -72,6 +72,7 @@ on_both! {
     async fn a_filter_that_finds_nothing_can_be_cleared(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
+        assert!(page(&browser, "/console/stays").await.contains("href=\"/console/flats/import?kind=reservation\""));
         let api = org.key().await;
         let portal = api.post("/portals", json!({ "name": "Casa", "isDefault": true })).await.data();
         let portal = portal["id"].as_str().unwrap();
