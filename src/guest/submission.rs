@@ -18,7 +18,7 @@ use super::asked::Asked;
 use super::decision::Decision;
 use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
-use super::precheckin::{self, Precheckin, PrecheckinStatus};
+use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::progress::Progress;
 use super::setup;
 use super::stay::Stay;
