@@ -13,23 +13,25 @@
 /// A field that was added later is read `where it fits`: older records may hold any value under its
 /// name. A value that does not fit reads as `None`.
 ///
+/// A field has a doc comment, and extensions of its schema as `#[schemars(extend(…))]` below it.
+///
 /// After the fields follows an example of a read, without id and timestamps. A record without an
 /// example is shown with its name alone.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
     };
-    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
+    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
         record!(
-            @sort $record [$($held)* $(#[$doc])* $field: $type,]
-            [$($read)* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
+            @sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
+            [$($read)* $(#[doc = $doc])* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
         );
     };
-    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[$doc:meta])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] [$($read)* pub $field: $as,] $($rest)*);
+    (@sort $record:tt [$($held:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
+        record!(@sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] [$($read)* $(#[doc = $doc])* pub $field: $as,] $($rest)*);
     };
-    (@sort $record:tt [$($held:tt)*] $read:tt $(#[$doc:meta])* $field:ident: $type:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($held)* $(#[$doc])* $field: $type,] $read $($rest)*);
+    (@sort $record:tt [$($held:tt)*] $read:tt $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty; $($rest:tt)*) => {
+        record!(@sort $record [$($held)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] $read $($rest)*);
     };
     (@sort [$(#[$meta:meta])* $name:ident $(example $example:tt)?] [$($held:tt)*] [$($read:tt)*]) => {
         #[derive(Debug, Clone, serde::Deserialize)]

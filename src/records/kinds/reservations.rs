@@ -165,6 +165,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn fields_that_rules_read_keep_their_descriptions() {
+        let schema = schemars::schema_for!(Guest).to_value();
+        let fields = schema["properties"].as_object().unwrap();
+        assert!(
+            fields
+                .values()
+                .all(|field| field["description"].is_string())
+        );
+        assert!(fields.contains_key("firstName"));
+    }
+
+    #[test]
     fn a_stay_has_its_own_times_before_those_of_its_flat() {
         let flat: Property = serde_json::from_value(json!({
             "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
