@@ -3,14 +3,14 @@
 use askama::Template;
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::assign::{Entity, Use};
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
-    saved, typed,
+    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form_with, created,
+    edit_form, saved, typed,
 };
 use super::frame::{Done, Frame};
 use super::paging::Paging;
@@ -45,7 +45,7 @@ static PORTAL: Resource = Resource {
     stored,
     update: "updatePortal",
     layout: &Layout {
-        create: &["name"],
+        create: &["name", "isDefault"],
         sections: &[
             Section {
                 title: |words| words.forms.basics,
@@ -189,7 +189,14 @@ async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) ->
 
 fn new(visit: &Visit) -> Answering<'_> {
     Box::pin(async move {
-        let form = create_form(visit, &PORTAL, visit.address("/portals/new")).await?;
+        let portals: Vec<Row> = visit.get("listPortals", json!({})).await?;
+        let mut values = Map::new();
+        // The first portal is meant for all flats. A limited member does not see every portal.
+        if visit.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
+            values.insert("isDefault".to_owned(), json!(true));
+        }
+        let action = visit.address("/portals/new");
+        let form = create_form_with(visit, &PORTAL, action, &values).await?;
         Ok(page(visit, None, visit.words.portals.new.to_owned(), form).await)
     })
 }

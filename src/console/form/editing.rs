@@ -432,12 +432,23 @@ pub async fn create_form(
     resource: &Resource,
     action: String,
 ) -> Result<FormView, Refusal> {
+    create_form_with(visit, resource, action, &Map::new()).await
+}
+
+/// Makes the form that creates a resource, with initial values.
+pub async fn create_form_with(
+    visit: &Visit,
+    resource: &Resource,
+    action: String,
+    values: &Map<String, Value>,
+) -> Result<FormView, Refusal> {
     let specs = specs_of_new(visit, resource)?;
     let mut fields = Fields::new();
     for spec in &specs {
         // The query of a link to this form can contain initial values.
         let begins = visit.asks(&spec.name).map(|text| json!(text));
-        fill(spec, begins.as_ref(), &spec.name, &mut fields);
+        let begins = begins.as_ref().or_else(|| values.get(&spec.name));
+        fill(spec, begins, &spec.name, &mut fields);
     }
     drawn_new(visit, resource, action, fields)?
         .view(&specs)

@@ -24,7 +24,8 @@ mod spec;
 pub use control::{Control, FormView, Showing};
 pub use drawn::{Outcome, Stored};
 pub use editing::{
-    Reading, Resource, create_form, created, edit_form, new_text, saved, typed, untold_texts,
+    Reading, Resource, create_form, create_form_with, created, edit_form, new_text, saved, typed,
+    untold_texts,
 };
 pub use fill::{fill, read};
 pub use free_form::FreeForm;

@@ -24,8 +24,10 @@ record! {
         #[schemars(extend("x-summary" = "The one group it belongs to."))]
         property_group_id: Option<PropertyGroupId>, read as Option<Uuid>;
         /// Ids of the tags it has; null means none.
+        #[schemars(extend("x-summary" = "The tags it has."))]
         tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;
         /// Address, as one text or in parts of the platform's own; guests see it.
+        #[schemars(extend("x-summary" = "The address, as guests see it."))]
         address: Option<Address>, read as Option<Value>;
         /// Time of day from which guests may come, in its time zone. Null counts as the start of
         /// the day.

@@ -99,7 +99,11 @@ async fn sets_up(window: &Window) {
     person.press("main a[href$='/console/flats/new']").await;
     person.write("#f-name", "Flat 1").await;
     person.press("#edit button").await;
-    // The page of the flat leads to a stay in this flat.
+    // The first portal serves every flat. The page of the flat says so, and leads to a stay there.
+    let parts = window
+        .run("return document.querySelector('.parts').innerText")
+        .await;
+    assert!(parts.as_str().unwrap().contains("Casa Mar"), "{parts}");
     person
         .press(".parts a[href*='kind=reservation'][href*='propertyId']")
         .await;
