@@ -45,7 +45,13 @@ struct InviteMember {
     /// The properties that the member has access to (`listProperties`), at most 25,000. Null or left
     /// out: every property.
     #[serde(default)]
-    #[schemars(length(max = 25_000))]
+    #[schemars(
+        length(max = 25_000),
+        extend(
+            "x-choices-from" = "listProperties",
+            "x-summary" = "The flats that the member has access to. Not set: all flats.",
+        )
+    )]
     property_ids: Option<Vec<Uuid>>,
 }
 
@@ -81,7 +87,13 @@ struct MemberChanges {
     permissions: Field<Vec<Permission>>,
     /// The properties that the member has access to (`listProperties`), at most 25,000. Null: every
     /// property.
-    #[schemars(length(max = 25_000))]
+    #[schemars(
+        length(max = 25_000),
+        extend(
+            "x-choices-from" = "listProperties",
+            "x-summary" = "The flats that the member has access to. Not set: all flats.",
+        )
+    )]
     #[serde(default)]
     property_ids: Field<Option<Vec<Uuid>>>,
     /// Whether the member may sign in. `false` ends their access at once.

@@ -174,7 +174,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     guests: "Guests", "Huéspedes", "Voyageurs"; "", "";
     // Other inputs, and fields of the audit log.
     questions: "Questions", "Preguntas", "Questions"; "", "";
-    propertyIds: "Flats", "Alojamientos", "Logements"; "", "";
+    propertyIds: "Flats", "Alojamientos", "Logements"; "Sin definir: todos los alojamientos.", "Non défini : tous les logements.";
     propertyGroupIds: "Groups", "Grupos", "Groupes"; "", "";
     tagIds: "Tags", "Etiquetas", "Étiquettes"; "", "";
     portalSettingsIds: "Portals", "Portales", "Portails"; "", "";

@@ -127,6 +127,27 @@ on_both! {
         assert!(stays.as_array().unwrap().iter().any(|stay| stay["propertyId"] == json!(ids[290])), "{stays}");
     }
 
+    async fn the_form_of_a_member_offers_the_flats(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let flat = org.property(None, &[]).await;
+        let path = "/console/access/members/new";
+        let shown = html(&browser.get(path).await);
+        assert!(shown.contains(&format!("name=\"propertyIds\" value=\"{flat}\"")), "{shown}");
+        // With many flats, their names are typed, one per line.
+        let more = |number: usize| json!({ "kind": "property", "id": new_id(), "data": { "name": format!("House {number}"), "timezone": "Europe/Madrid", "country": "ES" } });
+        let flats: Vec<_> = (0..300).map(more).collect();
+        org.sync(flats.into()).await.data();
+        let form = Form::of(&html(&browser.get(path).await), path).with("name", "Ada").with("email", "ada@example.com");
+        let several = form.clone().with("propertyIds.find", "Flat\r\nouse 29").refused(&browser, 400).await;
+        assert!(several.contains("several have “ouse 29”") && several.contains(&format!("name=\"propertyIds\" value=\"{flat}\" checked")), "{several}");
+        let made = form.with("propertyIds.find", "Flat\r\nHouse 7").send(&browser).await;
+        assert!(made.status == 200 || made.status == 303, "{}", made.body);
+        let members = app.platform().get(&org.path("/members")).await.data();
+        let ada = members.as_array().unwrap().iter().find(|member| member["email"] == "ada@example.com").unwrap();
+        assert_eq!(ada["propertyIds"].as_array().unwrap().len(), 2, "{ada}");
+    }
+
     async fn a_record_of_the_platform_is_read_only(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
