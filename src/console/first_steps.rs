@@ -61,7 +61,7 @@ pub async fn first_steps(visit: &Visit) -> Vec<FirstStep> {
     steps
 }
 
-/// Returns whether somebody opened a preview lately. Only the audit log remembers previews.
+/// Returns whether the audit log has a recent preview. Nothing else records previews.
 async fn is_previewed(visit: &Visit) -> bool {
     let entries: Result<Vec<Value>, _> = visit.get("listAuditLog", json!({ "limit": 100 })).await;
     entries
