@@ -104,9 +104,11 @@ impl Tls {
         let Source::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
-        let provider = crypto::ring::default_provider();
-        let certified = CertifiedKey::from_der(vec![certificate], key, &provider)
-            .map_err(|error| error.to_string())?;
+        // `CertifiedKey::from_der` compares the key with the certificate, and refuses the critical
+        // extension of such a certificate, which only authorities understand.
+        let key =
+            crypto::ring::sign::any_supported_type(&key).map_err(|error| error.to_string())?;
+        let certified = CertifiedKey::new(vec![certificate], key);
         managed.answer(name.to_ascii_lowercase(), certified);
         Ok(())
     }
