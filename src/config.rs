@@ -340,8 +340,8 @@ pub struct BackupFlags {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…`, as `serve` has it [default: beside the
-    /// database]. Files in a bucket are not copied.
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, as `serve` has it [default:
+    /// beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Make a backup now and each time this much time has passed, in a directory.
@@ -362,8 +362,8 @@ pub struct RestoreFlags {
     /// The database to restore.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…`, as `serve` has it [default: beside the
-    /// database].
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, as `serve` has it [default:
+    /// beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = Cleaned(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Restore in the place of an existing database, which is kept under another name.

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 
 use engine::clock::Clock;
 use jiff::Timestamp;
-use store::Location;
 use tokio::signal::unix::{SignalKind, signal};
-use url::Url;
 
+use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
 use crate::platform::BackupNote;
 
@@ -79,8 +78,8 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
 #[derive(Debug, Clone)]
 struct SetPlan {
     database_url: String,
-    /// The directory with the files of guests, if they are in one.
-    uploads: Option<PathBuf>,
+    /// The files of guests, if there is a storage for them.
+    uploads: Option<GuestFiles>,
     /// The directory of the sets.
     sets: PathBuf,
     /// The number of sets that are kept; `None` keeps all.
@@ -91,7 +90,7 @@ impl SetPlan {
     fn of(flags: &BackupFlags) -> Result<Self, String> {
         let database_url = flags.database.url()?;
         Ok(Self {
-            uploads: uploads_directory(&database_url, flags.uploads_url.as_deref())?,
+            uploads: GuestFiles::of(&database_url, flags.uploads_url.as_deref())?,
             database_url,
             sets: flags.file.clone(),
             keep: flags.keep.map(std::num::NonZeroUsize::get),
@@ -121,7 +120,7 @@ impl SetPlan {
         if let Some(uploads) = &self.uploads {
             let before = previous.map(|set| set.join(UPLOADS));
             let into = partial.path().join(UPLOADS);
-            files = copy_files(uploads, &into, before.as_deref())?;
+            files = uploads.back_up(&into, before.as_deref())?;
         }
         let set = self.sets.join(now.strftime(NAME).to_string());
         let partial = partial.keep();
@@ -158,79 +157,6 @@ pub(super) fn sets_in(directory: &Path) -> Result<Vec<PathBuf>, String> {
         .collect();
     sets.sort();
     Ok(sets)
-}
-
-/// Returns the directory with the files of guests: that of the storage's URL, else the one beside a
-/// SQLite database. `None` for a bucket, which is not copied.
-pub(super) fn uploads_directory(
-    database_url: &str,
-    uploads_url: Option<&str>,
-) -> Result<Option<PathBuf>, String> {
-    let Some(url) = uploads_url.filter(|url| !url.is_empty()) else {
-        let location = Location::of(database_url).map_err(|error| error.to_string())?;
-        return Ok(location.beside(".uploads"));
-    };
-    let url = Url::parse(url).map_err(|error| format!("--uploads-url: {error}"))?;
-    if url.scheme() != "file" {
-        tracing::warn!(
-            "files of guests in a bucket are not part of the backup; replicate the bucket"
-        );
-        return Ok(None);
-    }
-    url.to_file_path()
-        .map(Some)
-        .map_err(|()| "--uploads-url: is not the URL of a directory".to_owned())
-}
-
-/// Copies files of guests into a directory. A file that `before` has in the same size is linked, not
-/// copied: files never change. Returns the number of files.
-pub(super) fn copy_files(from: &Path, into: &Path, before: Option<&Path>) -> Result<usize, String> {
-    private_directory(into)?;
-    let entries = match fs::read_dir(from) {
-        Ok(entries) => entries,
-        // Nobody has sent a file yet, or the folder was removed meanwhile.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(failed(from, &error)),
-    };
-    let mut count = 0;
-    for entry in entries {
-        let entry = entry.map_err(|error| failed(from, &error))?;
-        let (path, name) = (entry.path(), entry.file_name());
-        let target = into.join(&name);
-        let earlier = before.map(|before| before.join(&name));
-        let kind = entry.file_type().map_err(|error| failed(&path, &error))?;
-        if kind.is_dir() {
-            count += copy_files(&path, &target, earlier.as_deref())?;
-        } else if kind.is_file() && !name.to_string_lossy().contains('#') {
-            // A name with `#` is a file that is still being written.
-            count += usize::from(copy_file(&path, &target, earlier.as_deref())?);
-        }
-    }
-    sync_directory(into)?;
-    Ok(count)
-}
-
-/// Copies a file. Returns false if it was deleted meanwhile.
-fn copy_file(from: &Path, into: &Path, earlier: Option<&Path>) -> Result<bool, String> {
-    let size = |path: &Path| fs::metadata(path).map(|found| found.len()).ok();
-    if let Some(earlier) = earlier
-        && size(earlier).is_some()
-        && size(earlier) == size(from)
-        && fs::hard_link(earlier, into).is_ok()
-    {
-        return Ok(true);
-    }
-    if size(into).is_some() && size(into) == size(from) {
-        return Ok(true);
-    }
-    match fs::copy(from, into) {
-        Ok(_) => {
-            let synced = File::open(into).and_then(|file| file.sync_all());
-            synced.map(|()| true).map_err(|error| failed(into, &error))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed(from, &error)),
-    }
 }
 
 /// Creates a directory that only its owner may open, with its parents.

@@ -3,6 +3,7 @@
 mod backup;
 mod demo;
 mod doctor;
+mod guest_files;
 mod import;
 mod local;
 mod restore;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use engine::clock::Clock;
 use store::Location;
 
-use super::backup::{
-    DATABASE, UPLOADS, copy, copy_files, failed, sets_in, sync_directory, uploads_directory,
-};
+use super::backup::{DATABASE, UPLOADS, copy, failed, sets_in, sync_directory};
+use super::guest_files::GuestFiles;
 use crate::config::RestoreFlags;
 
 /// The files of SQLite beside a database, which belong to it.
@@ -43,13 +42,11 @@ fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
         .to_string();
     let fresh = with_suffix(&database, &format!(".restoring-{stamp}"));
     let bytes = copy(&format!("sqlite:{}", backup.database.display()), &fresh)?;
-    let mut files = 0;
-    if let (Some(from), Some(into)) = (
-        &backup.uploads,
-        uploads_directory(&url, flags.uploads_url.as_deref())?,
-    ) {
-        files = copy_files(from, &into, None)?;
-    }
+    let storage = GuestFiles::of(&url, flags.uploads_url.as_deref())?;
+    let files = match (&backup.uploads, &storage) {
+        (Some(from), Some(storage)) => storage.restore(from)?,
+        _ => 0,
+    };
     set_aside(&database, &stamp, is_there)?;
     fs::rename(&fresh, &database).map_err(|error| failed(&database, &error))?;
     let directory = database

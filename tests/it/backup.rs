@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::support::node::Node;
+use crate::support::s3::Bucket;
 
 fn backup(database_url: &str, file: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_vestibule"))
@@ -312,4 +313,83 @@ async fn repeated_backups_under_load_are_restored_with_files() {
             .iter()
             .any(|portal| portal["name"] == "Portal 0")
     );
+}
+
+/// A second backup links the files of the first one instead of fetching them again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_in_a_bucket_are_backed_up_and_restored() {
+    let bucket = Bucket::start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_vestibule"))
+            .args(arguments)
+            .env("AWS_ENDPOINT", &bucket.endpoint)
+            .env("AWS_ACCESS_KEY_ID", "id")
+            .env("AWS_SECRET_ACCESS_KEY", "secret")
+            .env("AWS_REGION", "eu-1")
+            .current_dir(directory.path())
+            .output()
+            .unwrap()
+    };
+    let good = |output: Output| {
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    good(run(&["migrate", "--database-url=sqlite:some.db"]));
+    bucket.put("guests/ab/passport", b"scan");
+    bucket.put("guests/ab/empty", b"");
+    bucket.put("guests/cd/photo", &[7; 700_000]);
+    bucket.put("other/file", b"of another program");
+    let backup = [
+        "backup",
+        "--keep=2",
+        "--database-url=sqlite:some.db",
+        "--uploads-url=s3://bucket/guests",
+        "sets",
+    ];
+    assert!(good(run(&backup)).ends_with(", 3 files\n"));
+    assert_eq!(bucket.calls("get"), 3);
+    bucket.put("guests/ab/contract", b"signed");
+    assert!(good(run(&backup)).ends_with(", 4 files\n"));
+    assert_eq!(bucket.calls("get"), 4);
+
+    // What the bucket has already is not sent again.
+    bucket.put("restored/ab/passport", b"scan");
+    let restore = |url: &str, database: &str| {
+        run(&[
+            "restore",
+            &format!("--database-url=sqlite:{database}"),
+            &format!("--uploads-url={url}"),
+            "sets",
+        ])
+    };
+    let told = good(restore("s3://bucket/restored", "into-bucket.db"));
+    assert!(told.ends_with(", 4 files\n"), "{told}");
+    let restored: Vec<String> = bucket
+        .keys()
+        .into_iter()
+        .filter(|key| key.starts_with("restored/"))
+        .collect();
+    assert_eq!(
+        restored,
+        [
+            "restored/ab/contract",
+            "restored/ab/empty",
+            "restored/ab/passport",
+            "restored/cd/photo"
+        ]
+    );
+    assert_eq!(bucket.calls("put"), 3);
+    let beside = format!("file://{}", directory.path().join("files").display());
+    good(restore(&beside, "into-directory.db"));
+    let photo = directory.path().join("files/cd/photo");
+    assert_eq!(std::fs::read(photo).unwrap(), [7; 700_000]);
+
+    let refused = run(&[
+        "backup",
+        "--keep=2",
+        "--database-url=postgres://127.0.0.1:1/x",
+        "sets",
+    ]);
+    assert!(refusal(&refused).contains("pg_dump"), "{refused:?}");
 }
