@@ -353,7 +353,7 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
     assert!(good(run(&backup)).ends_with(", 4 files\n"));
     assert_eq!(bucket.calls("get"), 4);
 
-    // What the bucket has already is not sent again.
+    // The bucket has one of the files already, which is not sent again.
     bucket.put("restored/ab/passport", b"scan");
     let restore = |url: &str, database: &str| {
         run(&[
