@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Operations that are not offered as tools, and the alternative for each.
-    const ELSEWHERE: [(&str, &str); 8] = [
+    const ELSEWHERE: [(&str, &str); 9] = [
         (
             "previewGuestView",
             "createPortalPreview, once the settings are saved",
@@ -246,6 +246,7 @@ mod tests {
         ("getRecord", "the list of each kind"),
         ("countReachedProperties", "listEntityScopes"),
         ("getPropertySetup", "explainGuestView, of a stay there"),
+        ("getPrecheckStepGuestFields", "getPrecheckStep"),
     ];
 
     #[test]

@@ -117,10 +117,6 @@ struct TypeFacts {
 
 impl StepType {
     /// Declares each type.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "a table, with each fact of each type"
-    )]
     const fn facts(self) -> TypeFacts {
         match self {
             Self::YourDetails => TypeFacts {

@@ -451,7 +451,10 @@ mod tests {
             [3, 4].map(|number| format!("customFields.{}", Uuid::from_u128(number)));
         let message =
             format!("Floor: matches two fields, {first} and {second}; choose one with --column");
-        assert_eq!(of(Kind::Property, &["Floor"], &[]), [message.clone()]);
+        assert_eq!(
+            of(Kind::Property, &["Floor"], &[]),
+            std::slice::from_ref(&message)
+        );
         let chosen = of(Kind::Property, &["Floor"], &[("Floor", "custom.floor")]);
         assert_eq!(chosen[0], message);
         assert_eq!(

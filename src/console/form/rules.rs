@@ -110,8 +110,8 @@ mod tests {
         };
         assert_eq!(label("Plate"), "Plate");
         assert_eq!(known.len(), 4);
-        let own = json!([label("phone").to_lowercase()]);
-        let known = suggested("en", &["phone"], Some(&own));
+        let own = json!([label("firstName").to_lowercase()]);
+        let known = suggested("en", &["firstName"], Some(&own));
         let labels: HashSet<String> = known
             .iter()
             .map(|(_, label)| label.to_lowercase())

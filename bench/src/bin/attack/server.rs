@@ -147,6 +147,9 @@ impl Server {
             "--console-rate-limit-per-second",
             "0",
         ]);
+        // As the files in `deploy/` set them.
+        command.env("MALLOC_TRIM_THRESHOLD_", "131072");
+        command.env("MALLOC_MMAP_THRESHOLD_", "131072");
         let log = directory.path().join("log");
         let file = OpenOptions::new().create(true).append(true).open(&log)?;
         let unread = if is_log_read {
