@@ -338,7 +338,7 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
     good(run(&["migrate", "--database-url=sqlite:some.db"]));
     bucket.put("guests/ab/passport", b"scan");
     bucket.put("guests/ab/empty", b"");
-    bucket.put("guests/cd/photo", &[7; 700_000]);
+    bucket.put("guests/cd/photo", &vec![7; 700_000]);
     bucket.put("other/file", b"of another program");
     let backup = [
         "backup",
@@ -383,7 +383,7 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
     let beside = format!("file://{}", directory.path().join("files").display());
     good(restore(&beside, "into-directory.db"));
     let photo = directory.path().join("files/cd/photo");
-    assert_eq!(std::fs::read(photo).unwrap(), [7; 700_000]);
+    assert_eq!(std::fs::read(photo).unwrap(), vec![7; 700_000]);
 
     let refused = run(&[
         "backup",
