@@ -1,12 +1,12 @@
-//! Puts all chapters together. No other module knows every chapter.
+//! Puts all modules together. No other module knows every module.
 
 use std::sync::{Arc, LazyLock};
 
-use engine::app::{About, Annex, App};
-use engine::chapter::{Chapter, Routes, assemble};
+use engine::app::{About, App, DocumentAdditions};
+use engine::module::{Module, Routes, assemble};
 use engine::operation::Surface;
 use engine::pipeline::Service;
-use engine::surface::{self, Others};
+use engine::surface::{self, OtherRoutes};
 use serde_json::Value;
 
 use crate::{
@@ -14,26 +14,26 @@ use crate::{
     portals, precheck, records, scopes, search, tables, translations,
 };
 
-/// The chapters, in the order of the published document. The chapters that integrators need first
+/// The modules, in the order of the published document. The modules that integrators need first
 /// stand first.
-static CHAPTERS: [&Chapter; 17] = [
-    &precheck::CHAPTER,
-    &manuals::CHAPTER,
-    &portals::CHAPTER,
-    &scopes::CHAPTER,
-    &search::CHAPTER,
-    &translations::CHAPTER,
-    &events::CHAPTER,
-    &guest::CHAPTER,
-    &page::CHAPTER,
-    &records::CHAPTER,
-    &devices::CHAPTER,
-    &platform::CHAPTER,
-    &tables::CHAPTER,
-    &calendars::CHAPTER,
-    &people::CHAPTER,
-    &oauth::CHAPTER,
-    &console::CHAPTER,
+static MODULES: [&Module; 17] = [
+    &precheck::MODULE,
+    &manuals::MODULE,
+    &portals::MODULE,
+    &scopes::MODULE,
+    &search::MODULE,
+    &translations::MODULE,
+    &events::MODULE,
+    &guest::MODULE,
+    &page::MODULE,
+    &records::MODULE,
+    &devices::MODULE,
+    &platform::MODULE,
+    &tables::MODULE,
+    &calendars::MODULE,
+    &people::MODULE,
+    &oauth::MODULE,
+    &console::MODULE,
 ];
 
 /// Returns the title and the description of an interface's document.
@@ -134,7 +134,7 @@ const ABOUT: About = About {
     interface,
     instructions: INSTRUCTIONS,
     advice,
-    annex: Annex {
+    annex: DocumentAdditions {
         parameters: events::parameters,
         schemas: |surface| {
             let of_events = events::schemas(surface).into_iter();
@@ -145,11 +145,11 @@ const ABOUT: About = About {
     link: guest::LINK,
 };
 
-/// Returns the product: all chapters with their operations and texts.
+/// Returns the product: all modules with their operations and texts.
 #[must_use]
 pub fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
-        let mut app = assemble(&CHAPTERS, ABOUT);
+        let mut app = assemble(&MODULES, ABOUT);
         app.statements.extend(delivery::statements());
         app
     });
@@ -157,8 +157,8 @@ pub fn app() -> &'static App {
 }
 
 /// The paths for guests, members, integrators and apps, each with everything below it. A proxy
-/// exposes these and `/` itself, which leads a browser to the console, and nothing else. A test holds
-/// every file in `deploy/` against this list.
+/// exposes these and `/` itself, which leads a browser to the console, and nothing else. A test
+/// holds every file in `deploy/` against this list.
 pub const PUBLIC_PATHS: [&str; 15] = [
     "/api/v1",
     "/mcp",
@@ -193,19 +193,19 @@ pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
     Ok(interface.paths())
 }
 
-/// Returns the routes that are not operations: those of the chapters, and the guides.
-pub(crate) fn routes(service: &Arc<Service>) -> Others {
-    let of_all = |of: fn(&Chapter) -> Option<Routes>| {
-        CHAPTERS
+/// Returns the routes that are not operations: those of the modules, and the guides.
+pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
+    let of_all = |of: fn(&Module) -> Option<Routes>| {
+        MODULES
             .iter()
-            .filter_map(move |chapter| of(chapter))
+            .filter_map(move |module| of(module))
             .map(|routes| routes(service))
     };
-    Others {
-        within: of_all(|chapter| chapter.routes)
+    OtherRoutes {
+        within: of_all(|module| module.routes)
             .chain([guides::router(service)])
             .collect(),
-        open: of_all(|chapter| chapter.open_routes).collect(),
+        open: of_all(|module| module.open_routes).collect(),
         gate: Some(guest::gate),
     }
 }
@@ -215,17 +215,17 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::translations::{Shows, SourceTable};
+    use crate::translations::{SourceTable, TextRules};
 
     #[test]
     fn every_source_table_belongs_to_exactly_one_module() {
         for source in SourceTable::VARIANTS {
-            let chapters = app()
+            let modules = app()
                 .lists
-                .all::<&'static dyn Shows>()
+                .all::<&'static dyn TextRules>()
                 .iter()
-                .filter(|chapter| chapter.sources().contains(source));
-            assert_eq!(chapters.count(), 1, "{}", source.as_ref());
+                .filter(|module| module.sources().contains(source));
+            assert_eq!(modules.count(), 1, "{}", source.as_ref());
             assert_eq!(source.as_ref().parse(), Ok(*source));
         }
     }

@@ -39,7 +39,7 @@ pub struct Policy {
     /// that no directive names is forbidden.
     pub loads: String,
     /// The targets that forms may have.
-    pub forms: Forms,
+    pub forms: FormTargets,
     /// Whether pages of this service may show the answer in a frame.
     pub is_framed_by_us: bool,
     /// The sites that learn the address of the answer when a link is followed.
@@ -49,7 +49,7 @@ pub struct Policy {
 /// The targets that the forms of a page may have. Browsers check every redirect of a form against
 /// them.
 #[derive(Debug, Clone)]
-pub enum Forms {
+pub enum FormTargets {
     /// To this service and to these sources.
     Here(Vec<String>),
     /// Anywhere. This is for a form whose address this server has written, and which redirects to
@@ -81,7 +81,7 @@ impl Policy {
     pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
         Self {
             loads: loads.into(),
-            forms: Forms::Here(Vec::new()),
+            forms: FormTargets::Here(Vec::new()),
             is_framed_by_us: false,
             referrer,
         }
@@ -96,7 +96,7 @@ impl Policy {
 
     /// Returns the same policy with other permitted targets of forms.
     #[must_use]
-    pub fn with_forms(mut self, forms: Forms) -> Self {
+    pub fn with_forms(mut self, forms: FormTargets) -> Self {
         self.forms = forms;
         self
     }
@@ -109,7 +109,7 @@ impl Policy {
         if !self.loads.is_empty() {
             let _ = write!(policy, "; {}", self.loads);
         }
-        if let Forms::Here(sources) = &self.forms {
+        if let FormTargets::Here(sources) = &self.forms {
             let _ = write!(policy, "; form-action 'self'");
             for source in sources.iter().filter(|source| is_harmless(source)) {
                 let _ = write!(policy, " {source}");
@@ -239,7 +239,7 @@ mod tests {
     fn forms_may_lead_only_to_this_service_and_listed_sources() {
         let allowed = |sources: &[&str]| {
             let sources = sources.iter().map(|&source| source.to_owned()).collect();
-            let policy = Policy::new("", Referrer::Nobody).with_forms(Forms::Here(sources));
+            let policy = Policy::new("", Referrer::Nobody).with_forms(FormTargets::Here(sources));
             written(&policy)
                 .rsplit_once("form-action ")
                 .unwrap()

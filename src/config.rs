@@ -28,7 +28,7 @@ pub use self::serve::{Oidc, ServeFlags};
 use self::text::Cleaned;
 pub use self::tls::{PublicUrlFlags, TlsFlags};
 use self::values::{column, country, duration, email, kind, language, name, permission, time_zone};
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// Guest portals for short-term rentals.
 #[derive(Debug, Parser)]
@@ -36,12 +36,12 @@ use crate::records::Kind;
 pub struct Cli {
     /// The command to run.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: ServeCommand,
 }
 
 /// The command to run.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum ServeCommand {
     /// Serve everything. Migrates the database first.
     Serve(ServeFlags),
     /// Serve a ready-made organization built from real listings, on a throwaway database.
@@ -61,8 +61,8 @@ pub enum Command {
     Member(MemberCommand),
     /// Load records of a CSV file, or NDJSON sync records in batches.
     Import(ImportFlags),
-    /// Copy a SQLite database into a file, even while it is served; or with the files of guests into
-    /// a directory, again and again.
+    /// Copy a SQLite database into a file, even while it is served; or with the files of guests
+    /// into a directory, again and again.
     Backup(BackupFlags),
     /// Put a backup in the place of a SQLite database that is not served.
     Restore(RestoreFlags),
@@ -269,7 +269,7 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>) -> Vec<String>
         .collect()
 }
 
-impl Command {
+impl ServeCommand {
     /// Returns the number of processors to assume, if the flag is given.
     #[must_use]
     pub fn processors(&self) -> Option<NonZeroUsize> {
@@ -306,7 +306,8 @@ pub struct ImportFlags {
     #[arg(long)]
     pub dry_run: bool,
     /// Leave out invalid records and those that refer to them, and import the others. Each
-    /// record that is left out is written to standard error as NDJSON, with its issues and its line.
+    /// record that is left out is written to standard error as NDJSON, with its issues and its
+    /// line.
     #[arg(long)]
     pub skip_invalid: bool,
     /// NDJSON file with one sync record a line; `-` for standard input.
@@ -322,7 +323,7 @@ pub struct ImportFlags {
     pub csv: Option<PathBuf>,
     /// The kind of the records of a CSV file, such as `property` or `reservation`.
     #[arg(long, requires = "csv", value_parser = kind)]
-    pub kind: Option<Kind>,
+    pub kind: Option<RecordKind>,
     /// The field of a column whose header does not name it; repeatable.
     #[arg(long, value_name = "HEADER=FIELD", requires = "csv", value_parser = column)]
     pub column: Vec<(String, String)>,

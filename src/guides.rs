@@ -443,7 +443,7 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
 /// The page of a guide.
 #[derive(Template)]
 #[template(path = "guide.html")]
-struct Page<'p> {
+struct GuidePage<'p> {
     title: &'p str,
     /// The way from the guide to `/docs/`, such as `../`.
     up: String,
@@ -461,13 +461,13 @@ impl Guide {
     /// Returns its Markdown without pictures and links that lead nowhere.
     fn markdown(&self) -> &str {
         self.markdown
-            .get_or_init(|| standing_alone(self.path, self.source))
+            .get_or_init(|| self_contained(self.path, self.source))
     }
 
     /// Returns its page. A page that fails to render is its Markdown, which is never empty.
     fn page(&self) -> &str {
         self.page.get_or_init(|| {
-            let page = Page {
+            let page = GuidePage {
                 title: self.title(),
                 up: "../".repeat(self.path.matches('/').count()),
                 body: comrak::markdown_to_html(self.markdown(), &OPTIONS),
@@ -487,7 +487,7 @@ fn guides() -> impl Iterator<Item = &'static Guide> {
 /// Returns the routes of the guides.
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let llms = HeaderValue::from_static("text/plain; charset=utf-8");
-    let index = index(&service.kit.public_url);
+    let index = index(&service.app_state.public_url);
     let mut router = Router::new().route("/llms.txt", get(async move || text(llms, index)));
     for guide in guides() {
         router = router.route(
@@ -551,25 +551,25 @@ fn index(base: &str) -> String {
 }
 
 /// Removes pictures, and links to pages that are not served. The text of such a link stays.
-fn standing_alone(path: &str, text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+fn self_contained(path: &str, text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, said, target, after)) = next_link(rest) {
+    while let Some((before, message, target, after)) = next_link(rest) {
         let is_picture = before.ends_with('!');
-        told.push_str(if is_picture {
+        out.push_str(if is_picture {
             &before[..before.len() - 1]
         } else {
             before
         });
         match (is_picture, is_served(path, target)) {
             (true, _) => {}
-            (false, true) => told.extend(["[", said, "](", target, ")"]),
-            (false, false) => told.push_str(said),
+            (false, true) => out.extend(["[", message, "](", target, ")"]),
+            (false, false) => out.push_str(message),
         }
         rest = after;
     }
     // Pictures and comments that are written as HTML.
-    without(&without(&(told + rest), "<img", ">"), "<!--", "-->")
+    without(&without(&(out + rest), "<img", ">"), "<!--", "-->")
 }
 
 /// Returns whether a link leads to a guide, to a place in its own page, or to another site.
@@ -602,8 +602,8 @@ fn joined(folder: &str, path: &str) -> String {
 fn without(text: &str, beginning: &str, end: &str) -> String {
     let mut parts = text.split(beginning);
     let before = parts.next().unwrap_or_default().to_owned();
-    parts.fold(before, |told, part| {
-        told + part.split_once(end).map_or("", |(_, after)| after)
+    parts.fold(before, |out, part| {
+        out + part.split_once(end).map_or("", |(_, after)| after)
     })
 }
 
@@ -632,7 +632,7 @@ mod tests {
     fn links_lead_to_what_is_served() {
         let text = "See [it](manuals.md#rules), [why](../decisions/0001.md), [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`, <img\nsrc=\"a.png\"><!-- note -->[up](../README.md).";
         let alone = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`, [up](../README.md).";
-        assert_eq!(standing_alone("reference/portals.md", text), alone);
+        assert_eq!(self_contained("reference/portals.md", text), alone);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Vestibule: guest portals for short-term rentals.
 //!
 //! `ARCHITECTURE.md` walks through the code as data flows. In short: the engine reads the list of
-//! operations that the chapters declare ([`app`]). It takes every request through one pipeline and
+//! operations that the modules declare ([`app`]). It takes every request through one pipeline and
 //! runs the operation in a transaction of the store. Events leave through [`events`] and the crate
 //! `delivery`. Guests see the result through [`guest`].
 //!
-//! Each chapter names only chapters listed before it: [`records`], [`events`] and [`devices`],
-//! [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`], [`guest`], [`search`],
-//! [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization server, [`console`]. Above
-//! all of them stand [`app`], [`server`] and [`commands`].
+//! Each module names only modules listed before it: [`records`], [`events`] and [`devices`],
+//! [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`], [`guest`],
+//! [`search`], [`platform`], the calendar feeds, [`people`] and [`tables`], the authorization
+//! server, [`console`]. Above all of them stand [`app`], [`server`] and [`commands`].
 
 mod acme;
 pub mod app;
@@ -38,4 +38,4 @@ pub mod tables;
 pub mod translations;
 pub mod words;
 
-pub use migrations::{SPREAD, migrations};
+pub use migrations::{SHARDING, migrations};

@@ -7,7 +7,7 @@ include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
 /// How a PostgreSQL database is distributed over several servers: by organization. Every server has
 /// all OAuth apps, because they belong to no organization, and all hosts, because they are unique.
-pub const SPREAD: store::Spread = store::Spread {
+pub const SHARDING: store::Sharding = store::Sharding {
     root: ("organization", "id"),
     column: "organization_id",
     copied: &["domain", "oauth_app"],

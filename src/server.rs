@@ -7,16 +7,17 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::{self, Dispatcher, Means, Names, Targets};
+use delivery::{self, Dependencies, Dispatcher, Names, Targets};
 use engine::access;
+use engine::app_state::{AppState, Extensions};
 use engine::audit;
 use engine::background::Background;
 use engine::clock::Clock;
 use engine::error;
 use engine::ids::Ids;
-use engine::kit::{Kit, Parts};
 use engine::pipeline::{
-    self, Callers, Homes, InFlight, Incoming, Memory, RateLimits, Service, Settings, Unsent,
+    self, Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service,
+    ServiceSettings, TenantHints,
 };
 use engine::processors;
 pub use engine::server::Limits;
@@ -38,16 +39,16 @@ use crate::acme::CertificateKeeper;
 use crate::app::app;
 use crate::calendars::{self, CalendarFetcher};
 use crate::config::{DatabaseFlags, ServeFlags};
-use crate::console::{PageLimits, Strangers};
+use crate::console::{AnonymousLimits, PageLimits};
 use crate::devices::DeviceConnector;
 use crate::events::{self, Payloads, ReconnectDelay, Timekeeper};
 use crate::guest::{self, ChargeTeller, UploadLimits, UploadRetention};
 use crate::manuals::StockPhotos;
 use crate::oauth::{self, Documents, Registrations};
 use crate::page::{Apns, Pages, PassPushes, PassSigner};
-use crate::people::{self, Provider, SignIn};
+use crate::people::{self, IdentityProvider, SignIn};
 use crate::platform::{self, BackupNote, ConsoleKeys};
-use crate::records::{FilesUrl, Photos};
+use crate::records::{FilesUrl, PhotoSigner};
 use crate::translations::{self, Translator};
 
 /// How long requests and background work may take to finish after the shutdown has begun.
@@ -68,7 +69,7 @@ pub struct Server {
     /// The state that its requests share.
     pub service: Arc<Service>,
     /// The resources for webhook deliveries.
-    pub means: Arc<Means>,
+    pub dependencies: Arc<Dependencies>,
     /// Dropping the server stops it.
     stop: DropGuard,
     accepting: JoinHandle<()>,
@@ -124,7 +125,7 @@ impl Server {
             .transpose()?;
         let provider = flags
             .oidc()?
-            .map(|oidc| Provider::new(&oidc.issuer, &oidc.client_id, oidc.client_secret))
+            .map(|oidc| IdentityProvider::new(&oidc.issuer, &oidc.client_id, oidc.client_secret))
             .transpose()?;
         let sign_in = SignIn {
             elsewhere: flags.sign_in_url.clone(),
@@ -172,7 +173,7 @@ impl Server {
             .map(|url| StockPhotos::new(&url, stock_photos_key.as_deref()))
             .transpose()?;
         let targets = Targets::new(flags.webhook_allow).asking(names);
-        let parts = Parts::default()
+        let parts = Extensions::default()
             .with(targets.clone())
             .with(ReconnectDelay(flags.device_reconnect_delay))
             .with(guest::CartAbandonmentDelay(flags.cart_abandonment_delay))
@@ -181,8 +182,8 @@ impl Server {
             .files_url
             .into_iter()
             .fold(parts, |parts, url| parts.with(FilesUrl(url)));
-        let parts = stock_photos.into_iter().fold(parts, Parts::with);
-        let parts = device_connector.into_iter().fold(parts, Parts::with);
+        let parts = stock_photos.into_iter().fold(parts, Extensions::with);
+        let parts = device_connector.into_iter().fold(parts, Extensions::with);
         let parts = parts
             .with(UploadRetention(flags.upload_retention))
             .with(UploadLimits {
@@ -205,7 +206,7 @@ impl Server {
             )?)
             .with(Documents::new(targets.clone(), authority.as_deref())?)
             .with(Registrations::default())
-            .with(Strangers::default());
+            .with(AnonymousLimits::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| {
             parts.with(Uploads::new(files, flags.uploads_reserve))
         });
@@ -214,13 +215,13 @@ impl Server {
                 .processors
                 .map_or_else(processors::count, NonZeroUsize::get),
         ));
-        let parts = BackupNote::beside(&flags.database.url()?)
+        let parts = BackupNote::note_of(&flags.database.url()?)
             .into_iter()
-            .fold(parts, Parts::with);
-        let parts = passes.into_iter().fold(parts, Parts::with);
+            .fold(parts, Extensions::with);
+        let parts = passes.into_iter().fold(parts, Extensions::with);
         let (idempotency_retention, audit_retention) =
             (flags.idempotency_retention, flags.audit_retention);
-        let settings = Settings {
+        let settings = ServiceSettings {
             platform_keys,
             idempotency_retention,
             audit_retention,
@@ -238,26 +239,26 @@ impl Server {
                     .map_or_else(processors::count, NonZeroUsize::get),
             ),
             incoming: Arc::new(Incoming::new(limits.incoming, limits.room)),
-            unsent: Arc::new(Unsent::new(limits.unsent, limits.room)),
+            outbound: Arc::new(OutboundBuffer::new(limits.outbound_bytes, limits.room)),
             ..assemble(store, clock, &public_url, settings, parts).await?
         });
         brought_up_to_date(&service).await?;
         let stop = CancellationToken::new().drop_guard();
-        let means = Arc::new(Means {
+        let dependencies = Arc::new(Dependencies {
             store: service.store.clone(),
             clock: service.clock.clone(),
-            ids: service.kit.ids.clone(),
+            ids: service.app_state.ids.clone(),
             targets,
             settings: delivery::Settings {
                 retry_base: flags.webhook_retry_base,
                 timeout: flags.webhook_timeout,
                 retention: flags.delivery_retention,
             },
-            due: service.kit.bell(events::DELIVERIES),
-            deleted: service.kit.bell(events::DELETIONS),
+            due: service.app_state.wake_signal(events::DELIVERIES),
+            deleted: service.app_state.wake_signal(events::DELETIONS),
         });
         let dispatcher = Dispatcher::new(
-            means.clone(),
+            dependencies.clone(),
             Arc::new(Payloads(service.clone())),
             authority.as_deref(),
         )?;
@@ -268,13 +269,13 @@ impl Server {
         let timekeeper = Timekeeper::new(service.clone());
         let teller = ChargeTeller::new(service.clone());
         let (swept, kept, keeper, carts, calendars) = (
-            (service.clone(), means.clone()),
+            (service.clone(), dependencies.clone()),
             metrics.clone(),
             service.clone(),
             service.clone(),
             service.clone(),
         );
-        if let Some(fetcher) = service.kit.part::<CalendarFetcher>() {
+        if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
             fetcher.serve(&service);
         }
         let mut background = vec![
@@ -325,11 +326,11 @@ impl Server {
                 keep_statistics(store.clone(), stop)
             }));
         }
-        if service.store.is_spread() {
-            let means = means.clone();
+        if service.store.is_sharded() {
+            let dependencies = dependencies.clone();
             background.push(begin(&service, "queue", stop.token(), move |stop| {
-                let means = means.clone();
-                async move { delivery::keep_queue(&means, &stop).await }
+                let dependencies = dependencies.clone();
+                async move { delivery::keep_queue(&dependencies, &stop).await }
             }));
         }
         if let Some(translator) = translator {
@@ -356,7 +357,7 @@ impl Server {
             tls.clone(),
             interface,
             limits,
-            service.unsent.clone(),
+            service.outbound.clone(),
             stop.token().clone(),
         ));
         Ok(Self {
@@ -364,7 +365,7 @@ impl Server {
             tls,
             keeper: certificates,
             service,
-            means,
+            dependencies,
             stop,
             accepting,
             background,
@@ -399,7 +400,7 @@ impl Server {
     pub async fn sweep_once(&self) {
         guest::sweep_files(&self.service).await;
         guest::sweep_carts(&self.service).await;
-        sweep_once(&self.service, &self.means).await;
+        sweep_once(&self.service, &self.dependencies).await;
     }
 
     /// Tells which charges are due, as the background work does. Returns their number.
@@ -448,7 +449,7 @@ fn uploads(given: Option<&str>, location: &Location) -> Result<(Option<Files>, S
         let files = Files::open(url).map_err(|error| format!("--uploads-url: {error}"))?;
         return Ok((Some(files), url.to_owned()));
     }
-    let Some(path) = location.beside(".uploads") else {
+    let Some(path) = location.with_suffix(".uploads") else {
         return Ok((None, "none, set --uploads-url".to_owned()));
     };
     // This storage is only a default, so the server starts without it if it cannot be opened.
@@ -465,7 +466,7 @@ async fn open(url: &str, options: store::Options) -> Result<store::Store, String
     let (url, options) = (
         url.to_owned(),
         store::Options {
-            spread: Some(&crate::SPREAD),
+            sharding: Some(&crate::SHARDING),
             ..options
         },
     );
@@ -507,12 +508,12 @@ async fn serviced(
     public_url: &str,
 ) -> Result<Arc<Service>, String> {
     let platform_keys = vec![access::token("", &Ids::default())];
-    let settings = Settings {
+    let settings = ServiceSettings {
         platform_keys,
         idempotency_retention: Duration::ZERO,
         audit_retention: Duration::MAX,
     };
-    let parts = Parts::default()
+    let parts = Extensions::default()
         .with(Targets::new(Vec::new()))
         .with(guest::CartAbandonmentDelay::default());
     let service = assemble(store, clock, public_url, settings, parts)
@@ -533,11 +534,11 @@ async fn assemble(
     store: store::Store,
     clock: Clock,
     public_url: &str,
-    settings: Settings,
-    parts: Parts,
+    settings: ServiceSettings,
+    parts: Extensions,
 ) -> Result<Service, String> {
     let ids = Ids::default();
-    let photos = Photos::open(&store, &ids)
+    let photos = PhotoSigner::open(&store, &ids)
         .await
         .map_err(|error| error.cause().unwrap_or_default().to_owned())?;
     let app = app();
@@ -546,15 +547,20 @@ async fn assemble(
         callers: Callers::of(app, &store, &clock),
         store,
         clock,
-        kit: Arc::new(Kit::new(ids, public_url, &app.lists, parts.with(photos))),
+        app_state: Arc::new(AppState::new(
+            ids,
+            public_url,
+            &app.lists,
+            parts.with(photos),
+        )),
         settings,
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
         memory: Memory::seeing(processors::count()),
-        homes: Homes::default(),
+        tenant_hints: TenantHints::default(),
         in_flight: InFlight::default(),
         incoming: Arc::new(Incoming::new(u64::MAX, Duration::ZERO)),
-        unsent: Arc::new(Unsent::new(u64::MAX, Duration::ZERO)),
+        outbound: Arc::new(OutboundBuffer::new(u64::MAX, Duration::ZERO)),
         background: Background::default(),
     })
 }
@@ -600,20 +606,20 @@ pub async fn refresh_statistics(store: &store::Store) -> bool {
         .is_ok()
 }
 
-async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken) {
+async fn sweep(service: Arc<Service>, dependencies: Arc<Dependencies>, stop: CancellationToken) {
     let mut minute = tokio::time::interval_at(Instant::now() + SWEEP_EVERY, SWEEP_EVERY);
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_minute = tokio::select! {
             () = stop.cancelled() => return,
             _ = minute.tick() => true,
-            () = means.deleted.notified() => false,
+            () = dependencies.deleted.notified() => false,
         };
         let swept = async {
             if is_minute {
-                sweep_once(&service, &means).await;
+                sweep_once(&service, &dependencies).await;
             } else {
-                sweep_deleted(&means).await;
+                sweep_deleted(&dependencies).await;
             }
         };
         // The batch in progress ends by itself. The rest waits for the next start.
@@ -626,7 +632,7 @@ async fn sweep(service: Arc<Service>, means: Arc<Means>, stop: CancellationToken
 /// Removes expired data: remains of erased organizations, answered idempotency keys, the audit log,
 /// the log of changes by guests, previews, sign-in links, sessions, grants of apps, finished
 /// deliveries, and subscriptions whose credential is no longer valid.
-async fn sweep_once(service: &Arc<Service>, means: &Means) {
+async fn sweep_once(service: &Arc<Service>, dependencies: &Dependencies) {
     let (now, remembered) = (service.clock.now(), service.settings.idempotency_retention);
     let clock = service.clock.clone();
     in_batches(
@@ -678,20 +684,20 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
         move |tx| oauth::sweep(tx, now),
     )
     .await;
-    if let Err(error) = service.kit.uses.settle(&service.store).await {
+    if let Err(error) = service.app_state.uses.settle(&service.store).await {
         tracing::warn!(
             cause = error.cause(),
             "could not store when API keys were last used; retrying at the next sweep"
         );
     }
-    if let Err(error) = delivery::sweep_old(means).await {
+    if let Err(error) = delivery::sweep_old(dependencies).await {
         tracing::warn!(
             cause = error.cause(),
             "could not delete old webhook deliveries; retrying at the next sweep"
         );
     }
-    bring_forward(service, means, now).await;
-    sweep_deleted(means).await;
+    bring_forward(service, dependencies, now).await;
+    sweep_deleted(dependencies).await;
     if let Err(error) = events::disable_lapsed(service).await {
         tracing::warn!(
             cause = error.cause(),
@@ -701,8 +707,8 @@ async fn sweep_once(service: &Arc<Service>, means: &Means) {
 }
 
 /// Brings forward the work that was put off while the clock was ahead (rules: settings#clock).
-async fn bring_forward(service: &Arc<Service>, means: &Means, now: Timestamp) {
-    if let Err(error) = delivery::bring_forward(means).await {
+async fn bring_forward(service: &Arc<Service>, dependencies: &Dependencies, now: Timestamp) {
+    if let Err(error) = delivery::bring_forward(dependencies).await {
         tracing::warn!(
             cause = error.cause(),
             "could not bring forward webhook deliveries of a clock that was ahead; retrying at the next sweep"
@@ -720,7 +726,7 @@ async fn bring_forward(service: &Arc<Service>, means: &Means, now: Timestamp) {
         move |tx| translations::bring_forward(tx, now),
     )
     .await;
-    if let Some(fetcher) = service.kit.part::<CalendarFetcher>() {
+    if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
         let interval = fetcher.interval();
         in_batches(
             service,
@@ -732,8 +738,8 @@ async fn bring_forward(service: &Arc<Service>, means: &Means, now: Timestamp) {
 }
 
 /// Removes the remains of deleted webhook subscriptions, up to the limit of one run.
-async fn sweep_deleted(means: &Means) {
-    if let Err(error) = delivery::sweep_deleted(means).await {
+async fn sweep_deleted(dependencies: &Dependencies) {
+    if let Err(error) = delivery::sweep_deleted(dependencies).await {
         tracing::warn!(
             cause = error.cause(),
             "could not remove deleted webhook subscriptions; retrying at the next sweep"

@@ -161,9 +161,9 @@ impl Client {
             )
             .await?;
             let request = self.request(Method::GET, path).body(Full::default())?;
-            let asked = Instant::now();
+            let requested = Instant::now();
             let (status, _) = connection.exchange(request).await?;
-            latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);
+            latencies.push(requested.elapsed().as_secs_f64() * 1_000.0);
             ensure!(status.is_success(), "GET {path}: {status}");
         }
         Ok(latencies)

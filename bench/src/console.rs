@@ -268,9 +268,9 @@ async fn walk(
         });
         for number in 0..LOOKS {
             changing.change(client).await?;
-            let asked = Instant::now();
+            let requested = Instant::now();
             let (status, page) = browser.get(&path).await?;
-            let took = asked.elapsed().as_secs_f64() * 1_000.0;
+            let took = requested.elapsed().as_secs_f64() * 1_000.0;
             ensure!(status == 200, "GET {path}: {status}");
             look.milliseconds.push(took);
             look.bytes = look.bytes.max(page.len());

@@ -45,7 +45,7 @@ impl Bench {
             setup::organization(&server).await?,
         );
         let flat = PROPERTY.id(0);
-        let mut asked = vec![
+        let mut requested = vec![
             Curve::of(PRECHECK_STEPS, "all steps", true),
             Curve::of(PORTAL_MANUALS, "all manuals", true),
             Curve::of("/api/v1/properties", "50 properties at the most", false),
@@ -75,20 +75,20 @@ impl Bench {
                     link["token"].as_str().unwrap_or_default()
                 );
                 stay = Some(path.clone());
-                asked.push(Curve::of(
+                requested.push(Curve::of(
                     &path,
                     "the view of a stay, 5 steps and 5 manuals",
                     false,
                 ));
             }
-            for curve in &mut asked {
+            for curve in &mut requested {
                 let page = Page::seen(&client, &curve.what, length).await?;
                 let latencies = page.latencies(&client, EACH.0, EACH.1).await?;
                 curve.note(size, median(&latencies));
             }
             created.note(size, creation(&client, size).await?);
         }
-        for curve in &mut asked {
+        for curve in &mut requested {
             if stay.as_ref() == Some(&curve.what) {
                 curve.what = "/guest/v1/stays/{token}".into();
             }
@@ -98,8 +98,8 @@ impl Bench {
             );
         }
         created.what = format!("POST {}", created.what);
-        asked.push(created);
-        Ok(asked)
+        requested.push(created);
+        Ok(requested)
     }
 }
 
@@ -256,11 +256,11 @@ async fn creation(client: &Client, size: u64) -> anyhow::Result<f64> {
     let mut latencies = Vec::new();
     for number in 0..CREATED {
         let portal = setup::portal(&format!("{size} {number}"));
-        let asked = std::time::Instant::now();
+        let requested = std::time::Instant::now();
         client
             .ask_on(&mut connection, Method::POST, PORTALS, Some(&portal))
             .await?;
-        latencies.push(asked.elapsed().as_secs_f64() * 1_000.0);
+        latencies.push(requested.elapsed().as_secs_f64() * 1_000.0);
     }
     Ok(median(&latencies))
 }

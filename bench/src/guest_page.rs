@@ -30,10 +30,10 @@ impl Bench {
         let what = format!("`GET /stay/…`, the guest's page of {VISITED}");
         let compressed = format!("{what}, gzip accepted");
         let mut lines = self
-            .beside_bare(&server, &client, &what, &path, Coding::Identity, TARGET)
+            .compare_with_bare(&server, &client, &what, &path, Coding::Identity, TARGET)
             .await?;
         lines.extend(
-            self.beside_bare(&server, &client, &compressed, &path, Coding::Gzip, TARGET)
+            self.compare_with_bare(&server, &client, &compressed, &path, Coding::Gzip, TARGET)
                 .await?,
         );
         Ok(lines)

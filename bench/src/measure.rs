@@ -228,7 +228,7 @@ impl Bench {
         let mut lines = Vec::new();
         let what = format!("`{stay}`, {} {steps}, {LARGE} properties", city.stay.count);
         lines.extend(
-            self.beside_bare(
+            self.compare_with_bare(
                 &large,
                 &city.client,
                 &what,
@@ -287,7 +287,7 @@ impl Bench {
         // A search reads every name, so its time grows with the number of properties.
         let found = ((&city, &library.found), (&town, &lesser.found));
         let [search, _] = self
-            .beside(
+            .compare_organizations(
                 "GET /api/v1/search",
                 "results",
                 SEARCH_TARGET,
@@ -314,12 +314,12 @@ impl Bench {
             page.count,
             other.count
         );
-        self.beside(what, things, target, (city, page), (town, other))
+        self.compare_organizations(what, things, target, (city, page), (town, other))
             .await
     }
 
     /// Measures an answer by itself, and beside the same answer in a smaller organization.
-    async fn beside(
+    async fn compare_organizations(
         &self,
         what: &str,
         things: &str,

@@ -76,7 +76,7 @@ impl Bench {
         setup::listed(&client).await?;
         let list = format!("`GET {PRECHECK_STEPS}` on PostgreSQL, {LISTED} steps");
         let mut lines = self
-            .beside_bare(
+            .compare_with_bare(
                 &node,
                 &client,
                 &list,
@@ -96,7 +96,7 @@ impl Bench {
         );
         let what = format!("`GET /guest/v1/stays/{{token}}` on PostgreSQL, {VISITED}");
         lines.extend(
-            self.beside_bare(&node, &client, &what, &stay, Coding::Identity, STAY_TARGET)
+            self.compare_with_bare(&node, &client, &what, &stay, Coding::Identity, STAY_TARGET)
                 .await?,
         );
         Ok(lines)
@@ -117,7 +117,7 @@ impl Bench {
         let what = format!(
             "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, one organization"
         );
-        self.beside_pgbench(
+        self.compare_with_pgbench(
             what,
             requests,
             &format!("cast('{id}' as uuid)"),
@@ -144,13 +144,13 @@ impl Bench {
         let what = format!(
             "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATING} connections, {ORGANIZATIONS} organizations"
         );
-        self.beside_pgbench(what, requests, NUMBERED, SPREAD_TARGET, url)
+        self.compare_with_pgbench(what, requests, NUMBERED, SPREAD_TARGET, url)
             .await
     }
 
     /// Measures durable creations beside `pgbench`. `organization` is the SQL expression of the
     /// organization's id.
-    async fn beside_pgbench(
+    async fn compare_with_pgbench(
         &self,
         what: String,
         requests: Requests,

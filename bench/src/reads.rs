@@ -33,7 +33,7 @@ impl Bench {
         let steps = format!("`GET {PRECHECK_STEPS}`, {LISTED} steps");
         let portals = format!("`GET {PORTALS}`, {LISTED} portals");
         let mut lines = self
-            .beside_bare(
+            .compare_with_bare(
                 &server,
                 &client,
                 &steps,
@@ -44,7 +44,7 @@ impl Bench {
             .await?;
         let compressed = format!("{steps}, gzip accepted");
         lines.extend(
-            self.beside_bare(
+            self.compare_with_bare(
                 &server,
                 &client,
                 &compressed,
@@ -55,7 +55,7 @@ impl Bench {
             .await?,
         );
         lines.extend(
-            self.beside_bare(
+            self.compare_with_bare(
                 &server,
                 &client,
                 &portals,
@@ -104,7 +104,7 @@ impl Bench {
 
     /// Measures a repeated read beside a bare handler that sends the same bytes, and the processor
     /// time of a request on both.
-    pub async fn beside_bare(
+    pub async fn compare_with_bare(
         &self,
         server: &Server,
         client: &Client,

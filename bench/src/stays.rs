@@ -86,7 +86,7 @@ impl Bench {
         )?;
         let bare = match url {
             None => format!("sqlite:{}", directory.path().join("bare.db").display()),
-            Some(url) => beside(url)?,
+            Some(url) => sibling_schema(url)?,
         };
         let bare = tokio::task::spawn_blocking(move || Store::open(&bare, &migrations())).await??;
         bare.write(|tx| tx.execute(&OWNER, &[ORGANIZATION.into()]))
@@ -286,7 +286,7 @@ fn migrations() -> Migrations {
 }
 
 /// Creates a schema beside the service's in the same database. Returns its URL.
-fn beside(url: &str) -> anyhow::Result<String> {
+fn sibling_schema(url: &str) -> anyhow::Result<String> {
     let made = Command::new("psql")
         .args([
             url,

@@ -85,8 +85,8 @@ impl Authority {
         folder: &Arc<CertificateFolder>,
         tls: &Tls,
     ) -> Result<Option<Obtained>, Error> {
-        let said = |error: String| Error::Other(error.into());
-        let Some(json) = folder.account().map_err(said)? else {
+        let text = |error: String| Error::Other(error.into());
+        let Some(json) = folder.account().map_err(text)? else {
             return Ok(None);
         };
         let Ok(stored) = serde_json::from_slice::<StoredAccount>(&json) else {
@@ -103,7 +103,7 @@ impl Authority {
             // The credentials were used up, and cannot be copied.
             let again: StoredAccount = serde_json::from_slice(&json)?;
             let stored = self.store_account(folder, again.credentials).await;
-            stored.map_err(said)?;
+            stored.map_err(text)?;
         }
         self.order_with(&account, tls).await.map(Some)
     }

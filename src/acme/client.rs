@@ -41,12 +41,12 @@ pub(super) fn build(root: Option<&Path>) -> Result<Client, String> {
 }
 
 fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
-    let said = |reason: &str| format!("--acme-root: {}: {reason}", path.display());
-    let pem = std::fs::read(path).map_err(|error| said(&error.to_string()))?;
+    let text = |reason: &str| format!("--acme-root: {}: {reason}", path.display());
+    let pem = std::fs::read(path).map_err(|error| text(&error.to_string()))?;
     match Certificate::from_pem_bundle(&pem) {
-        Ok(found) if found.is_empty() => Err(said("contains no certificate in PEM")),
+        Ok(found) if found.is_empty() => Err(text("contains no certificate in PEM")),
         Ok(found) => Ok(found),
-        Err(error) => Err(said(&innermost(&error).to_string())),
+        Err(error) => Err(text(&innermost(&error).to_string())),
     }
 }
 

@@ -25,13 +25,13 @@ impl CertificateFolder {
     /// Creates the folder for an authority within `folder`, and locks it. Blocks.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
         let path = of_authority(folder, directory);
-        let said = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());
+        let text = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());
         DirBuilder::new()
             .recursive(true)
             .mode(FOLDER_MODE)
             .create(&path)
-            .map_err(said)?;
-        let lock = File::create(path.join(LOCK)).map_err(said)?;
+            .map_err(text)?;
+        let lock = File::create(path.join(LOCK)).map_err(text)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -40,7 +40,7 @@ impl CertificateFolder {
                     path.display()
                 ));
             }
-            Err(TryLockError::Error(error)) => return Err(said(error)),
+            Err(TryLockError::Error(error)) => return Err(text(error)),
         }
         Ok(Self { path, _lock: lock })
     }
@@ -101,8 +101,8 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// Returns the folder of one authority, named after the address of its directory. A certificate of a
-/// test authority is never used in the place of a trusted one.
+/// Returns the folder of one authority, named after the address of its directory. A certificate of
+/// a test authority is never used in the place of a trusted one.
 fn of_authority(folder: &Path, directory: &str) -> PathBuf {
     let address = directory
         .split_once("://")

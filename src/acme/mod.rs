@@ -1,8 +1,8 @@
 //! Obtains the certificate of the service from a certificate authority (ACME, RFC 8555), and renews
 //! it.
 //!
-//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737), which
-//! the ordinary listener answers. One process holds the folder with the account key and the
+//! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
+//! which the ordinary listener answers. One process holds the folder with the account key and the
 //! certificate. An authority that does not answer delays neither the start nor the end of the
 //! process: the present certificate stays in use, and the order is tried again after a pause.
 
@@ -59,7 +59,7 @@ pub struct CertificateKeeper {
     /// Held by the one order that is under way.
     order: tokio::sync::Mutex<()>,
     /// Ends the pause before the next check.
-    hurry: Notify,
+    check_now: Notify,
 }
 
 impl CertificateKeeper {
@@ -79,7 +79,7 @@ impl CertificateKeeper {
             clock,
             present: Mutex::default(),
             order: tokio::sync::Mutex::default(),
-            hurry: Notify::new(),
+            check_now: Notify::new(),
         };
         keeper.use_stored();
         Ok(keeper)
@@ -127,14 +127,14 @@ impl CertificateKeeper {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
-                () = self.hurry.notified() => failures = 0,
+                () = self.check_now.notified() => failures = 0,
             }
         }
     }
 
     /// Checks now, without waiting for the end of the pause.
-    pub(crate) fn hurry(&self) {
-        self.hurry.notify_one();
+    pub(crate) fn check_now(&self) {
+        self.check_now.notify_one();
     }
 
     /// Obtains a certificate if there is none, or if the present one is due for renewal. Returns

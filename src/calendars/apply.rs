@@ -16,15 +16,17 @@ use uuid::Uuid;
 
 use super::feed::{self, FeedState};
 use super::ics::FeedContent;
-use super::plan::{KnownEvent, Outcome, Standing, StayChange, absent, present, seen_again};
-use crate::platform::{Manner, OnInvalid, SyncRecord, apply_records};
-use crate::records::{Kind, Origin, Property, ReservationStatus, stored, typed};
+use super::plan::{
+    CurrentReservation, EventOutcome, KnownEvent, StayChange, absent, present, seen_again,
+};
+use crate::platform::{OnInvalid, SyncRecord, SyncSettings, apply_records};
+use crate::records::{Property, RecordKind, RecordOrigin, ReservationStatus, stored, typed};
 
 /// Maximum length of a channel.
 const LONGEST_CHANNEL: usize = 200;
 
 /// The result of a successful fetch.
-pub(super) enum News {
+pub(super) enum FetchedNews {
     /// The same calendar as before.
     Unchanged,
     Calendar {
@@ -43,7 +45,7 @@ struct Clock {
 
 impl Clock {
     fn of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Self> {
-        let property = typed::<Property>(context, Kind::Property, property)?;
+        let property = typed::<Property>(context, RecordKind::Property, property)?;
         let property = property.as_ref();
         let zone = property.and_then(|property| TimeZone::get(&property.timezone).ok());
         let time = property.and_then(|property| property.check_in_time.as_deref()?.parse().ok());
@@ -66,17 +68,17 @@ impl Clock {
 /// A reservation of a feed, as it stands.
 struct FeedStay {
     data: Object,
-    origin: Origin,
+    origin: RecordOrigin,
 }
 
 impl FeedStay {
-    fn standing(&self, clock: &Clock) -> Standing {
+    fn current(&self, clock: &Clock) -> CurrentReservation {
         let day = |field: &str| self.data.get(field)?.as_str()?.parse::<Date>().ok();
-        Standing {
+        CurrentReservation {
             is_cancelled: self.data.get("status").and_then(Value::as_str)
                 == Some(ReservationStatus::Cancelled.as_ref()),
             has_begun: day("checkIn").is_some_and(|check_in| clock.is_past(check_in)),
-            is_of_platform: self.origin == Origin::Platform,
+            is_of_platform: self.origin == RecordOrigin::Platform,
         }
     }
 }
@@ -93,20 +95,20 @@ pub(super) fn apply(
     feed: Uuid,
     property: Uuid,
     state: &mut FeedState,
-    news: News,
+    news: FetchedNews,
 ) -> Result<()> {
     let organization = context.organization.id;
     let known = feed::known_events(context, &[feed])?;
     let mut events = HashMap::new();
     let mut kept: BTreeSet<Uuid> = BTreeSet::new();
     match news {
-        News::Unchanged => kept.extend(
+        FetchedNews::Unchanged => kept.extend(
             known
                 .iter()
                 .filter(|(_, known)| known.missed == 0)
                 .map(|(id, _)| *id),
         ),
-        News::Calendar { content, etag } => {
+        FetchedNews::Calendar { content, etag } => {
             state.etag = etag;
             state.skipped_count = content.skipped;
             state.warnings = content.warnings;
@@ -128,18 +130,18 @@ pub(super) fn apply(
     for id in ids {
         let known = known.get(&id);
         let stay = stays.get(&id);
-        let standing = stay.map(|stay| stay.standing(&clock));
+        let current = stay.map(|stay| stay.current(&clock));
         let outcome = match (events.get(&id), known) {
-            (Some(event), known) => present(event, state.ambiguous, known, standing),
+            (Some(event), known) => present(event, state.ambiguous, known, current),
             (None, Some(known)) if kept.contains(&id) => seen_again(known),
-            (None, Some(known)) => absent(known, standing),
-            (None, None) => Outcome::default(),
+            (None, Some(known)) => absent(known, current),
+            (None, None) => EventOutcome::default(),
         };
         remembered.extend(outcome.known.map(|known: KnownEvent| (id, known)));
         if let Some(change) = outcome.change {
             let data = changed(stay, change, property, state, context.now());
             records.push(SyncRecord {
-                kind: Kind::Reservation,
+                kind: RecordKind::Reservation,
                 id,
                 data: Some(data),
                 is_deleted: None,
@@ -156,8 +158,8 @@ fn write(context: &mut Context<'_, '_>, records: Vec<SyncRecord>) -> Result<()> 
     if records.is_empty() {
         return Ok(());
     }
-    let manner = Manner {
-        writer: Origin::Calendar,
+    let manner = SyncSettings {
+        writer: RecordOrigin::Calendar,
         fires: true,
         is_dry_run: false,
         on_invalid: OnInvalid::Refuse,
@@ -166,11 +168,11 @@ fn write(context: &mut Context<'_, '_>, records: Vec<SyncRecord>) -> Result<()> 
 }
 
 fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, FeedStay>> {
-    let rows = stored::find_rows(context, Kind::Reservation, ids)?;
+    let rows = stored::find_rows(context, RecordKind::Reservation, ids)?;
     rows.iter()
         .map(|row| {
             let Json(data) = row.get(2)?;
-            let origin = Origin::from_row(row)?;
+            let origin = RecordOrigin::from_row(row)?;
             Ok((row.get(0)?, FeedStay { data, origin }))
         })
         .collect()
@@ -194,7 +196,7 @@ fn changed(
             guest,
         } => (Some((check_in, check_out)), status, guest),
     };
-    let mut data = before.unwrap_or_else(|| made(property, &state.channel, guest, now));
+    let mut data = before.unwrap_or_else(|| new_reservation(property, &state.channel, guest, now));
     if let Some((check_in, check_out)) = dates {
         data.insert("checkIn".into(), json!(check_in.to_string()));
         data.insert("checkOut".into(), json!(check_out.to_string()));
@@ -204,7 +206,7 @@ fn changed(
 }
 
 /// Returns the data of a new reservation, without its dates and its status.
-fn made(property: Uuid, channel: &str, guest: Option<String>, now: Timestamp) -> Object {
+fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Timestamp) -> Object {
     let (first, last) = match guest.as_deref().map(|name| name.split_once(' ')) {
         Some(Some((first, last))) => (Some(first), Some(last)),
         Some(None) => (guest.as_deref(), None),
@@ -245,8 +247,8 @@ fn cancel_upcoming(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> 
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(Clock::of(context, property)?),
         };
-        let standing = stay.standing(clock);
-        if standing.is_cancelled || standing.has_begun || standing.is_of_platform {
+        let current = stay.current(clock);
+        if current.is_cancelled || current.has_begun || current.is_of_platform {
             continue;
         }
         let mut data = stay.data;
@@ -255,7 +257,7 @@ fn cancel_upcoming(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> 
             json!(ReservationStatus::Cancelled.as_ref()),
         );
         records.push(SyncRecord {
-            kind: Kind::Reservation,
+            kind: RecordKind::Reservation,
             id,
             data: Some(data),
             is_deleted: None,
@@ -287,7 +289,7 @@ mod tests {
     fn a_guest_gets_the_name_of_the_event() {
         let now = "2026-11-21T09:30:00Z".parse().unwrap();
         let name = |guest: Option<&str>| {
-            let data = made(Uuid::nil(), "airbnb", guest.map(str::to_owned), now);
+            let data = new_reservation(Uuid::nil(), "airbnb", guest.map(str::to_owned), now);
             (
                 data["guest"]["firstName"].clone(),
                 data["guest"]["lastName"].clone(),

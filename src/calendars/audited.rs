@@ -6,12 +6,12 @@ use engine::error::Result;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::feed::{self, Feed, without_secret};
+use super::feed::{self, StoredFeed, without_secret};
 
 /// The kind of a feed in the audit log.
 pub(super) const KIND: &str = "calendar_feed";
 
-fn found(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<Feed> {
+fn found(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFeed> {
     feed::find(context, id?).ok()
 }
 

@@ -1,7 +1,7 @@
 //! Tells bookings from closures by the texts of an event (rules: calendar-feeds#classification).
 //!
-//! Booking sites write few words into their calendars, and some write the same words for both. Where
-//! the words may mean either, a person decides.
+//! Booking sites write few words into their calendars, and some write the same words for both.
+//! Where the words may mean either, a person decides.
 
 use engine::fold::fold;
 
@@ -127,33 +127,33 @@ pub(super) fn meaning(summary: &str, description: &str, url: Option<&str>) -> Me
     let of_summary = by_words(summary);
     let of_description = by_words(description);
     match (of_summary, of_description) {
-        (Some(Words::Booked), Some(Words::Blocked))
-        | (Some(Words::Blocked), Some(Words::Booked))
-        | (Some(Words::Unclear), Some(Words::Blocked | Words::Unclear) | None) => {
+        (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
+        | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
+        | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
             // The words contradict each other or are unclear. A named guest makes it a booking.
             named_in(description).map_or(Meaning::Unclear, |name| Meaning::Booking(Some(name)))
         }
-        (Some(Words::Booked), _) | (_, Some(Words::Booked)) => Meaning::Booking(name),
-        (Some(Words::Blocked), _) => match named_in(description) {
+        (Some(TextMeaning::Booked), _) | (_, Some(TextMeaning::Booked)) => Meaning::Booking(name),
+        (Some(TextMeaning::Blocked), _) => match named_in(description) {
             Some(_) => Meaning::Unclear,
             None => Meaning::Closure,
         },
         (None, _) if name.is_some() => Meaning::Booking(name),
-        (None, Some(Words::Blocked)) => Meaning::Closure,
-        (None, Some(Words::Unclear) | None) => Meaning::Unclear,
+        (None, Some(TextMeaning::Blocked)) => Meaning::Closure,
+        (None, Some(TextMeaning::Unclear) | None) => Meaning::Unclear,
     }
 }
 
 /// The meaning of the words of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum TextMeaning {
     Booked,
     Blocked,
     Unclear,
 }
 
 /// Returns the meaning of the words of a text; `None` where it has no known word.
-fn by_words(text: &str) -> Option<Words> {
+fn by_words(text: &str) -> Option<TextMeaning> {
     let words = spaced(text);
     let has = |known: &[&str]| {
         known
@@ -162,11 +162,11 @@ fn by_words(text: &str) -> Option<Words> {
     };
     let (is_booked, is_blocked) = (has(&BOOKED), has(&BLOCKED));
     if has(&CLOSED) || (is_booked && is_blocked) {
-        Some(Words::Unclear)
+        Some(TextMeaning::Unclear)
     } else if is_booked {
-        Some(Words::Booked)
+        Some(TextMeaning::Booked)
     } else if is_blocked {
-        Some(Words::Blocked)
+        Some(TextMeaning::Blocked)
     } else {
         None
     }
@@ -197,7 +197,7 @@ fn name(summary: &str, description: &str) -> Option<String> {
     let rest = summary
         .split_once(" - ")
         .or_else(|| summary.split_once(": "))
-        .filter(|(first, _)| by_words(first) == Some(Words::Booked))
+        .filter(|(first, _)| by_words(first) == Some(TextMeaning::Booked))
         .map(|(_, rest)| rest);
     let after = rest.and_then(|rest| person(rest, 1));
     after
@@ -215,8 +215,8 @@ fn named_in(description: &str) -> Option<String> {
     })
 }
 
-/// Returns a text that reads like a person's name: words of letters alone, each with a capital where
-/// its script has capitals, and no word of a calendar.
+/// Returns a text that reads like a person's name: words of letters alone, each with a capital
+/// where its script has capitals, and no word of a calendar.
 fn person(text: &str, least_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -306,8 +306,8 @@ mod tests {
     #[test]
     fn words_count_only_as_whole_words() {
         assert_eq!(by_words("Blocks"), None);
-        assert_eq!(by_words("(Reserved)"), Some(Words::Booked));
-        assert_eq!(by_words("not  AVAILABLE!"), Some(Words::Blocked));
+        assert_eq!(by_words("(Reserved)"), Some(TextMeaning::Booked));
+        assert_eq!(by_words("not  AVAILABLE!"), Some(TextMeaning::Blocked));
     }
 
     proptest! {

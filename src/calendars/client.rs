@@ -48,12 +48,12 @@ pub(super) enum FailureCode {
 /// Why a fetch failed. The message never has the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Failure {
+pub(super) struct FetchFailure {
     pub code: FailureCode,
     pub message: String,
 }
 
-impl Failure {
+impl FetchFailure {
     pub(super) fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -129,8 +129,15 @@ impl CalendarClient {
     }
 
     /// Fetches a calendar, unless it still has this version.
-    pub(super) async fn fetch(&self, url: &str, etag: Option<&str>) -> Result<Fetched, Failure> {
-        let address = self.targets.address(url).ok_or_else(Failure::private)?;
+    pub(super) async fn fetch(
+        &self,
+        url: &str,
+        etag: Option<&str>,
+    ) -> Result<Fetched, FetchFailure> {
+        let address = self
+            .targets
+            .address(url)
+            .ok_or_else(FetchFailure::private)?;
         let request = self
             .client
             .get(address)
@@ -138,13 +145,13 @@ impl CalendarClient {
         let request = etag
             .into_iter()
             .fold(request, |request, etag| request.header(IF_NONE_MATCH, etag));
-        let response = request.send().await.map_err(Failure::of)?;
+        let response = request.send().await.map_err(FetchFailure::of)?;
         let status = response.status();
         match status {
             StatusCode::OK => read(response).await,
             StatusCode::NOT_MODIFIED if etag.is_some() => Ok(Fetched::Unchanged),
             _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                Err(Failure::new(
+                Err(FetchFailure::new(
                     FailureCode::Redirects,
                     format!(
                         "The server redirects to another address ({}); use that address instead.",
@@ -152,7 +159,7 @@ impl CalendarClient {
                     ),
                 ))
             }
-            _ => Err(Failure::new(
+            _ => Err(FetchFailure::new(
                 FailureCode::Refused,
                 format!("The server answered with status {}.", status.as_u16()),
             )),
@@ -161,13 +168,13 @@ impl CalendarClient {
 }
 
 /// Reads a calendar up to the limit.
-async fn read(mut response: Response) -> Result<Fetched, Failure> {
+async fn read(mut response: Response) -> Result<Fetched, FetchFailure> {
     let headers = response.headers();
     let length = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > MOST_BYTES) {
-        return Err(Failure::too_large());
+        return Err(FetchFailure::too_large());
     }
     let etag = headers
         .get(ETAG)
@@ -175,9 +182,9 @@ async fn read(mut response: Response) -> Result<Fetched, Failure> {
         .filter(|etag| etag.len() <= LONGEST_ETAG)
         .map(str::to_owned);
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Failure::of)? {
+    while let Some(chunk) = response.chunk().await.map_err(FetchFailure::of)? {
         if body.len() + chunk.len() > MOST_BYTES {
-            return Err(Failure::too_large());
+            return Err(FetchFailure::too_large());
         }
         body.extend_from_slice(&chunk);
     }

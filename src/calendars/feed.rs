@@ -13,7 +13,7 @@ use store::{Json, Row};
 use url::Url;
 use uuid::Uuid;
 
-use super::client::Failure;
+use super::client::FetchFailure;
 use super::ics::FeedWarning;
 use super::plan::KnownEvent;
 
@@ -71,7 +71,7 @@ pub(super) struct FeedState {
     /// The time of the last fetch.
     pub last_attempt_at: Option<Moment>,
     /// Why the last fetch failed; `None` if it succeeded.
-    pub last_error: Option<Failure>,
+    pub last_error: Option<FetchFailure>,
     /// Fetches that failed since the last success.
     pub consecutive_failures: u32,
     /// The version of the calendar that was read last, as its server names it.
@@ -83,7 +83,7 @@ pub(super) struct FeedState {
 
 /// A feed, as stored.
 #[derive(Debug, Clone)]
-pub(super) struct Feed {
+pub(super) struct StoredFeed {
     pub id: Uuid,
     pub property_id: Uuid,
     /// The address, which is a secret.
@@ -124,7 +124,7 @@ pub(super) struct CalendarFeed {
     pub created_at: Moment,
 }
 
-impl Feed {
+impl StoredFeed {
     /// Reads a feed from the columns of [`FEED`].
     fn from_row(row: &Row) -> Result<Self> {
         let Json(state) = row.get(4)?;
@@ -172,12 +172,12 @@ pub(super) fn without_secret(url: &str) -> String {
 }
 
 /// Reads a feed of a flat that the caller can access, or fails with 404.
-pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Feed> {
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<StoredFeed> {
     let feed = context
         .row(&FEED, values![id])?
-        .map(|row| Feed::from_row(&row))
+        .map(|row| StoredFeed::from_row(&row))
         .transpose()?;
-    feed.filter(|feed| context.reach().covers(feed.property_id))
+    feed.filter(|feed| context.property_scope().covers(feed.property_id))
         .ok_or_else(|| Error::not_found("Calendar feed"))
 }
 
@@ -186,8 +186,8 @@ pub(super) fn all(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
     let mut counts = counts(context)?;
     let mut feeds = Vec::new();
     for row in context.rows(&FEEDS, [])? {
-        let feed = Feed::from_row(&row)?;
-        if context.reach().covers(feed.property_id) {
+        let feed = StoredFeed::from_row(&row)?;
+        if context.property_scope().covers(feed.property_id) {
             let count = counts.remove(&feed.id).unwrap_or_default();
             feeds.push(feed.view(count));
         }
@@ -196,7 +196,7 @@ pub(super) fn all(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
 }
 
 /// Returns a feed as answers show it.
-pub(super) fn shown(context: &mut Context<'_, '_>, feed: Feed) -> Result<CalendarFeed> {
+pub(super) fn shown(context: &mut Context<'_, '_>, feed: StoredFeed) -> Result<CalendarFeed> {
     let count = counts(context)?.remove(&feed.id).unwrap_or_default();
     Ok(feed.view(count))
 }
@@ -233,9 +233,9 @@ pub(super) fn of_properties(
 }
 
 /// Stores a new feed, due at once.
-pub(super) fn insert(context: &mut Context<'_, '_>, feed: &Feed) -> Result<()> {
+pub(super) fn insert(context: &mut Context<'_, '_>, feed: &StoredFeed) -> Result<()> {
     let doc = store::Value::json(&feed.state)?;
-    context.execute_along(
+    context.execute_deferred(
         &INSERT,
         values![
             feed.id,
@@ -249,7 +249,7 @@ pub(super) fn insert(context: &mut Context<'_, '_>, feed: &Feed) -> Result<()> {
 
 /// Deletes feeds, and the stored state of their events.
 pub(super) fn delete(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
-    context.execute_along(&DELETE, values![ids])
+    context.execute_deferred(&DELETE, values![ids])
 }
 
 /// Reads the stored state of the events of some feeds, by reservation.
@@ -295,7 +295,7 @@ pub(super) fn save(
     state: &FeedState,
     next: Timestamp,
 ) -> Result<()> {
-    context.execute_along(&SAVE, values![id, store::Value::json(state)?, next])
+    context.execute_deferred(&SAVE, values![id, store::Value::json(state)?, next])
 }
 
 fn example() -> serde_json::Value {

@@ -15,20 +15,20 @@ mod operations;
 mod plan;
 mod worker;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-use crate::records::{Kind, OnGone};
+use crate::records::{OnDeleted, RecordKind};
 
 pub(crate) use worker::{CalendarFetcher, bring_forward};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: operations::operations,
     statements: || [feed::STATEMENTS, worker::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
     lists: |lists| {
-        lists.add(OnGone(|context, kind, ids| {
-            if kind != Kind::Property {
+        lists.add(OnDeleted(|context, kind, ids| {
+            if kind != RecordKind::Property {
                 return Ok(());
             }
             let feeds = feed::of_properties(context, ids)?;
@@ -42,5 +42,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         "calendar-feeds",
         "Calendars of booking sites, whose events become reservations.",
     )],
-    ..Chapter::new("calendars")
+    ..Module::new("calendars")
 };

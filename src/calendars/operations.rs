@@ -9,17 +9,17 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
-use engine::operation::{ById, Commanded, Needs, Nothing, Operation};
+use engine::operation::{ById, CommandContext, Needs, Nothing, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::feed::{self, Ambiguous, CalendarFeed, Feed, FeedState};
+use super::feed::{self, Ambiguous, CalendarFeed, FeedState, StoredFeed};
 use super::worker::{CalendarFetcher, TO_FETCH};
 use super::{apply, audited};
-use crate::records::{Kind, Origin, Record, ReservationStatus, exists, find_records};
+use crate::records::{Record, RecordKind, RecordOrigin, ReservationStatus, exists, find_records};
 
 /// Maximum number of feeds of a property (rules: calendar-feeds#feeds).
 const MOST_FEEDS: i64 = 20;
@@ -79,12 +79,12 @@ struct DeleteCalendarFeed {
 
 /// Success.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Deleted {
+struct DeletedCalendarFeed {
     success: bool,
 }
 
 /// A feed that is to be fetched.
-struct Prepared {
+struct PreparedFeed {
     organization: Uuid,
     feed: Uuid,
 }
@@ -181,7 +181,9 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<CalendarFeed> {
 
 fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<CalendarFeed> {
     let property = input.property_id;
-    if !context.reach().covers(property) || !exists(context, Kind::Property, property)? {
+    if !context.property_scope().covers(property)
+        || !exists(context, RecordKind::Property, property)?
+    {
         return Err(Error::not_found("Property").of(property));
     }
     let (count, is_known) = feed::count_of(context, property, &input.url.0)?;
@@ -201,7 +203,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<Ca
     if channel.is_empty() {
         return Err(Error::invalid(&["channel"], Reason::Blank));
     }
-    let feed = Feed {
+    let feed = StoredFeed {
         id: context.new_id(),
         property_id: property,
         url: input.url.0,
@@ -213,27 +215,27 @@ fn create(context: &mut Context<'_, '_>, input: CreateCalendarFeed) -> Result<Ca
         },
     };
     feed::insert(context, &feed)?;
-    context.ring(TO_FETCH);
+    context.wake(TO_FETCH);
     Ok(feed.view(0))
 }
 
-fn delete(context: &mut Context<'_, '_>, input: DeleteCalendarFeed) -> Result<Deleted> {
+fn delete(context: &mut Context<'_, '_>, input: DeleteCalendarFeed) -> Result<DeletedCalendarFeed> {
     let feed = feed::find(context, input.id)?;
     apply::let_go(context, &[feed.id], input.cancel_upcoming.unwrap_or(false))?;
-    Ok(Deleted { success: true })
+    Ok(DeletedCalendarFeed { success: true })
 }
 
-fn prepare(context: &mut Context<'_, '_>, input: ById) -> Result<Prepared> {
-    Ok(Prepared {
+fn prepare(context: &mut Context<'_, '_>, input: ById) -> Result<PreparedFeed> {
+    Ok(PreparedFeed {
         organization: context.organization.id,
         feed: feed::find(context, input.id)?.id,
     })
 }
 
-async fn refresh(commanded: Commanded, prepared: Prepared) -> Result<CalendarFeed> {
+async fn refresh(commanded: CommandContext, prepared: PreparedFeed) -> Result<CalendarFeed> {
     let fetcher = commanded
-        .kit
-        .part::<CalendarFetcher>()
+        .app_state
+        .extension::<CalendarFetcher>()
         .ok_or_else(|| Error::internal("there is no fetcher of calendars"))?;
     fetcher
         .fetch_now(prepared.organization, prepared.feed)
@@ -246,13 +248,13 @@ fn held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
     let ids: BTreeSet<Uuid> = feed::known_events(context, &[feed.id])?
         .into_keys()
         .collect();
-    let records = find_records(context, Kind::Reservation, ids.into_iter().collect())?;
+    let records = find_records(context, RecordKind::Reservation, ids.into_iter().collect())?;
     let mut held = Vec::new();
     for record in records.into_values() {
         let record = record?;
         let is_held = record.field::<ReservationStatus>("status")
             == Some(ReservationStatus::Tentative)
-            && record.field::<Origin>("origin") == Some(Origin::Calendar);
+            && record.field::<RecordOrigin>("origin") == Some(RecordOrigin::Calendar);
         if is_held {
             held.push(record);
         }

@@ -1,4 +1,5 @@
-//! Decides the effect of a fetched event (rules: calendar-feeds#changes). Every function here is pure.
+//! Decides the effect of a fetched event (rules: calendar-feeds#changes). Every function here is
+//! pure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -28,7 +29,7 @@ pub(super) struct KnownEvent {
 
 /// The reservation of an event, as it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct CurrentReservation {
     pub is_cancelled: bool,
     /// Whether the stay has begun, so that nothing cancels it.
     pub has_begun: bool,
@@ -51,7 +52,7 @@ pub(super) enum StayChange {
 
 /// The result for one event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Outcome {
+pub(super) struct EventOutcome {
     /// The state of the event to store; `None` if the stored state does not change.
     pub known: Option<KnownEvent>,
     pub change: Option<StayChange>,
@@ -59,7 +60,7 @@ pub(super) struct Outcome {
 
 /// Returns the hash of everything that an event says, except for when and how often it was written.
 fn fingerprint(event: &FeedEvent) -> String {
-    let said = format!(
+    let text = format!(
         "{:?}",
         (
             event.check_in,
@@ -70,7 +71,7 @@ fn fingerprint(event: &FeedEvent) -> String {
             event.is_cancelled,
         )
     );
-    let digest = Sha256::digest(said);
+    let digest = Sha256::digest(text);
     STANDARD_NO_PAD.encode(digest)
 }
 
@@ -93,8 +94,8 @@ pub(super) fn present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
     known: Option<&KnownEvent>,
-    standing: Option<Standing>,
-) -> Outcome {
+    current: Option<CurrentReservation>,
+) -> EventOutcome {
     let fingerprint = fingerprint(event);
     let before = known.filter(|known| known.fingerprint == fingerprint && !known.is_gone);
     if let Some(same) = before {
@@ -102,19 +103,19 @@ pub(super) fn present(
     }
     let wanted = wanted(event, ambiguous).filter(|_| !event.is_cancelled);
     if wanted.is_none() && known.is_none() {
-        return Outcome::default();
+        return EventOutcome::default();
     }
     let change = match wanted {
-        _ if standing.is_some_and(|standing| standing.is_of_platform) => None,
+        _ if current.is_some_and(|current| current.is_of_platform) => None,
         Some((status, guest)) => Some(StayChange::Put {
             check_in: event.check_in,
             check_out: event.check_out,
             status,
             guest,
         }),
-        None => cancellation(standing),
+        None => cancellation(current),
     };
-    Outcome {
+    EventOutcome {
         known: Some(KnownEvent {
             fingerprint,
             ..KnownEvent::default()
@@ -124,8 +125,8 @@ pub(super) fn present(
 }
 
 /// Returns the result for an event that is there and says the same as before, or cannot be read.
-pub(super) fn seen_again(known: &KnownEvent) -> Outcome {
-    Outcome {
+pub(super) fn seen_again(known: &KnownEvent) -> EventOutcome {
+    EventOutcome {
         known: (known.missed > 0 && !known.is_gone).then(|| KnownEvent {
             missed: 0,
             ..known.clone()
@@ -135,13 +136,13 @@ pub(super) fn seen_again(known: &KnownEvent) -> Outcome {
 }
 
 /// Returns the outcome for an event that this fetch lacks.
-pub(super) fn absent(known: &KnownEvent, standing: Option<Standing>) -> Outcome {
+pub(super) fn absent(known: &KnownEvent, current: Option<CurrentReservation>) -> EventOutcome {
     if known.is_gone {
-        return Outcome::default();
+        return EventOutcome::default();
     }
     let missed = (known.missed + 1).min(MOST_MISSED);
     let change = if missed >= MOST_MISSED {
-        cancellation(standing)
+        cancellation(current)
     } else {
         None
     };
@@ -150,18 +151,16 @@ pub(super) fn absent(known: &KnownEvent, standing: Option<Standing>) -> Outcome 
         is_gone: change.is_some(),
         ..known.clone()
     };
-    Outcome {
+    EventOutcome {
         known: (next != *known).then_some(next),
         change,
     }
 }
 
 /// Returns the cancellation of a stay that the feed may still cancel.
-fn cancellation(standing: Option<Standing>) -> Option<StayChange> {
-    standing
-        .filter(|standing| {
-            !standing.is_cancelled && !standing.has_begun && !standing.is_of_platform
-        })
+fn cancellation(current: Option<CurrentReservation>) -> Option<StayChange> {
+    current
+        .filter(|current| !current.is_cancelled && !current.has_begun && !current.is_of_platform)
         .map(|_| StayChange::Cancel)
 }
 
@@ -187,16 +186,16 @@ mod tests {
         ))
     }
 
-    const COMING: Standing = Standing {
+    const COMING: CurrentReservation = CurrentReservation {
         is_cancelled: false,
         has_begun: false,
         is_of_platform: false,
     };
-    const BEGUN: Standing = Standing {
+    const BEGUN: CurrentReservation = CurrentReservation {
         has_begun: true,
         ..COMING
     };
-    const OF_PLATFORM: Standing = Standing {
+    const OF_PLATFORM: CurrentReservation = CurrentReservation {
         is_of_platform: true,
         ..COMING
     };
@@ -213,7 +212,7 @@ mod tests {
              DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved",
         );
         let outcome = present(&again, Ambiguous::Hold, Some(&first), Some(COMING));
-        assert_eq!(outcome, Outcome::default());
+        assert_eq!(outcome, EventOutcome::default());
     }
 
     #[test]
@@ -234,13 +233,13 @@ mod tests {
                 "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\n{lines}"
             ));
             let change =
-                |standing| present(&other, Ambiguous::Hold, Some(&first), Some(standing)).change;
+                |current| present(&other, Ambiguous::Hold, Some(&first), Some(current)).change;
             assert_eq!(change(COMING), Some(StayChange::Cancel), "{lines}");
             assert_eq!(change(BEGUN), None, "{lines}");
             assert_eq!(change(OF_PLATFORM), None, "{lines}");
             assert_eq!(
                 present(&other, Ambiguous::Hold, None, None),
-                Outcome::default()
+                EventOutcome::default()
             );
         }
     }
@@ -271,7 +270,7 @@ mod tests {
         let twice = absent(&once, Some(COMING));
         assert_eq!(twice.change, Some(StayChange::Cancel));
         let gone = twice.known.unwrap();
-        assert_eq!(absent(&gone, Some(COMING)), Outcome::default());
+        assert_eq!(absent(&gone, Some(COMING)), EventOutcome::default());
         let returned = present(&reserved(15), Ambiguous::Hold, Some(&gone), Some(COMING));
         assert!(matches!(returned.change, Some(StayChange::Put { .. })));
     }
@@ -279,10 +278,13 @@ mod tests {
     #[test]
     fn a_stay_that_has_begun_or_is_of_the_platform_is_never_cancelled() {
         let once = absent(&known(&reserved(15)), None).known.unwrap();
-        for standing in [Some(BEGUN), Some(OF_PLATFORM), None] {
-            let twice = absent(&once, standing);
+        for current in [Some(BEGUN), Some(OF_PLATFORM), None] {
+            let twice = absent(&once, current);
             assert_eq!(twice.change, None);
-            assert_eq!(absent(&twice.known.unwrap(), standing), Outcome::default());
+            assert_eq!(
+                absent(&twice.known.unwrap(), current),
+                EventOutcome::default()
+            );
         }
     }
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use delivery::{Targets, on_behalf_of};
 use engine::access::Access;
-use engine::background::{Claiming, keep_claiming};
+use engine::app_state::WakeSignal;
+use engine::background::{ClaimingWork, keep_claiming};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
-use engine::kit::Bell;
 use engine::moment::Moment;
-use engine::operation::Touches;
+use engine::operation::RaisedRevision;
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
@@ -26,14 +26,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::apply::{self, News};
-use super::client::{CalendarClient, DEADLINE, Failure, FailureCode, Fetched};
+use super::apply::{self, FetchedNews};
+use super::client::{CalendarClient, DEADLINE, FailureCode, FetchFailure, Fetched};
 use super::feed::{self, CalendarFeed, FeedState};
 use super::ics::{self, Unreadable};
-use crate::records::{Kind, Property, typed};
+use crate::records::{Property, RecordKind, typed};
 
 /// Wakes the background work when a feed is due.
-pub(super) const TO_FETCH: Bell = Bell("calendar feeds");
+pub(super) const TO_FETCH: WakeSignal = WakeSignal("calendar feeds");
 
 /// Maximum number of fetches under way in the background.
 const AT_ONCE: usize = 8;
@@ -84,7 +84,7 @@ pub struct CalendarFetcher {
 }
 
 /// A claim on a feed. It allows one node to fetch it.
-struct Claim {
+struct FeedClaim {
     organization: Uuid,
     feed: Uuid,
     property_id: Uuid,
@@ -107,7 +107,7 @@ impl CalendarFetcher {
 
     /// Fetches the feeds of a service until `stop` is cancelled.
     pub async fn run(service: Arc<Service>, stop: CancellationToken) {
-        let Some(fetcher) = service.kit.part::<Self>() else {
+        let Some(fetcher) = service.app_state.extension::<Self>() else {
             return stop.cancelled().await;
         };
         fetcher.serve(&service);
@@ -116,7 +116,7 @@ impl CalendarFetcher {
         {
             warn(&error);
         }
-        let due = service.kit.bell(TO_FETCH);
+        let due = service.app_state.wake_signal(TO_FETCH);
         keep_claiming(&Background { service, due }, &stop).await;
     }
 
@@ -163,13 +163,13 @@ impl CalendarFetcher {
     async fn carry_out(
         &self,
         service: &Arc<Service>,
-        claim: Claim,
+        claim: FeedClaim,
     ) -> Result<Option<CalendarFeed>> {
         let fetch = self.client.fetch(&claim.url, claim.state.etag.as_deref());
         let fetched = on_behalf_of(claim.organization, fetch).await;
         let news = match (fetched, claim.zone.clone()) {
             (Ok(fetched), Some(zone)) => read(fetched, zone).await,
-            (Ok(_), None) => Err(Failure::new(
+            (Ok(_), None) => Err(FetchFailure::new(
                 FailureCode::NotApplied,
                 "The property of the feed does not exist any more.",
             )),
@@ -179,7 +179,7 @@ impl CalendarFetcher {
         let applied = self.record(service, &claim, news).await;
         match applied {
             Err(error) if error.cause().is_none() => {
-                let failure = Failure::new(
+                let failure = FetchFailure::new(
                     FailureCode::NotApplied,
                     format!("The reservations could not be written: {error}"),
                 );
@@ -193,14 +193,14 @@ impl CalendarFetcher {
     async fn record(
         &self,
         service: &Arc<Service>,
-        claim: &Arc<Claim>,
-        news: Result<News, Failure>,
+        claim: &Arc<FeedClaim>,
+        news: Result<FetchedNews, FetchFailure>,
     ) -> Result<Option<CalendarFeed>> {
         let (shared, claim) = (service.clone(), claim.clone());
         let now = service.clock.now();
         let next = now.checked_add(self.interval).unwrap_or(Timestamp::MAX);
         let organization = claim.organization;
-        let (feed, rung) = service
+        let (feed, wake_signals) = service
             .store
             .write_within(LEASE_MARGIN, move |tx| {
                 settle(tx, &shared, &claim, news, (now, next))
@@ -213,21 +213,21 @@ impl CalendarFetcher {
                     "could not apply a calendar feed; it is fetched again"
                 );
             })?;
-        service.kit.ring(&rung);
+        service.app_state.wake(&wake_signals);
         Ok(feed)
     }
 }
 
 /// Reads a fetched file. Large files take a while, so a thread of their own reads them.
-async fn read(fetched: Fetched, zone: TimeZone) -> Result<News, Failure> {
+async fn read(fetched: Fetched, zone: TimeZone) -> Result<FetchedNews, FetchFailure> {
     let (text, etag) = match fetched {
-        Fetched::Unchanged => return Ok(News::Unchanged),
+        Fetched::Unchanged => return Ok(FetchedNews::Unchanged),
         Fetched::Calendar { text, etag } => (text, etag),
     };
     let content = tokio::task::spawn_blocking(move || ics::read(&text, &zone)).await;
-    let unreadable = |code, message: &str| Err(Failure::new(code, message));
+    let unreadable = |code, message: &str| Err(FetchFailure::new(code, message));
     match content {
-        Ok(Ok(content)) => Ok(News::Calendar { content, etag }),
+        Ok(Ok(content)) => Ok(FetchedNews::Calendar { content, etag }),
         Ok(Err(Unreadable::TooManyEvents)) => unreadable(
             FailureCode::TooLarge,
             "The calendar has more than 5000 events.",
@@ -239,15 +239,15 @@ async fn read(fetched: Fetched, zone: TimeZone) -> Result<News, Failure> {
     }
 }
 
-/// Claims a feed until its lease ends. With `is_asked` it need not be due. Returns `None` if another
-/// fetch of it is under way, or if there is no such feed.
+/// Claims a feed until its lease ends. With `is_asked` it need not be due. Returns `None` if
+/// another fetch of it is under way, or if there is no such feed.
 fn claim(
     tx: &mut Transaction<'_>,
     service: &Service,
     (organization, feed): (Uuid, Uuid),
     now: Timestamp,
     is_asked: bool,
-) -> Result<Option<Claim>> {
+) -> Result<Option<FeedClaim>> {
     let until = now
         .checked_add(DEADLINE + LEASE_MARGIN)
         .unwrap_or(Timestamp::MAX);
@@ -259,9 +259,9 @@ fn claim(
     let url = row.get(1)?;
     let access = Access::platform();
     let mut context = Context::for_reading(service.system(tx, now), organization, &access)?;
-    let property = typed::<Property>(&mut context, Kind::Property, property_id)?;
+    let property = typed::<Property>(&mut context, RecordKind::Property, property_id)?;
     let zone = property.map(|property| TimeZone::get(&property.timezone).unwrap_or(TimeZone::UTC));
-    Ok(Some(Claim {
+    Ok(Some(FeedClaim {
         organization,
         feed,
         property_id,
@@ -273,7 +273,11 @@ fn claim(
 }
 
 /// Claims the first feed that is due. Returns `None` if there is none.
-fn claim_due(tx: &mut Transaction<'_>, service: &Service, now: Timestamp) -> Result<Option<Claim>> {
+fn claim_due(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    now: Timestamp,
+) -> Result<Option<FeedClaim>> {
     let due = tx.rows(&DUE, &values![now, WINDOW])?;
     for row in &due {
         if let Some(claim) = claim(tx, service, (row.get(0)?, row.get(1)?), now, false)? {
@@ -288,16 +292,16 @@ fn claim_due(tx: &mut Transaction<'_>, service: &Service, now: Timestamp) -> Res
 fn settle(
     tx: &mut Transaction<'_>,
     service: &Service,
-    claim: &Claim,
-    news: Result<News, Failure>,
+    claim: &FeedClaim,
+    news: Result<FetchedNews, FetchFailure>,
     (now, next): (Timestamp, Timestamp),
-) -> Result<(Option<CalendarFeed>, BTreeSet<Bell>)> {
+) -> Result<(Option<CalendarFeed>, BTreeSet<WakeSignal>)> {
     let access = Access::platform();
     let mut context = Context::for_writing(
         service.system(tx, now),
         claim.organization,
         &access,
-        Touches::Stream,
+        RaisedRevision::Stream,
     )?;
     let Some(mut state) = feed::claimed(&mut context, claim.feed, claim.until)? else {
         return Ok((None, BTreeSet::new()));
@@ -324,11 +328,11 @@ fn settle(
     feed::save(&mut context, claim.feed, &state, next)?;
     let feed = feed::find(&mut context, claim.feed)?;
     let shown = feed::shown(&mut context, feed)?;
-    Ok((Some(shown), context.rung()))
+    Ok((Some(shown), context.take_wake_signals()))
 }
 
-/// Brings forward the fetches that were put off or leased while the clock was ahead. Returns whether
-/// there may be more.
+/// Brings forward the fetches that were put off or leased while the clock was ahead. Returns
+/// whether there may be more.
 pub(crate) fn bring_forward(
     tx: &mut Transaction<'_>,
     interval: Duration,
@@ -351,7 +355,7 @@ struct Background {
     due: Arc<Notify>,
 }
 
-impl Claiming for Background {
+impl ClaimingWork for Background {
     const ABNORMAL: &str = "fetching a calendar feed ended unexpectedly; it is fetched again";
     const CLAIMS_AT_END: bool = true;
 
@@ -411,8 +415,8 @@ fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp
 }
 
 /// Fetches a claimed feed. A failure is noted in the feed or in the log.
-async fn fetch(service: Arc<Service>, claim: Claim) {
-    if let Some(fetcher) = service.kit.part::<CalendarFetcher>() {
+async fn fetch(service: Arc<Service>, claim: FeedClaim) {
+    if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
         // A failure was logged. The feed is claimed again when the lease has ended.
         let _ = fetcher.carry_out(&service, claim).await;
     }

@@ -181,7 +181,7 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> String {
 /// Notes beside the database when a backup was made, for the console. A note that cannot be written
 /// is no fault of the backup.
 fn note(database_url: &str, now: Timestamp, error: Option<&String>) {
-    let Some(note) = BackupNote::beside(database_url) else {
+    let Some(note) = BackupNote::note_of(database_url) else {
         return;
     };
     if let Err(error) = note.write(now, error.map(String::as_str)) {

@@ -21,7 +21,7 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use self::making::Maker;
-use super::local::Local;
+use super::local::LocalCaller;
 use crate::config::ServeFlags;
 use crate::server::{self, Server};
 
@@ -77,14 +77,14 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     let server = Server::start(flags, Clock::system()).await?;
     let signals = super::Signals::watch(&server)?;
     super::announce(&server);
-    let platform = Local {
+    let platform = LocalCaller {
         service: &server.service,
         token: platform_key.clone(),
     };
     let sign_in = sign_in_link(&platform, &built).await?;
     let examples = examples(&platform, &built).await?;
     super::tell(&banner(
-        &server.service.kit.public_url,
+        &server.service.app_state.public_url,
         &platform_key,
         &sign_in,
         &examples,
@@ -94,7 +94,7 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
 }
 
 /// The demo's data.
-struct Built {
+struct DemoData {
     organization: Uuid,
     /// A member with every permission.
     member: Uuid,
@@ -112,7 +112,7 @@ struct Built {
 }
 
 /// Creates a sign-in link for the member, which leads to the console.
-async fn sign_in_link(platform: &Local<'_>, built: &Built) -> Result<String, String> {
+async fn sign_in_link(platform: &LocalCaller<'_>, built: &DemoData) -> Result<String, String> {
     let (organization, member) = (built.organization.to_string(), built.member.to_string());
     let path = [
         ("organizationId", organization.as_str()),
@@ -125,7 +125,7 @@ async fn sign_in_link(platform: &Local<'_>, built: &Built) -> Result<String, Str
 }
 
 /// Returns the guest links of stays in which something has happened, a line each.
-async fn examples(platform: &Local<'_>, built: &Built) -> Result<String, String> {
+async fn examples(platform: &LocalCaller<'_>, built: &DemoData) -> Result<String, String> {
     let organization = built.organization.to_string();
     let mut lines = String::new();
     for (what, reservation) in &built.examples {
@@ -141,8 +141,14 @@ async fn examples(platform: &Local<'_>, built: &Built) -> Result<String, String>
     Ok(lines)
 }
 
-fn banner(base: &str, platform_key: &str, sign_in: &str, examples: &str, built: &Built) -> String {
-    let Built {
+fn banner(
+    base: &str,
+    platform_key: &str,
+    sign_in: &str,
+    examples: &str,
+    built: &DemoData,
+) -> String {
+    let DemoData {
         organization,
         member,
         api_key,
@@ -184,13 +190,13 @@ fn banner(base: &str, platform_key: &str, sign_in: &str, examples: &str, built: 
     )
 }
 
-async fn build(service: &Arc<Service>) -> Result<Built, String> {
-    let platform = Local {
+async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
+    let platform = LocalCaller {
         service,
         token: service.settings.platform_keys.concat(),
     };
     let now = service.clock.now();
-    let organization = service.kit.ids.uuid(now);
+    let organization = service.app_state.ids.uuid(now);
     let at = [("organizationId", organization.to_string())];
     let at: Vec<(&str, &str)> = at
         .iter()
@@ -203,7 +209,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let key = platform.call("createApiKey", &at, everything).await?;
     let api_key = key["token"].as_str().unwrap_or_default().to_owned();
 
-    let member = service.kit.ids.uuid(now);
+    let member = service.app_state.ids.uuid(now);
     let member_id = member.to_string();
     let of_member: Vec<(&str, &str)> = at
         .iter()
@@ -216,9 +222,9 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     });
     platform.call("putMember", &of_member, marta).await?;
 
-    let portfolio = Portfolio::read(&service.kit.ids, now)?;
-    let (reservations, first) = portfolio.reservations(&service.kit.ids, now)?;
-    let accounts = precheckin::records(&service.kit.ids, now);
+    let portfolio = Portfolio::read(&service.app_state.ids, now)?;
+    let (reservations, first) = portfolio.reservations(&service.app_state.ids, now)?;
+    let accounts = precheckin::records(&service.app_state.ids, now);
     let records: Vec<Value> = portfolio
         .records
         .iter()
@@ -233,7 +239,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
             json!({ "isInitialSync": true, "records": records }),
         )
         .await?;
-    let api = Local {
+    let api = LocalCaller {
         service,
         token: api_key.clone(),
     };
@@ -258,7 +264,7 @@ async fn build(service: &Arc<Service>) -> Result<Built, String> {
     let link = platform
         .call("createGuestLink", &of_first, json!({}))
         .await?;
-    Ok(Built {
+    Ok(DemoData {
         organization,
         member,
         api_key,
@@ -388,7 +394,7 @@ impl Portfolio {
 /// Creates three portals, each with a branding: for a district, for a room type by its tag, and for
 /// two flats, which have a domain of their own. Returns their ids.
 async fn portals(
-    api: &Local<'_>,
+    api: &LocalCaller<'_>,
     portfolio: &Portfolio,
     domain: &Value,
 ) -> Result<[Value; 3], String> {

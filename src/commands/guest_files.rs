@@ -36,7 +36,7 @@ impl GuestFiles {
     ) -> Result<Option<Self>, String> {
         let Some(text) = uploads_url.filter(|url| !url.is_empty()) else {
             let location = Location::of(database_url).map_err(|error| error.to_string())?;
-            return Ok(location.beside(".uploads").map(Self::Directory));
+            return Ok(location.with_suffix(".uploads").map(Self::Directory));
         };
         let url = Url::parse(text).map_err(|error| format!("--uploads-url: {error}"))?;
         if url.scheme() != "file" {
@@ -62,8 +62,8 @@ impl GuestFiles {
         }
     }
 
-    /// Puts the files of a backup into the storage. Returns the number of files. Blocks, on a thread
-    /// of the runtime that may block.
+    /// Puts the files of a backup into the storage. Returns the number of files. Blocks, on a
+    /// thread of the runtime that may block.
     pub(super) fn restore(&self, from: &Path) -> Result<usize, String> {
         match self {
             Self::Directory(into) => copy_files(from, into, None),
@@ -77,8 +77,8 @@ impl GuestFiles {
     }
 }
 
-/// Copies files of guests into a directory. A file that `before` has in the same size is linked, not
-/// copied: files never change. Returns the number of files.
+/// Copies files of guests into a directory. A file that `before` has in the same size is linked,
+/// not copied: files never change. Returns the number of files.
 fn copy_files(from: &Path, into: &Path, before: Option<&Path>) -> Result<usize, String> {
     private_directory(into)?;
     let entries = match fs::read_dir(from) {
@@ -158,12 +158,12 @@ async fn fetch_all(files: &Files, into: &Path, before: Option<&Path>) -> Result<
 
 /// Fetches a file. Returns false if it was deleted meanwhile.
 async fn fetch(files: &Files, key: &str, folder: &Path, target: &Path) -> Result<bool, String> {
-    let said = |error: files::Error| format!("{key}: {error}");
-    let Some(mut found) = files.read(key).await.map_err(said)? else {
+    let text = |error: files::Error| format!("{key}: {error}");
+    let Some(mut found) = files.read(key).await.map_err(text)? else {
         return Ok(false);
     };
     let mut file = NamedTempFile::new_in(folder).map_err(|error| failed(folder, &error))?;
-    while let Some(piece) = found.stream.try_next().await.map_err(said)? {
+    while let Some(piece) = found.stream.try_next().await.map_err(text)? {
         file.write_all(&piece)
             .map_err(|error| failed(target, &error))?;
     }
@@ -172,7 +172,8 @@ async fn fetch(files: &Files, key: &str, folder: &Path, target: &Path) -> Result
     kept.map(|_| true).map_err(|error| failed(target, &error))
 }
 
-/// Sends the files of a directory to a bucket. A file that the bucket has stays: files never change.
+/// Sends the files of a directory to a bucket. A file that the bucket has stays: files never
+/// change.
 async fn send_all(files: &Files, from: &Path) -> Result<usize, String> {
     let present = files.list(None).try_collect::<HashSet<String>>();
     let present = present.await.map_err(|error| error.to_string())?;
@@ -185,15 +186,15 @@ async fn send_all(files: &Files, from: &Path) -> Result<usize, String> {
 }
 
 async fn send(files: &Files, key: &str, path: &Path) -> Result<(), String> {
-    let said = |error: files::Error| format!("{key}: {error}");
+    let text = |error: files::Error| format!("{key}: {error}");
     let content = fs::read(path).map_err(|error| failed(path, &error))?;
     let content = Bytes::from(content);
-    let mut writing = files.create(key).await.map_err(said)?;
+    let mut writing = files.create(key).await.map_err(text)?;
     for at in (0..content.len()).step_by(PIECE) {
         let piece = content.slice(at..content.len().min(at + PIECE));
-        writing.append(piece).await.map_err(said)?;
+        writing.append(piece).await.map_err(text)?;
     }
-    writing.finish().await.map_err(said)
+    writing.finish().await.map_err(text)
 }
 
 /// Collects the keys of the files below a directory.

@@ -10,33 +10,33 @@ use engine::error::MOST_ISSUES;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::local::Local;
+use super::local::LocalCaller;
 use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
 
 /// Maximum size of a batch: large enough to be fast, small enough that an error is found soon.
-const BATCH: Batch = Batch {
+const BATCH: ImportLimits = ImportLimits {
     records: 2_000,
     bytes: 8 << 20,
 };
 /// Maximum size of the batch of a dry run. There is only one, because a batch that is not applied
 /// cannot be referred to by the next. So it may be as large as a request.
-const DRY_BATCH: Batch = Batch {
+const DRY_BATCH: ImportLimits = ImportLimits {
     records: MAX_RECORDS,
     bytes: 15 << 20,
 };
 
 /// Maximum size of the batch of an import that leaves out invalid records. An answer names at most
 /// that many.
-const SKIPPING_BATCH: Batch = Batch {
+const SKIPPING_BATCH: ImportLimits = ImportLimits {
     records: MOST_ISSUES,
     bytes: 8 << 20,
 };
 
 /// Limits of a batch.
 #[derive(Clone, Copy)]
-struct Batch {
+struct ImportLimits {
     records: usize,
     /// The last record may exceed this.
     bytes: usize,
@@ -53,7 +53,7 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
     let (input, size) = open(file)?;
     let service = server::offline(&flags.database, Clock::system()).await?;
     let token = service.settings.platform_keys.concat();
-    let platform = Local {
+    let platform = LocalCaller {
         service: &service,
         token,
     };
@@ -180,7 +180,7 @@ fn next_batch(
     lines: &mut impl Iterator<Item = std::io::Result<String>>,
     done: usize,
     skips_invalid: bool,
-    most: Batch,
+    most: ImportLimits,
 ) -> Result<Vec<String>, String> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while batch.len() < most.records && bytes < most.bytes {
@@ -214,7 +214,7 @@ fn next_batch(
 }
 
 async fn apply(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     flags: &ImportFlags,
     records: &[String],
 ) -> Result<Value, String> {

@@ -12,13 +12,13 @@ use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 /// A caller in this process.
-pub(super) struct Local<'s> {
+pub(super) struct LocalCaller<'s> {
     pub(super) service: &'s Arc<Service>,
     /// The bearer token; empty for a guest, whose token is in the path.
     pub(super) token: String,
 }
 
-impl Local<'_> {
+impl LocalCaller<'_> {
     /// Runs an operation. Returns the data of its answer, or its error as text.
     pub(super) async fn call(
         &self,
@@ -29,7 +29,7 @@ impl Local<'_> {
         self.send(operation, path, body.to_string()).await
     }
 
-    /// Does the same as [`Local::call`], with a body that is already serialized.
+    /// Does the same as [`LocalCaller::call`], with a body that is already serialized.
     pub(super) async fn send(
         &self,
         operation: &str,
@@ -69,7 +69,7 @@ impl Local<'_> {
             HeaderMap::from_iter([(AUTHORIZATION, bearer)])
         };
         let request = Request {
-            id: self.service.kit.ids.uuid(self.service.clock.now()),
+            id: self.service.app_state.ids.uuid(self.service.clock.now()),
             path: owned(path),
             query: owned(query),
             headers,

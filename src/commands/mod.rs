@@ -19,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::app;
 use crate::config::{
-    Cli, Command, DatabaseFlags, MemberCommand, MigrateFlags, OrganizationCommand, ServeFlags,
+    Cli, DatabaseFlags, MemberCommand, MigrateFlags, OrganizationCommand, ServeCommand, ServeFlags,
     unknown_variables,
 };
 use crate::people;
@@ -37,19 +37,19 @@ pub async fn run(cli: Cli) -> Result<(), String> {
         tracing::warn!("{message}");
     }
     match cli.command {
-        Command::Serve(flags) => serve(flags).await,
-        Command::Demo(flags) => demo(flags).await,
-        Command::Doctor(flags) => doctor(&flags).await,
-        Command::Migrate(flags) => migrate(flags).await,
-        Command::SetupLink(flags) => setup::setup_link(flags).await,
-        Command::Organization(OrganizationCommand::Create(flags)) => {
+        ServeCommand::Serve(flags) => serve(flags).await,
+        ServeCommand::Demo(flags) => demo(flags).await,
+        ServeCommand::Doctor(flags) => doctor(&flags).await,
+        ServeCommand::Migrate(flags) => migrate(flags).await,
+        ServeCommand::SetupLink(flags) => setup::setup_link(flags).await,
+        ServeCommand::Organization(OrganizationCommand::Create(flags)) => {
             setup::create_organization(flags).await
         }
-        Command::Member(MemberCommand::Invite(flags)) => setup::invite_member(flags).await,
-        Command::Import(flags) => import(flags).await,
-        Command::Backup(flags) => backup(flags).await,
-        Command::Restore(flags) => restore(flags).await,
-        Command::Openapi(flags) => print(&openapi::json(
+        ServeCommand::Member(MemberCommand::Invite(flags)) => setup::invite_member(flags).await,
+        ServeCommand::Import(flags) => import(flags).await,
+        ServeCommand::Backup(flags) => backup(flags).await,
+        ServeCommand::Restore(flags) => restore(flags).await,
+        ServeCommand::Openapi(flags) => print(&openapi::json(
             app(),
             flags.interface.into(),
             &flags.public_url.address()?,
@@ -74,7 +74,7 @@ async fn migrate(MigrateFlags { database, citus }: MigrateFlags) -> Result<(), S
             .direct
             .map_or_else(|| database.url(), Ok)?;
         let spread = tokio::task::spawn_blocking(move || {
-            store::distribute(&url, &crate::migrations(), &crate::SPREAD)
+            store::distribute(&url, &crate::migrations(), &crate::SHARDING)
         })
         .await;
         let tables = spread
@@ -142,8 +142,8 @@ fn print(text: &str) -> Result<(), String> {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// `None` without TLS. SIGHUP then has its default effect: it ends the process when its terminal
-    /// closes.
+    /// `None` without TLS. SIGHUP then has its default effect: it ends the process when its
+    /// terminal closes.
     hangup: Option<(Signal, CertificateSource)>,
 }
 
@@ -185,7 +185,7 @@ async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
     signal.recv().await;
     let tls = match source {
         CertificateSource::Files(tls) => tls,
-        CertificateSource::Authority(keeper) => return keeper.hurry(),
+        CertificateSource::Authority(keeper) => return keeper.check_now(),
     };
     let (tls, now) = (tls.clone(), Clock::system().now());
     // Reading uses a thread of its own, so that a hanging file system does not delay the end of the

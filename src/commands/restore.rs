@@ -24,7 +24,7 @@ fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
     let Location::Sqlite(database) = Location::of(&url).map_err(|error| error.to_string())? else {
         return Err("restore is for SQLite databases; use pg_restore for PostgreSQL".into());
     };
-    let backup = Found::at(&flags.from)?;
+    let backup = FoundBackup::at(&flags.from)?;
     let is_there = database
         .try_exists()
         .map_err(|error| failed(&database, &error))?;
@@ -61,12 +61,12 @@ fn carry_out(flags: &RestoreFlags) -> Result<String, String> {
 }
 
 /// A backup: its database, and the files of guests, if it has them.
-struct Found {
+struct FoundBackup {
     database: PathBuf,
     uploads: Option<PathBuf>,
 }
 
-impl Found {
+impl FoundBackup {
     /// Finds the backup at a path: a file, a set, or the newest set of a directory.
     fn at(path: &Path) -> Result<Self, String> {
         if path.is_file() {

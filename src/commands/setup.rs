@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::clock::Clock;
-use engine::error::{Error, Kind};
+use engine::error::{Error, ErrorKind};
 use engine::field::Country;
 use engine::pipeline::Service;
 
@@ -19,7 +19,7 @@ pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {
     let service = open(&flags.database, &flags.public_url).await?;
     let link = people::setup_link(&service)
         .await
-        .map_err(|error| said(&error))?;
+        .map_err(|error| describe(&error))?;
     let link = link.ok_or(
         "there is an organization already; `vestibule member invite` prints a sign-in link for one of its members",
     )?;
@@ -39,7 +39,7 @@ pub(super) async fn create_organization(flags: CreateOrganizationFlags) -> Resul
     };
     let invited = people::add_organization(&service, new)
         .await
-        .map_err(|error| said(&error))?;
+        .map_err(|error| describe(&error))?;
     super::print(&format!(
         "organization {}\n{}",
         invited.organization,
@@ -59,12 +59,12 @@ pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String
     };
     let invited = people::invite(&service, invitation).await;
     let invited = invited.map_err(|error| match error.kind() {
-        Kind::Conflict => format!(
+        ErrorKind::Conflict => format!(
             "{email} is not active, so no link was made. Make them active in the console, at Access, Members, \
              or with `isActive` of the operations updateMember and putMember."
         ),
-        Kind::NotFound => format!("there is no organization {organization}"),
-        _ => said(&error),
+        ErrorKind::NotFound => format!("there is no organization {organization}"),
+        _ => describe(&error),
     })?;
     super::print(&lines(&invited))
 }
@@ -93,7 +93,7 @@ async fn open(
     server::offline_at(database, Clock::system(), &public_url.address()?).await
 }
 
-fn said(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     error
         .cause()
         .map_or_else(|| error.message().to_string(), str::to_owned)

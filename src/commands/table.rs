@@ -9,7 +9,7 @@ use engine::error::Error;
 use super::import::open;
 use crate::config::ImportFlags;
 use crate::server;
-use crate::tables::{self, Imported, Sheet, TableError};
+use crate::tables::{self, ImportTable, Imported, TableError};
 
 /// Maximum size of a file: that of the operation.
 const LIMIT: u64 = 16 << 20;
@@ -35,7 +35,7 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
             path.display()
         )
     })?;
-    let sheet = Sheet {
+    let sheet = ImportTable {
         kind,
         csv,
         columns: flags.column.iter().cloned().collect(),
@@ -45,7 +45,7 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
     let service = server::offline(&flags.database, Clock::system()).await?;
     let imported = tables::import_file(&service, flags.organization, sheet)
         .await
-        .map_err(|error| said(&error))?;
+        .map_err(|error| describe(&error))?;
     super::settle(service.store.clone()).await?;
     if flags.json {
         let text = serde_json::to_string_pretty(&imported).map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ fn problems(imported: &Imported) -> String {
     format!("nothing was imported\n{}{more}", lines.join("\n"))
 }
 
-fn said(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let (issues, _) = error.failing();
     if issues.is_empty() {
         let message = error.message().to_string();

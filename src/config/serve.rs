@@ -23,8 +23,8 @@ use super::values::{
 /// Flags of `vestibule serve` and `vestibule demo`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeFlags {
-    /// The address to listen on. Port 0 picks a free port [default: `127.0.0.1:8080`, or port 443 of
-    /// all addresses with `--tls-domain`].
+    /// The address to listen on. Port 0 picks a free port [default: `127.0.0.1:8080`, or port 443
+    /// of all addresses with `--tls-domain`].
     #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDRESS", value_parser = text::parse::<SocketAddr>)]
     pub listen: Option<SocketAddr>,
     /// The database.
@@ -121,8 +121,9 @@ pub struct ServeFlags {
     /// certificates. Without it no pass for Apple Wallet is offered.
     #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
     pub pass_certificate: Option<PathBuf>,
-    /// URL of Apple's push service, `https://api.push.apple.com`, which wakes the phones that have a pass
-    /// that changed. Needs `--pass-certificate`. Without it phones learn of changes when they ask.
+    /// URL of Apple's push service, `https://api.push.apple.com`, which wakes the phones that have
+    /// a pass that changed. Needs `--pass-certificate`. Without it phones learn of changes when
+    /// they ask.
     #[arg(long, env = "VESTIBULE_APNS_URL", value_name = "URL", value_parser = apns_url)]
     pub apns_url: Option<Url>,
     /// URL of a LibreTranslate-compatible service. Without it nothing is machine-translated.
@@ -354,7 +355,8 @@ impl ServeFlags {
     }
 }
 
-/// Returns a limit, or the least one if it is lower. A limit of 0 stays, because it is switched off.
+/// Returns a limit, or the least one if it is lower. A limit of 0 stays, because it is switched
+/// off.
 fn at_least(least: u32, limit: u32) -> u32 {
     if limit == 0 { 0 } else { limit.max(least) }
 }
@@ -377,7 +379,7 @@ const MOST_PLATFORM_KEYS: usize = 2;
 mod tests {
     use clap::Parser as _;
 
-    use super::super::{Cli, Command};
+    use super::super::{Cli, ServeCommand};
     use super::*;
 
     fn flags(arguments: &[&str]) -> ServeFlags {
@@ -385,7 +387,7 @@ mod tests {
         let Ok(cli) = Cli::try_parse_from(all) else {
             panic!("{arguments:?} can be parsed")
         };
-        let Command::Serve(flags) = cli.command else {
+        let ServeCommand::Serve(flags) = cli.command else {
             panic!("serve was given")
         };
         flags

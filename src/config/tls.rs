@@ -30,15 +30,15 @@ const LOCAL_URL: &str = "http://127.0.0.1:8080";
 #[derive(Debug, Clone, Args)]
 pub struct TlsFlags {
     /// A PEM file with the TLS certificate and its intermediate certificates. Without it and
-    /// without `--tls-domain` connections are plain. Needs `--tls-key`. Both files are read again on
-    /// SIGHUP.
+    /// without `--tls-domain` connections are plain. Needs `--tls-key`. Both files are read again
+    /// on SIGHUP.
     #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
     pub tls_certificate: Option<PathBuf>,
     /// A PEM file with the private key of the TLS certificate.
     #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = Cleaned(PathBufValueParser::new()))]
     pub tls_key: Option<PathBuf>,
-    /// A host name of this service. A certificate for it is obtained from Let's Encrypt, whose terms
-    /// are thereby accepted, and renewed. Port 443 of the name must lead here. Repeatable, or
+    /// A host name of this service. A certificate for it is obtained from Let's Encrypt, whose
+    /// terms are thereby accepted, and renewed. Port 443 of the name must lead here. Repeatable, or
     /// separated by commas.
     #[arg(
         long,
@@ -150,7 +150,7 @@ impl ServeFlags {
         let directory = directory.map_or(Ok(LETS_ENCRYPT.to_owned()), |url| directory_url(&url))?;
         let beside = || {
             let location = Location::of(&self.database.url().ok()?).ok()?;
-            location.beside(".acme")
+            location.with_suffix(".acme")
         };
         let folder = folder.map(Path::to_owned).or_else(beside).ok_or(
             "--tls-domain needs --acme-folder with PostgreSQL: a directory that is kept, \
@@ -297,7 +297,7 @@ fn directory_url(text: &str) -> Result<String, String> {
 mod tests {
     use clap::Parser as _;
 
-    use super::super::{Cli, Command};
+    use super::super::{Cli, ServeCommand};
     use super::*;
 
     fn flags(arguments: &[&str]) -> ServeFlags {
@@ -305,7 +305,7 @@ mod tests {
         let Ok(cli) = Cli::try_parse_from(all) else {
             panic!("{arguments:?} can be parsed")
         };
-        let Command::Serve(flags) = cli.command else {
+        let ServeCommand::Serve(flags) = cli.command else {
             panic!("serve was given")
         };
         flags
@@ -351,8 +351,11 @@ mod tests {
             ("-a.example.com", "not a host name"),
             ("a..example.com", "not a host name"),
         ] {
-            let told = refusal(&[&format!("--tls-domain={name}")]);
-            assert!(told.contains(words) && told.contains(name), "{told}");
+            let reported = refusal(&[&format!("--tls-domain={name}")]);
+            assert!(
+                reported.contains(words) && reported.contains(name),
+                "{reported}"
+            );
         }
     }
 
@@ -387,8 +390,8 @@ mod tests {
                 "needs --acme-folder",
             ),
         ] {
-            let told = refusal(&arguments);
-            assert!(told.contains(words), "{arguments:?}: {told}");
+            let reported = refusal(&arguments);
+            assert!(reported.contains(words), "{arguments:?}: {reported}");
         }
         let kept = flags(&[
             domain,

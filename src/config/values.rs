@@ -12,7 +12,7 @@ use url::Url;
 
 use super::text;
 use crate::people::is_loopback;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// The longest time that a connection is kept open without a request.
 const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(3_600);
@@ -60,9 +60,9 @@ pub fn permission(text: &str) -> Result<Permission, String> {
     })
 }
 
-pub fn kind(text: &str) -> Result<Kind, String> {
+pub fn kind(text: &str) -> Result<RecordKind, String> {
     text.trim().parse().map_err(|_| {
-        let known: Vec<&str> = Kind::VARIANTS.iter().map(AsRef::as_ref).collect();
+        let known: Vec<&str> = RecordKind::VARIANTS.iter().map(AsRef::as_ref).collect();
         format!("must be one of {}", known.join(", "))
     })
 }

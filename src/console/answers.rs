@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::labels;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
@@ -20,7 +20,7 @@ const DEEPEST: usize = 5;
 
 /// A label, and the value that the guest gave.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct AnswerLine {
     pub label: String,
     /// Empty if the guest gave no value.
     pub value: String,
@@ -34,7 +34,7 @@ const WAIVER: &str = "damageWaiverId";
 
 /// Returns the names of damage waivers by their id. Returns nothing if the answers refer to none.
 pub async fn waivers<'a>(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     mut answers: impl Iterator<Item = &'a Value>,
 ) -> HashMap<String, String> {
     if !visit.may(LIST_WAIVERS) || !answers.any(|answers| answers[WAIVER].is_string()) {
@@ -53,16 +53,16 @@ pub async fn waivers<'a>(
 
 /// Returns the answers, and whether some are left out. Questions are labelled by their text, other
 /// values by their field.
-pub fn given(
-    visit: &Visit,
+pub fn answer_lines(
+    visit: &ConsoleRequest,
     answers: &Value,
     waivers: &HashMap<String, String>,
-) -> (Vec<Given>, bool) {
+) -> (Vec<AnswerLine>, bool) {
     let mut given = match answers {
         Value::Array(questions) => questions.iter().map(question).collect(),
         answers => {
             let mut rows = Vec::new();
-            gather(visit, "", answers, 0, &mut rows);
+            collect_rows(visit, "", answers, 0, &mut rows);
             rows
         }
     };
@@ -82,20 +82,26 @@ pub fn given(
     (given, is_cut)
 }
 
-fn question(question: &Value) -> Given {
+fn question(question: &Value) -> AnswerLine {
     let chosen = question["options"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(|option| option["name"].as_str());
     let value: Vec<&str> = chosen.chain(question["text"].as_str()).collect();
-    Given {
+    AnswerLine {
         label: question["question"].as_str().unwrap_or_default().to_owned(),
         value: value.join(", "),
     }
 }
 
-fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Vec<Given>) {
+fn collect_rows(
+    visit: &ConsoleRequest,
+    label: &str,
+    value: &Value,
+    depth: usize,
+    rows: &mut Vec<AnswerLine>,
+) {
     let below = |name: String| {
         if label.is_empty() {
             name
@@ -118,7 +124,7 @@ fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Ve
                     .as_str()
                     .and_then(|value| in_words(visit, name, value))
                     .map(Value::from);
-                gather(
+                collect_rows(
                     visit,
                     &label,
                     chosen.as_ref().unwrap_or(value),
@@ -134,10 +140,10 @@ fn gather(visit: &Visit, label: &str, value: &Value, depth: usize, rows: &mut Ve
                     visit.words.submissions.guest_number,
                     &[("number", &number)],
                 ));
-                gather(visit, &label, item, depth + 1, rows);
+                collect_rows(visit, &label, item, depth + 1, rows);
             }
         }
-        value if rows.len() <= MOST => rows.push(Given {
+        value if rows.len() <= MOST => rows.push(AnswerLine {
             label: label.to_owned(),
             value: plain(visit, value),
         }),
@@ -156,13 +162,13 @@ fn without_ids(guests: &Value) -> Value {
     guests
 }
 
-fn called(visit: &Visit, name: &str) -> String {
+fn called(visit: &ConsoleRequest, name: &str) -> String {
     let own = in_language(visit.language).0.guest_field(name);
     own.map_or_else(|| labels::label(visit.language, name), str::to_owned)
 }
 
 /// Returns the text for a choice or a day, and `None` for other values.
-fn in_words(visit: &Visit, field: &str, value: &str) -> Option<String> {
+fn in_words(visit: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
         "choice" => Some(labels::choice(visit.language, value)),
         "documentType" => Some(document(visit, value)),
@@ -182,13 +188,13 @@ fn in_words(visit: &Visit, field: &str, value: &str) -> Option<String> {
 }
 
 /// Returns the name of a kind of document. A kind that the organization defined is its own name.
-pub fn document(visit: &Visit, kind: &str) -> String {
+pub fn document(visit: &ConsoleRequest, kind: &str) -> String {
     page::document(kind, in_language(visit.language).0)
         .unwrap_or(kind)
         .to_owned()
 }
 
-fn plain(visit: &Visit, value: &Value) -> String {
+fn plain(visit: &ConsoleRequest, value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(true) => visit.words.frame.yes.to_owned(),

@@ -9,16 +9,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::form::{Kind, Spec, specs};
-use super::frame::Frame;
+use super::form::{InputKind, Spec, specs};
+use super::frame::ConsoleFrame;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::stays::{self, Stay};
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::stays::{self, StayItem};
 use super::texts::texts;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::when::{self, When};
-use super::words::{Deed, Words};
-use super::{asking, labels};
+use super::words::{AuditedAction, ConsoleWords};
+use super::{labels, operation_calls};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
 
@@ -27,9 +27,9 @@ pub static SCREEN: Screen = Screen {
     path: "/audit",
     icon: "scroll-text",
     title: |words| words.audit.audit,
-    group: Group::Organization,
+    group: ScreenGroup::Organization,
     needs: Some(LIST),
-    pages: &[Page::get("getAuditScreen", "/audit", show)],
+    pages: &[ScreenPage::get("getAuditScreen", "/audit", show)],
 };
 
 const LIST: &str = "listAuditLog";
@@ -38,9 +38,9 @@ const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
 /// `LATEST` is how many entries the screen of a resource shows. They are selected from the last
-/// `LOOKED_THROUGH` entries, without previews (`LOOKING`), which change nothing.
+/// `SCAN_LIMIT` entries, without previews (`LOOKING`), which change nothing.
 const LATEST: usize = 5;
-const LOOKED_THROUGH: usize = 20;
+const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations that delete a resource, after which it has no page.
 const REMOVING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
@@ -63,13 +63,13 @@ const ASSIGNED: [(&str, &str); 4] = [
 /// An entry, as `listAuditLog` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct AuditLogEntry {
     id: Uuid,
     occurred_at: String,
     actor: Actor,
     operation: String,
-    target: Target,
-    changes: Vec<Change>,
+    target: AuditTarget,
+    changes: Vec<FieldChange>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,7 +79,7 @@ struct Actor {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Target {
+pub struct AuditTarget {
     #[serde(rename = "type")]
     kind: String,
     id: Option<Uuid>,
@@ -87,14 +87,14 @@ pub struct Target {
 }
 
 #[derive(Debug, Deserialize)]
-struct Change {
+struct FieldChange {
     field: String,
     before: Value,
     after: Value,
 }
 
-impl Entry {
-    fn change(&self, field: &str) -> Option<&Change> {
+impl AuditLogEntry {
+    fn change(&self, field: &str) -> Option<&FieldChange> {
         self.changes.iter().find(|change| change.field == field)
     }
 
@@ -124,27 +124,30 @@ impl Entry {
 /// The last write of a credential, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LastWrite {
+pub struct CredentialLastWrite {
     operation: String,
-    target: Target,
+    target: AuditTarget,
     pub occurred_at: String,
 }
 
 /// Returns a sentence for each last write. The text beside a write is the name of its author.
-pub async fn last_writes(visit: &Visit, writes: &[(&str, &LastWrite)]) -> Vec<String> {
-    let names = Names(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
-    let said = |(who, write): &(&str, &LastWrite)| {
-        visit.words.audit.said(&Deed {
+pub async fn last_writes(
+    visit: &ConsoleRequest,
+    writes: &[(&str, &CredentialLastWrite)],
+) -> Vec<String> {
+    let names = AuditNames(stays_of(visit, writes.iter().map(|(_, write)| &write.target)).await);
+    let text = |(who, write): &(&str, &CredentialLastWrite)| {
+        visit.words.audit.describe(&AuditedAction {
             operation: &write.operation,
             who,
             ..names.deed(&write.target)
         })
     };
-    writes.iter().map(said).collect()
+    writes.iter().map(text).collect()
 }
 
 /// The change of a field, in words.
-struct Told {
+struct DescribedChange {
     label: String,
     /// The earlier value. `None` if `after` describes the whole change.
     before: Option<String>,
@@ -154,10 +157,10 @@ struct Told {
 }
 
 /// An entry in words.
-pub struct Line {
+pub struct AuditLine {
     pub at: When,
-    pub said: String,
-    fields: Vec<Told>,
+    pub text: String,
+    fields: Vec<DescribedChange>,
     count: String,
     more: Option<String>,
     /// `thing` is the address of the target's page, `history` that of all its entries.
@@ -165,8 +168,8 @@ pub struct Line {
     history: Option<String>,
 }
 
-impl Line {
-    fn of(visit: &Visit, entry: &Entry, names: &Names) -> Self {
+impl AuditLine {
+    fn of(visit: &ConsoleRequest, entry: &AuditLogEntry, names: &AuditNames) -> Self {
         let words = &visit.words.audit;
         let who = entry
             .actor
@@ -180,7 +183,7 @@ impl Line {
         let app = entry
             .app()
             .and_then(|(id, name)| name.or_else(|| names.app(id)));
-        let said = words.said(&Deed {
+        let text = words.describe(&AuditedAction {
             operation: &entry.operation,
             who,
             app,
@@ -191,13 +194,13 @@ impl Line {
             .changes
             .iter()
             .take(FIELDS)
-            .map(|change| told(visit, entry, change, names))
+            .map(|change| describe(visit, entry, change, names))
             .collect();
         let more = entry.changes.len().saturating_sub(FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
             at: when::moment(visit, &entry.occurred_at),
-            said,
+            text,
             fields,
             count: match entry.changes.as_slice() {
                 [only] => called(visit, entry, &only.field),
@@ -229,20 +232,20 @@ fn screen_of(kind: &str) -> Option<&'static str> {
 }
 
 /// Returns the field of an operation's input that a change concerns.
-fn spec(visit: &Visit, operation: &str, field: &str) -> Option<Spec> {
-    specs(asking::operation(&visit.service, operation)?, None)
+fn spec(visit: &ConsoleRequest, operation: &str, field: &str) -> Option<Spec> {
+    specs(operation_calls::operation(&visit.service, operation)?, None)
         .iter()
         .find(|spec| spec.name == field)
         .cloned()
 }
 
 /// Names by id.
-struct Names(HashMap<String, String>);
+struct AuditNames(HashMap<String, String>);
 
-impl Names {
+impl AuditNames {
     /// Reads the names of everything that the entries refer to. Each list is read once, and all
     /// texts together.
-    async fn of(visit: &Visit, entries: &[Entry]) -> Self {
+    async fn of(visit: &ConsoleRequest, entries: &[AuditLogEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             for change in entry.changes.iter().take(FIELDS) {
@@ -255,10 +258,10 @@ impl Names {
                     spec(visit, &entry.operation, &change.field).map(|spec| spec.kind),
                 ) {
                     (Some(list), _)
-                    | (None, Some(Kind::Reference(list) | Kind::References(list))) => {
+                    | (None, Some(InputKind::Reference(list) | InputKind::References(list))) => {
                         lists.insert(list);
                     }
-                    (None, Some(Kind::Text(_))) => {
+                    (None, Some(InputKind::Text(_))) => {
                         let ids = [&change.before, &change.after]
                             .into_iter()
                             .filter_map(Value::as_str);
@@ -290,7 +293,7 @@ impl Names {
         names.extend(
             entries
                 .iter()
-                .filter_map(Entry::app)
+                .filter_map(AuditLogEntry::app)
                 .filter_map(|(id, name)| Some((id.to_owned(), name?.to_owned()))),
         );
         names.extend(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
@@ -306,17 +309,17 @@ impl Names {
     }
 
     /// Describes the target of an entry for a sentence.
-    fn deed<'n>(&'n self, target: &'n Target) -> Deed<'n> {
+    fn deed<'n>(&'n self, target: &'n AuditTarget) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target
             .name
             .as_deref()
             .or_else(|| known().map(String::as_str));
-        Deed {
+        AuditedAction {
             kind: &target.kind,
             is_one: target.id.is_some(),
             name,
-            ..Deed::default()
+            ..AuditedAction::default()
         }
     }
 
@@ -332,8 +335,8 @@ impl Names {
 /// Reads the names of the stays among the targets, by id. The log contains no names of guests.
 /// Stays that the member cannot access are left out.
 async fn stays_of(
-    visit: &Visit,
-    targets: impl Iterator<Item = &Target>,
+    visit: &ConsoleRequest,
+    targets: impl Iterator<Item = &AuditTarget>,
 ) -> HashMap<String, String> {
     let ids: BTreeSet<Uuid> = targets
         .filter(|target| target.kind == STAY)
@@ -342,7 +345,7 @@ async fn stays_of(
     if ids.is_empty() || !visit.may(stays::LIST) {
         return HashMap::new();
     }
-    let named = |stay: Stay| {
+    let named = |stay: StayItem| {
         let days = when::days(visit, &stay.check_in, &stay.check_out);
         (
             stay.id.to_string(),
@@ -350,13 +353,13 @@ async fn stays_of(
         )
     };
     let found = visit
-        .get::<Vec<Stay>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() }))
+        .get::<Vec<StayItem>>(stays::LIST, json!({ "ids": ids, "limit": ids.len() }))
         .await;
     found.unwrap_or_default().into_iter().map(named).collect()
 }
 
 /// Returns the label of a field. A field that is a language is labelled by the language's own name.
-fn called(visit: &Visit, entry: &Entry, field: &str) -> String {
+fn called(visit: &ConsoleRequest, entry: &AuditLogEntry, field: &str) -> String {
     match field.split_once('.') {
         Some((name, language)) => format!(
             "{} ({})",
@@ -370,11 +373,16 @@ fn called(visit: &Visit, entry: &Entry, field: &str) -> String {
     }
 }
 
-fn told(visit: &Visit, entry: &Entry, change: &Change, names: &Names) -> Told {
+fn describe(
+    visit: &ConsoleRequest,
+    entry: &AuditLogEntry,
+    change: &FieldChange,
+    names: &AuditNames,
+) -> DescribedChange {
     let words = &visit.words.audit;
     let label = called(visit, entry, &change.field);
     if change.before.is_null() && change.after.is_null() {
-        return Told {
+        return DescribedChange {
             label,
             before: None,
             after: words.withheld.to_owned(),
@@ -394,7 +402,7 @@ fn told(visit: &Visit, entry: &Entry, change: &Change, names: &Names) -> Told {
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, text)| fill(text, &[("count", &count.to_string())]));
-        return Told {
+        return DescribedChange {
             label,
             before: None,
             after: counted.collect::<Vec<_>>().join(", "),
@@ -404,7 +412,7 @@ fn told(visit: &Visit, entry: &Entry, change: &Change, names: &Names) -> Told {
     let spec = spec(visit, &entry.operation, &change.field);
     let plain =
         |value: &Value| shortened(&plain(visit, &change.field, spec.as_ref(), value, names));
-    Told {
+    DescribedChange {
         label,
         before: Some(plain(&change.before)),
         after: plain(&change.after),
@@ -428,7 +436,7 @@ fn count(list: &Value) -> u64 {
 }
 
 /// Returns the address of the assignments of a target.
-fn assignments(visit: &Visit, target: &Target, to: &str) -> Option<String> {
+fn assignments(visit: &ConsoleRequest, target: &AuditTarget, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
         "precheck_step" => "steps",
@@ -450,12 +458,18 @@ fn shortened(text: &str) -> String {
 }
 
 /// Formats a value in words, as far as its meaning is known.
-fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: &Names) -> String {
+fn plain(
+    visit: &ConsoleRequest,
+    field: &str,
+    spec: Option<&Spec>,
+    value: &Value,
+    names: &AuditNames,
+) -> String {
     let words = visit.words;
     let is_choice = spec.is_some_and(|spec| {
         matches!(
             spec.kind,
-            Kind::Choice(_) | Kind::Choices(_) | Kind::Object(_)
+            InputKind::Choice(_) | InputKind::Choices(_) | InputKind::Object(_)
         )
     });
     match value {
@@ -506,31 +520,31 @@ fn plain(visit: &Visit, field: &str, spec: Option<&Spec>, value: &Value, names: 
 
 #[derive(Template)]
 #[template(path = "console/audit.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct AuditPage<'v> {
+    frame: ConsoleFrame<'v>,
     about: &'static str,
     /// Whether only the entries of one target are shown.
     is_of_one: bool,
     /// Address of the whole log, if only a part is shown.
     all: Option<String>,
-    lines: Vec<Line>,
+    lines: Vec<AuditLine>,
     is_behind: bool,
     older: Option<String>,
 }
 
-fn id_of<'v>(visit: &'v Visit, name: &str) -> Option<&'v str> {
+fn id_of<'v>(visit: &'v ConsoleRequest, name: &str) -> Option<&'v str> {
     visit.asks(name).filter(|id| format::is_uuid(id))
 }
 
-async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
-    let names = Names::of(visit, entries).await;
+async fn lines(visit: &ConsoleRequest, entries: &[AuditLogEntry]) -> Vec<AuditLine> {
+    let names = AuditNames::of(visit, entries).await;
     let gone = entries
         .iter()
         .filter(|entry| REMOVING.contains(&entry.operation.as_str()))
         .filter_map(|entry| entry.target.id);
     let gone: BTreeSet<Uuid> = gone.collect();
-    let line = |entry: &Entry| {
-        let mut line = Line::of(visit, entry, &names);
+    let line = |entry: &AuditLogEntry| {
+        let mut line = AuditLine::of(visit, entry, &names);
         line.thing
             .take_if(|_| entry.target.id.is_some_and(|id| gone.contains(&id)));
         line
@@ -538,7 +552,7 @@ async fn lines(visit: &Visit, entries: &[Entry]) -> Vec<Line> {
     entries.iter().map(line).collect()
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let (after, target, actor) = (
             id_of(visit, "after"),
@@ -548,7 +562,7 @@ fn show(visit: &Visit) -> Answering<'_> {
         // Reads one entry more than the page shows, to know whether there are older ones.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
-        let mut entries: Vec<Entry> = visit.get(LIST, arguments).await?;
+        let mut entries: Vec<AuditLogEntry> = visit.get(LIST, arguments).await?;
         let has_more = entries.len() > MOST;
         entries.truncate(MOST);
         let last = entries
@@ -568,8 +582,8 @@ fn show(visit: &Visit) -> Answering<'_> {
             visit.address_with(SCREEN.path, &query)
         });
         let words = &visit.words.audit;
-        let page = Shown {
-            frame: Frame::new(visit, words.audit),
+        let page = AuditPage {
+            frame: ConsoleFrame::new(visit, words.audit),
             about: match (target, actor) {
                 (Some(_), _) => words.about_one,
                 (None, Some(_)) => words.about_actor,
@@ -587,28 +601,28 @@ fn show(visit: &Visit) -> Answering<'_> {
 
 /// The latest changes of a resource, for `console/changed.html` on its screen.
 pub struct Changed {
-    pub lines: Vec<Line>,
+    pub lines: Vec<AuditLine>,
     pub all: String,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
 impl Changed {
     /// Returns `None` if there are no changes, or if the member may not read the log.
-    pub async fn of(visit: &Visit, target: Uuid) -> Option<Self> {
+    pub async fn of(visit: &ConsoleRequest, target: Uuid) -> Option<Self> {
         if !visit.may(LIST) {
             return None;
         }
-        let entries: Vec<Entry> = visit
-            .get(LIST, json!({ "targetId": target, "limit": LOOKED_THROUGH }))
+        let entries: Vec<AuditLogEntry> = visit
+            .get(LIST, json!({ "targetId": target, "limit": SCAN_LIMIT }))
             .await
             .ok()?;
         let changes = entries
             .iter()
             .filter(|entry| entry.operation != LOOKING)
             .take(LATEST);
-        let names = Names(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
-        let lines: Vec<Line> = changes
-            .map(|entry| Line::of(visit, entry, &names))
+        let names = AuditNames(stays_of(visit, entries.iter().map(|entry| &entry.target)).await);
+        let lines: Vec<AuditLine> = changes
+            .map(|entry| AuditLine::of(visit, entry, &names))
             .collect();
         let all = visit.address_with(SCREEN.path, &[("target", &target.to_string())]);
         (!lines.is_empty()).then_some(Self {

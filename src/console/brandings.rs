@@ -9,18 +9,18 @@ use uuid::Uuid;
 
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
-    saved, typed,
+    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form,
+    created, edit_form, saved, typed,
 };
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::Paging;
 use super::placeholders::Placeholders;
 use super::portals;
-use super::preview::Preview;
-use super::refusal::Refusal;
+use super::preview::PreviewForm;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
 use crate::page::contrast;
 
 /// The screen of the brandings.
@@ -28,17 +28,18 @@ pub static SCREEN: Screen = Screen {
     path: "/brandings",
     icon: "palette",
     title: |words| words.portals.brandings,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listPortalBrandings"),
     pages: &[
-        Page::get("getBrandingsScreen", "/brandings", list),
-        Page::get("getNewBrandingScreen", "/brandings/new", new).needing(&["createPortalBranding"]),
-        Page::post("createBrandingOnScreen", "/brandings/new", create)
+        ScreenPage::get("getBrandingsScreen", "/brandings", list),
+        ScreenPage::get("getNewBrandingScreen", "/brandings/new", new)
             .needing(&["createPortalBranding"]),
-        Page::get("getBrandingScreen", "/brandings/{id}", show),
-        Page::post("updateBrandingOnScreen", "/brandings/{id}", save)
+        ScreenPage::post("createBrandingOnScreen", "/brandings/new", create)
+            .needing(&["createPortalBranding"]),
+        ScreenPage::get("getBrandingScreen", "/brandings/{id}", show),
+        ScreenPage::post("updateBrandingOnScreen", "/brandings/{id}", save)
             .needing(&["listPortalBrandings", "updatePortalBranding"]),
-        Page::post(
+        ScreenPage::post(
             "previewBrandingOnScreen",
             "/brandings/{id}/preview",
             preview,
@@ -93,7 +94,7 @@ const READABLE: f64 = 4.5;
 const READABLE_ONES: &str = "#ffffff #050505";
 
 /// A text colour and a background colour that occur together on the guest's page.
-pub struct Meeting {
+pub struct ColourPair {
     pub label: &'static str,
     /// The field of the text colour, or the colours from which the readable one is chosen. A script
     /// uses it to follow the typed values.
@@ -108,7 +109,7 @@ pub struct Meeting {
 }
 
 /// Returns the pairs of colours of a branding. Typed values replace the stored ones.
-fn meetings(visit: &Visit, branding: &Map<String, Value>) -> Vec<Meeting> {
+fn meetings(visit: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
         let colour = visit
             .sent(name)
@@ -132,7 +133,7 @@ fn meetings(visit: &Visit, branding: &Map<String, Value>) -> Vec<Meeting> {
         (words.text_on_footer, "textColor", "footerColor"),
         (words.text_on_primary, READABLE_ONES, "primaryColor"),
     ];
-    let meeting = |(label, inks, ground_field): (&'static str, &'static str, &'static str)| {
+    let pair = |(label, inks, ground_field): (&'static str, &'static str, &'static str)| {
         let ground = colour(ground_field);
         let colour = if inks == READABLE_ONES {
             contrast(&ground, &ground)?.1
@@ -140,7 +141,7 @@ fn meetings(visit: &Visit, branding: &Map<String, Value>) -> Vec<Meeting> {
             colour(inks)
         };
         let (ratio, _) = contrast(&colour, &ground)?;
-        Some(Meeting {
+        Some(ColourPair {
             label,
             inks,
             ground_field,
@@ -150,11 +151,11 @@ fn meetings(visit: &Visit, branding: &Map<String, Value>) -> Vec<Meeting> {
             is_readable: ratio >= READABLE,
         })
     };
-    pairs.into_iter().filter_map(meeting).collect()
+    pairs.into_iter().filter_map(pair).collect()
 }
 
 /// A branding in the list.
-struct Row {
+struct BrandingRow {
     way: String,
     name: String,
     nickname: String,
@@ -165,23 +166,23 @@ struct Row {
 
 #[derive(Template)]
 #[template(path = "console/brandings.html")]
-struct List<'v> {
-    frame: Frame<'v>,
-    rows: Vec<Row>,
+struct BrandingList<'v> {
+    frame: ConsoleFrame<'v>,
+    rows: Vec<BrandingRow>,
     paging: Paging,
     new: Option<String>,
 }
 
-async fn all(visit: &Visit) -> Result<Vec<Value>, Refusal> {
+async fn all(visit: &ConsoleRequest) -> Result<Vec<Value>, ConsoleRefusal> {
     visit.get("listPortalBrandings", json!({})).await
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let all = all(visit).await?;
         let paging = Paging::of(visit, "/brandings", all.len());
         let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
-        let row = |row: &Value| Row {
+        let row = |row: &Value| BrandingRow {
             way: visit.address(&format!("/brandings/{}", text(row, "id"))),
             name: text(row, "name"),
             nickname: text(row, "nickname"),
@@ -199,8 +200,8 @@ fn list(visit: &Visit) -> Answering<'_> {
         Ok(reply::of(
             visit,
             200,
-            &List {
-                frame: Frame::new(visit, visit.words.portals.brandings),
+            &BrandingList {
+                frame: ConsoleFrame::new(visit, visit.words.portals.brandings),
                 rows,
                 paging,
                 new,
@@ -211,11 +212,11 @@ fn list(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/branding.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct BrandingPage<'v> {
+    frame: ConsoleFrame<'v>,
     form: FormView,
-    meetings: Vec<Meeting>,
-    preview: Option<Preview>,
+    meetings: Vec<ColourPair>,
+    preview: Option<PreviewForm>,
     /// Name of each portal that uses the branding, and address of its console page.
     portals: Vec<(String, String)>,
     changed: Option<Changed>,
@@ -223,9 +224,9 @@ struct Shown<'v> {
 }
 
 /// Returns the portals that use a branding. A portal without a branding uses the default one.
-async fn portals_of(visit: &Visit, stored: &Stored) -> Vec<portals::Row> {
+async fn portals_of(visit: &ConsoleRequest, stored: &StoredResource) -> Vec<portals::ListedPortal> {
     let is_default = stored.value.get("isDefault") == Some(&Value::Bool(true));
-    let rows: Vec<portals::Row> = visit
+    let rows: Vec<portals::ListedPortal> = visit
         .get("listPortals", json!({}))
         .await
         .unwrap_or_default();
@@ -234,9 +235,9 @@ async fn portals_of(visit: &Visit, stored: &Stored) -> Vec<portals::Row> {
         .collect()
 }
 
-async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
+async fn page(visit: &ConsoleRequest, stored: Option<&StoredResource>, form: FormView) -> Response {
     let status = form.status;
-    let name = |stored: &Stored| {
+    let name = |stored: &StoredResource| {
         stored
             .value
             .get("name")
@@ -245,12 +246,13 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
             .to_owned()
     };
     let title = stored.map_or_else(|| visit.words.portals.new_branding.to_owned(), name);
-    let frame = Frame::new(visit, title).below(visit, visit.words.portals.brandings, "/brandings");
+    let frame =
+        ConsoleFrame::new(visit, title).below(visit, visit.words.portals.brandings, "/brandings");
     let (mut used, mut colours, mut preview, mut changed) = (Vec::new(), Vec::new(), None, None);
     if let Some(stored) = stored {
         used = portals_of(visit, stored).await;
         colours = meetings(visit, &stored.value);
-        preview = Preview::of(visit, &format!("/brandings/{}/preview", stored.id))
+        preview = PreviewForm::of(visit, &format!("/brandings/{}/preview", stored.id))
             .filter(|_| !used.is_empty());
         changed = Changed::of(visit, stored.id).await;
     }
@@ -262,7 +264,7 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     reply::of(
         visit,
         status,
-        &Shown {
+        &BrandingPage {
             frame,
             form,
             meetings: colours,
@@ -274,39 +276,39 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     )
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let form = create_form(visit, &BRANDING, visit.address("/brandings/new")).await?;
         Ok(page(visit, None, form).await)
     })
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         match created(visit, &BRANDING, visit.address("/brandings/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(
+            FormOutcome::Done(made) => Ok(reply::done(
                 visit,
                 &format!("/brandings/{}", made["id"].as_str().unwrap_or_default()),
-                Done::Created,
+                CompletedAction::Created,
             )),
-            Outcome::Again(form) => Ok(page(visit, None, *form).await),
+            FormOutcome::Again(form) => Ok(page(visit, None, *form).await),
         }
     })
 }
 
-fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         let wanted = id.to_string();
         let one = all(visit)
             .await?
             .into_iter()
             .find(|row| row["id"].as_str() == Some(&wanted))
-            .ok_or_else(Refusal::missing)?;
-        Ok(Stored::of(id, one))
+            .ok_or_else(ConsoleRefusal::missing)?;
+        Ok(StoredResource::of(id, one))
     })
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let form = edit_form(visit, &BRANDING, &stored, visit.address(&visit.path)).await?;
@@ -314,32 +316,32 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let before = stored(visit, visit.named("id")?).await?;
         match saved(visit, &BRANDING, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(
+            FormOutcome::Done(is_changed) => Ok(reply::done(
                 visit,
                 &visit.path,
                 if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 },
             )),
-            Outcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
+            FormOutcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
         }
     })
 }
 
-fn preview(visit: &Visit) -> Answering<'_> {
+fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let portal = portals_of(visit, &stored)
             .await
             .into_iter()
             .next()
-            .ok_or_else(Refusal::missing)?;
+            .ok_or_else(ConsoleRefusal::missing)?;
         let mut typed = typed(visit, &BRANDING)?;
         // A new text has no id yet, so the preview gets the text itself.
         if let Some(callout) = typed.remove("calloutMessageId") {

@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::flats;
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::Paging;
-use super::refusal::{FormAttempt, Refusal};
+use super::refusal::{ConsoleRefusal, FormAttempt};
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::visit::ConsoleRequest;
 use super::when::{self, When};
 use crate::words::fill;
 
@@ -33,23 +33,25 @@ pub static SCREEN: Screen = Screen {
     path: "/calendars",
     icon: "calendar-sync",
     title: |words| words.calendars.feeds,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some(LIST),
     pages: &[
-        Page::get("getCalendarsScreen", "/calendars", list),
-        Page::get("getNewCalendarScreen", "/calendars/new", new).needing(&[CREATE, FLATS]),
-        Page::post("createCalendarOnScreen", "/calendars/new", create).needing(&[CREATE, FLATS]),
-        Page::get("getCalendarScreen", "/calendars/{id}", show).needing(&[READ]),
-        Page::post(
+        ScreenPage::get("getCalendarsScreen", "/calendars", list),
+        ScreenPage::get("getNewCalendarScreen", "/calendars/new", new).needing(&[CREATE, FLATS]),
+        ScreenPage::post("createCalendarOnScreen", "/calendars/new", create)
+            .needing(&[CREATE, FLATS]),
+        ScreenPage::get("getCalendarScreen", "/calendars/{id}", show).needing(&[READ]),
+        ScreenPage::post(
             "refreshCalendarOnScreen",
             "/calendars/{id}/refresh",
             refresh,
         )
         .needing(&[READ, REFRESH]),
-        Page::post("decideOnScreen", "/calendars/{id}/held", decide).needing(&[READ, HELD, DECIDE]),
-        Page::get("getDeleteCalendarScreen", "/calendars/{id}/delete", ask)
+        ScreenPage::post("decideOnScreen", "/calendars/{id}/held", decide)
+            .needing(&[READ, HELD, DECIDE]),
+        ScreenPage::get("getDeleteCalendarScreen", "/calendars/{id}/delete", ask)
             .needing(&[READ, DELETE]),
-        Page::post("deleteCalendarOnScreen", "/calendars/{id}/delete", delete)
+        ScreenPage::post("deleteCalendarOnScreen", "/calendars/{id}/delete", delete)
             .needing(&[READ, DELETE]),
     ],
 };
@@ -57,7 +59,7 @@ pub static SCREEN: Screen = Screen {
 /// A feed, as the operations return it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feed {
+struct FeedItem {
     id: Uuid,
     property_id: Uuid,
     url: String,
@@ -70,18 +72,18 @@ struct Feed {
     consecutive_failures: u32,
     reservation_count: u64,
     skipped_count: u32,
-    warnings: Vec<Fault>,
+    warnings: Vec<FeedFault>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Fault {
+struct FeedFault {
     uid: Option<String>,
     problem: String,
 }
 
-impl Feed {
+impl FeedItem {
     /// Returns the label of its state, and the class of the label.
-    fn standing(&self, visit: &Visit) -> (&'static str, &'static str) {
+    fn state(&self, visit: &ConsoleRequest) -> (&'static str, &'static str) {
         let words = &visit.words.calendars;
         if self.last_error.is_some() {
             (words.failing, "bad")
@@ -93,7 +95,7 @@ impl Feed {
     }
 
     /// Describes why the last fetch failed.
-    fn failure(&self, visit: &Visit) -> Option<String> {
+    fn failure(&self, visit: &ConsoleRequest) -> Option<String> {
         let error = self.last_error.as_ref()?;
         let known = self
             .last_error_code
@@ -108,54 +110,54 @@ impl Feed {
     }
 }
 
-async fn all(visit: &Visit) -> Result<Vec<Feed>, Refusal> {
+async fn all(visit: &ConsoleRequest) -> Result<Vec<FeedItem>, ConsoleRefusal> {
     visit.get(LIST, json!({})).await
 }
 
 /// Reads the feed that the path names.
-async fn named(visit: &Visit) -> Result<Feed, Refusal> {
+async fn named(visit: &ConsoleRequest) -> Result<FeedItem, ConsoleRefusal> {
     visit.get(READ, json!({ "id": visit.named("id")? })).await
 }
 
 /// A feed, as the list shows it.
-struct Row {
+struct FeedRow {
     way: String,
     flat: String,
     channel: String,
     url: String,
-    standing: (&'static str, &'static str),
+    state: (&'static str, &'static str),
     failure: Option<String>,
 }
 
 #[derive(Template)]
 #[template(path = "console/calendars.html")]
-struct List<'v> {
-    frame: Frame<'v>,
-    rows: Vec<Row>,
+struct CalendarList<'v> {
+    frame: ConsoleFrame<'v>,
+    rows: Vec<FeedRow>,
     paging: Paging,
     new: Option<String>,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let feeds = all(visit).await?;
         let paging = Paging::of(visit, SCREEN.path, feeds.len());
         let feeds = paging.cut(feeds);
         let flats = flats::among(visit, feeds.iter().map(|feed| feed.property_id)).await?;
-        let row = |feed: Feed| Row {
+        let row = |feed: FeedItem| FeedRow {
             way: visit.address(&format!("/calendars/{}", feed.id)),
             flat: flats
                 .get(&feed.property_id)
                 .map(|flat| flat.name.clone())
                 .filter(|name| !name.trim().is_empty())
                 .unwrap_or_else(|| feed.property_id.to_string()),
-            standing: feed.standing(visit),
+            state: feed.state(visit),
             failure: feed.failure(visit),
             channel: feed.channel,
             url: feed.url,
         };
-        let page = List {
-            frame: Frame::new(visit, visit.words.calendars.feeds),
+        let page = CalendarList {
+            frame: ConsoleFrame::new(visit, visit.words.calendars.feeds),
             rows: feeds.into_iter().map(row).collect(),
             paging,
             new: way(visit, "/calendars/new", ""),
@@ -166,8 +168,8 @@ fn list(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/calendar-new.html")]
-struct New<'v> {
-    frame: Frame<'v>,
+struct NewCalendar<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     key: String,
     flat: String,
@@ -175,11 +177,11 @@ struct New<'v> {
     channel: String,
     /// The choices for unclear entries: value, label, and whether it is chosen.
     choices: Vec<(&'static str, &'static str, bool)>,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
-fn form(visit: &Visit, attempt: FormAttempt) -> Response {
+fn form(visit: &ConsoleRequest, attempt: FormAttempt) -> Response {
     let words = &visit.words.calendars;
     // A link from a flat contains its name.
     let given = |name: &str| {
@@ -192,8 +194,8 @@ fn form(visit: &Visit, attempt: FormAttempt) -> Response {
         ("import", words.import),
         ("ignore", words.ignore),
     ];
-    let page = New {
-        frame: Frame::new(visit, words.new).below(visit, words.feeds, SCREEN.path),
+    let page = NewCalendar {
+        frame: ConsoleFrame::new(visit, words.new).below(visit, words.feeds, SCREEN.path),
         action: visit.address("/calendars/new"),
         key: visit.form_key(),
         flat: given("flat"),
@@ -202,24 +204,24 @@ fn form(visit: &Visit, attempt: FormAttempt) -> Response {
         choices: choices
             .map(|(value, label)| (value, label, value == chosen))
             .into(),
-        said: attempt.said,
+        messages: attempt.of,
         is_kept: attempt.is_kept,
     };
     reply::of(visit, attempt.status, &page)
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     let attempt = FormAttempt::of(visit, None);
     Box::pin(std::future::ready(Ok(form(visit, attempt))))
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return Ok(form(visit, FormAttempt::of(visit, None)));
         }
         if !visit.may(CREATE) {
-            return Err(Refusal::forbidden());
+            return Err(ConsoleRefusal::forbidden());
         }
         let typed = |name: &str| visit.sent(name).unwrap_or_default().trim();
         let flat = typed("flat");
@@ -237,10 +239,10 @@ fn create(visit: &Visit) -> Answering<'_> {
         let made = visit
             .create::<Value>(CREATE, arguments, &visit.key(CREATE))
             .await;
-        match Refusal::of_what_was_sent(made)? {
+        match ConsoleRefusal::of_what_was_sent(made)? {
             Ok(made) => {
                 let path = format!("/calendars/{}", made["id"].as_str().unwrap_or_default());
-                Ok(reply::done(visit, &path, Done::Created))
+                Ok(reply::done(visit, &path, CompletedAction::Created))
             }
             Err(refusal) => Ok(form(visit, FormAttempt::of(visit, Some(&refusal)))),
         }
@@ -256,11 +258,11 @@ struct HeldRow {
 
 #[derive(Template)]
 #[template(path = "console/calendar.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
-    feed: Feed,
+struct CalendarPage<'v> {
+    frame: ConsoleFrame<'v>,
+    feed: FeedItem,
     flat: String,
-    standing: (&'static str, &'static str),
+    state: (&'static str, &'static str),
     failure: Option<String>,
     ambiguous: &'static str,
     last: Option<When>,
@@ -272,10 +274,14 @@ struct Shown<'v> {
     delete: Option<String>,
     path: String,
     key: String,
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
-async fn one(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response, Refusal> {
+async fn one(
+    visit: &ConsoleRequest,
+    status: u16,
+    messages: Vec<String>,
+) -> Result<Response, ConsoleRefusal> {
     let feed = named(visit).await?;
     let words = &visit.words.calendars;
     let flats = flats::among(visit, std::iter::once(feed.property_id)).await?;
@@ -289,9 +295,9 @@ async fn one(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response, 
     };
     let title = format!("{flat} · {}", feed.channel);
     let id = feed.id.to_string();
-    let page = Shown {
-        frame: Frame::new(visit, title).below(visit, words.feeds, SCREEN.path),
-        standing: feed.standing(visit),
+    let page = CalendarPage {
+        frame: ConsoleFrame::new(visit, title).below(visit, words.feeds, SCREEN.path),
+        state: feed.state(visit),
         failure: feed.failure(visit),
         ambiguous: match feed.ambiguous.as_str() {
             "import" => words.import,
@@ -308,17 +314,20 @@ async fn one(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response, 
         key: visit.new_key(),
         feed,
         flat,
-        said,
+        messages,
     };
     Ok(reply::of(visit, status, &page))
 }
 
 /// Reads the reservations of a feed that wait for a decision.
-async fn held_records(visit: &Visit, feed: Uuid) -> Result<Vec<Map<String, Value>>, Refusal> {
+async fn held_records(
+    visit: &ConsoleRequest,
+    feed: Uuid,
+) -> Result<Vec<Map<String, Value>>, ConsoleRefusal> {
     visit.get(HELD, json!({ "id": feed })).await
 }
 
-async fn held(visit: &Visit, feed: Uuid) -> Result<Vec<HeldRow>, Refusal> {
+async fn held(visit: &ConsoleRequest, feed: Uuid) -> Result<Vec<HeldRow>, ConsoleRefusal> {
     let row = |record: Map<String, Value>| {
         let text = |field: &str| {
             record
@@ -337,11 +346,11 @@ async fn held(visit: &Visit, feed: Uuid) -> Result<Vec<HeldRow>, Refusal> {
     Ok(records.into_iter().filter_map(row).collect())
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(one(visit, 200, Vec::new()))
 }
 
-fn refresh(visit: &Visit) -> Answering<'_> {
+fn refresh(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let feed = named(visit).await?;
         let path = format!("/calendars/{}", feed.id);
@@ -351,24 +360,24 @@ fn refresh(visit: &Visit) -> Answering<'_> {
         let refreshed = visit
             .create::<Value>(REFRESH, json!({ "id": feed.id }), &visit.key(REFRESH))
             .await;
-        match Refusal::of_what_was_sent(refreshed)? {
+        match ConsoleRefusal::of_what_was_sent(refreshed)? {
             Ok(_) => Ok(reply::to(visit, &path)),
             Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })
 }
 
-/// Returns whether the member may decide on held entries. Like every other change of records by hand,
-/// a decision needs access to all flats.
-fn may_decide(visit: &Visit) -> bool {
+/// Returns whether the member may decide on held entries. Like every other change of records by
+/// hand, a decision needs access to all flats.
+fn may_decide(visit: &ConsoleRequest) -> bool {
     visit.answers_for_organization() && visit.may(DECIDE)
 }
 
 /// Confirms or cancels a held entry.
-fn decide(visit: &Visit) -> Answering<'_> {
+fn decide(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !may_decide(visit) {
-            return Err(Refusal::missing());
+            return Err(ConsoleRefusal::missing());
         }
         let feed = named(visit).await?;
         if !visit.may_write() {
@@ -378,7 +387,7 @@ fn decide(visit: &Visit) -> Answering<'_> {
         let (sent, status) = match (visit.sent("confirm"), visit.sent("refuse")) {
             (Some(id), _) => (id, "confirmed"),
             (None, Some(id)) => (id, "cancelled"),
-            (None, None) => return Ok(reply::done(visit, &path, Done::Unchanged)),
+            (None, None) => return Ok(reply::done(visit, &path, CompletedAction::Unchanged)),
         };
         let records = held_records(visit, feed.id).await?;
         let found = records
@@ -386,7 +395,7 @@ fn decide(visit: &Visit) -> Answering<'_> {
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
         // Somebody else has decided meanwhile.
         let Some(mut data) = found else {
-            return Ok(reply::done(visit, &path, Done::Unchanged));
+            return Ok(reply::done(visit, &path, CompletedAction::Unchanged));
         };
         for own in ["id", "createdAt", "updatedAt", "origin"] {
             data.remove(own);
@@ -394,8 +403,8 @@ fn decide(visit: &Visit) -> Answering<'_> {
         data.insert("status".into(), status.into());
         let record = json!({ "kind": "reservation", "id": sent, "data": data });
         let decided = visit.change(DECIDE, json!({ "records": [record] })).await;
-        match Refusal::of_what_was_sent(decided)? {
-            Ok(_) => Ok(reply::done(visit, &path, Done::Saved)),
+        match ConsoleRefusal::of_what_was_sent(decided)? {
+            Ok(_) => Ok(reply::done(visit, &path, CompletedAction::Saved)),
             Err(refusal) => one(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })
@@ -403,53 +412,56 @@ fn decide(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/calendar-delete.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
-    feed: Feed,
+struct CalendarConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
+    feed: FeedItem,
     action: String,
     back: String,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
-async fn asked(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+async fn confirmation(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     let feed = named(visit).await?;
     let words = &visit.words.calendars;
     let path = format!("/calendars/{}", feed.id);
     let FormAttempt {
         status,
-        said,
+        of: messages,
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
-    let page = Ask {
-        frame: Frame::new(visit, words.delete_title)
+    let page = CalendarConfirmation {
+        frame: ConsoleFrame::new(visit, words.delete_title)
             .below(visit, words.feeds, SCREEN.path)
             .below(visit, feed.channel.clone(), &path),
         action: visit.address(&format!("{path}/delete")),
         back: visit.address(&path),
         feed,
-        said,
+        messages,
         is_kept,
     };
     Ok(reply::of(visit, status, &page))
 }
 
-fn ask(visit: &Visit) -> Answering<'_> {
-    Box::pin(asked(visit, None))
+fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(confirmation(visit, None))
 }
 
-fn delete(visit: &Visit) -> Answering<'_> {
+fn delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
-            return asked(visit, None).await;
+            return confirmation(visit, None).await;
         }
         let arguments = json!({
             "id": visit.named("id")?, "cancelUpcoming": visit.sent("cancelUpcoming").is_some(),
         });
         let deleted = visit.change(DELETE, arguments).await;
-        match Refusal::of_what_was_sent(deleted)? {
-            Ok(_) => Ok(reply::done(visit, SCREEN.path, Done::Removed)),
-            Err(refusal) => asked(visit, Some(refusal)).await,
+        match ConsoleRefusal::of_what_was_sent(deleted)? {
+            Ok(_) => Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed)),
+            Err(refusal) => confirmation(visit, Some(refusal)).await,
         }
     })
 }

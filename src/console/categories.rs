@@ -7,37 +7,37 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::audit::Changed;
-use super::frame::{Done, Frame};
-use super::meanwhile::{Fate, fate};
-use super::refusal::Refusal;
+use super::frame::{CompletedAction, ConsoleFrame};
+use super::merge::{MergeResult, fate};
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::visit::ConsoleRequest;
 
 /// The screen of the categories.
 pub static SCREEN: Screen = Screen {
     path: "/categories",
     icon: "folders",
     title: |words| words.manuals.categories,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listPortalManualCategories"),
     pages: &[
-        Page::get("getCategoriesScreen", "/categories", list),
-        Page::post("changeCategoriesOnScreen", "/categories", change).needing(&[
+        ScreenPage::get("getCategoriesScreen", "/categories", list),
+        ScreenPage::post("changeCategoriesOnScreen", "/categories", change).needing(&[
             "listPortalManualCategories",
             "createPortalManualCategory",
             "reorderPortalManualCategories",
         ]),
-        Page::get("getCategoryScreen", "/categories/{id}", show),
-        Page::post("renameCategoryOnScreen", "/categories/{id}", rename)
+        ScreenPage::get("getCategoryScreen", "/categories/{id}", show),
+        ScreenPage::post("renameCategoryOnScreen", "/categories/{id}", rename)
             .needing(&["listPortalManualCategories", "updatePortalManualCategory"]),
-        Page::get(
+        ScreenPage::get(
             "getRemoveCategoryScreen",
             "/categories/{id}/remove",
             ask_to_remove,
         )
         .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
-        Page::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
+        ScreenPage::post("removeCategoryOnScreen", "/categories/{id}/remove", remove)
             .needing(&["listPortalManualCategories", "deletePortalManualCategory"]),
     ],
 };
@@ -48,14 +48,14 @@ const MOST: usize = 200;
 /// A category, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Category {
+struct CategoryItem {
     id: Uuid,
     title: Option<String>,
     title_id: Option<Uuid>,
 }
 
 /// A category, as the page shows it.
-struct Line {
+struct CategoryLine {
     id: Uuid,
     title: String,
     way: String,
@@ -71,11 +71,11 @@ struct Filed {
 
 #[derive(Template)]
 #[template(path = "console/categories.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct CategoryList<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     key: String,
-    lines: Vec<Line>,
+    lines: Vec<CategoryLine>,
     title: String,
     note: Option<&'static str>,
     problem: Option<String>,
@@ -83,7 +83,7 @@ struct List<'v> {
     may_move: bool,
 }
 
-async fn all(visit: &Visit, language: &str) -> Result<Vec<Category>, Refusal> {
+async fn all(visit: &ConsoleRequest, language: &str) -> Result<Vec<CategoryItem>, ConsoleRefusal> {
     visit
         .get(
             "listPortalManualCategories",
@@ -93,13 +93,13 @@ async fn all(visit: &Visit, language: &str) -> Result<Vec<Category>, Refusal> {
 }
 
 async fn page(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     title: &str,
     problem: Option<(u16, String)>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ConsoleRefusal> {
     let categories = all(visit, visit.language).await?;
     let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
-    let line = |category: Category| Line {
+    let line = |category: CategoryItem| CategoryLine {
         way: visit.address(&format!("/categories/{}", category.id)),
         count: filed.as_ref().map(|filed| {
             filed
@@ -110,8 +110,8 @@ async fn page(
         title: category.title.unwrap_or_else(|| category.id.to_string()),
         id: category.id,
     };
-    let page = List {
-        frame: Frame::new(visit, visit.words.manuals.categories),
+    let page = CategoryList {
+        frame: ConsoleFrame::new(visit, visit.words.manuals.categories),
         action: visit.address("/categories"),
         key: visit.new_key(),
         may_move: visit.may("reorderPortalManualCategories") && categories.len() <= MOST,
@@ -129,16 +129,16 @@ async fn page(
 }
 
 /// Returns the status and the messages of a refusal.
-fn said(visit: &Visit, refusal: &Refusal) -> (u16, String) {
+fn messages(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> (u16, String) {
     (refusal.status, refusal.sentences(visit).join(" "))
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { page(visit, "", None).await })
 }
 
 /// Creates a category or moves one.
-fn change(visit: &Visit) -> Answering<'_> {
+fn change(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if let Some(title) = visit.sent("title") {
             if !visit.may_write() {
@@ -152,8 +152,8 @@ fn change(visit: &Visit) -> Answering<'_> {
                 )
                 .await;
             return match made {
-                Ok(_) => Ok(reply::done(visit, "/categories", Done::Created)),
-                Err(refusal) => page(visit, title, Some(said(visit, &refusal))).await,
+                Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Created)),
+                Err(refusal) => page(visit, title, Some(messages(visit, &refusal))).await,
             };
         }
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
@@ -167,7 +167,7 @@ fn change(visit: &Visit) -> Answering<'_> {
             let place = order
                 .iter()
                 .position(|known| *known == moved)
-                .ok_or_else(Refusal::missing)?;
+                .ok_or_else(ConsoleRefusal::missing)?;
             let other = if id("up").is_some() {
                 place.checked_sub(1)
             } else {
@@ -190,7 +190,11 @@ fn change(visit: &Visit) -> Answering<'_> {
             return page(visit, "", None).await;
         }
         if order == before {
-            return Ok(reply::done(visit, "/categories", Done::Unchanged));
+            return Ok(reply::done(
+                visit,
+                "/categories",
+                CompletedAction::Unchanged,
+            ));
         }
         match visit
             .get::<Value>(
@@ -199,16 +203,16 @@ fn change(visit: &Visit) -> Answering<'_> {
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, "/categories", Done::Moved)),
-            Err(refusal) => page(visit, "", Some(said(visit, &refusal))).await,
+            Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Moved)),
+            Err(refusal) => page(visit, "", Some(messages(visit, &refusal))).await,
         }
     })
 }
 
 #[derive(Template)]
 #[template(path = "console/category.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct CategoryPage<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     /// Address of the page that removes it.
     remove: Option<String>,
@@ -227,7 +231,7 @@ struct Shown<'v> {
 
 /// Further content of the page, besides the category.
 #[derive(Default)]
-struct Said<'v> {
+struct CategoryExtras<'v> {
     typed: Option<&'v str>,
     /// The title that the form was opened with. `None` means the stored title.
     was: Option<&'v str>,
@@ -237,95 +241,99 @@ struct Said<'v> {
 }
 
 /// Reads the category that the path names, and its title in English.
-async fn named(visit: &Visit) -> Result<(Category, String), Refusal> {
+async fn named(visit: &ConsoleRequest) -> Result<(CategoryItem, String), ConsoleRefusal> {
     let id = visit.named("id")?;
     let mut category = all(visit, "en")
         .await?
         .into_iter()
         .find(|category| category.id == id)
-        .ok_or_else(Refusal::missing)?;
+        .ok_or_else(ConsoleRefusal::missing)?;
     let title = category.title.take().unwrap_or_default();
     Ok((category, title))
 }
 
-async fn one(visit: &Visit, (category, title): (Category, String), said: Said<'_>) -> Response {
+async fn one(
+    visit: &ConsoleRequest,
+    (category, title): (CategoryItem, String),
+    extras: CategoryExtras<'_>,
+) -> Response {
     let id = category.id;
-    let status = if said.theirs.is_some() {
+    let status = if extras.theirs.is_some() {
         409
     } else {
-        said.problem.as_ref().map_or(200, |(status, _)| *status)
+        extras.problem.as_ref().map_or(200, |(status, _)| *status)
     };
-    let page = Shown {
-        frame: Frame::new(visit, title.clone()).below(
+    let page = CategoryPage {
+        frame: ConsoleFrame::new(visit, title.clone()).below(
             visit,
             visit.words.manuals.categories,
             "/categories",
         ),
         action: visit.address(&format!("/categories/{id}")),
         remove: way(visit, "/categories/{id}/remove", &id.to_string()),
-        was: said.was.unwrap_or(&title).to_owned(),
-        title: said.typed.map_or(title, str::to_owned),
-        theirs: said.theirs,
+        was: extras.was.unwrap_or(&title).to_owned(),
+        title: extras.typed.map_or(title, str::to_owned),
+        theirs: extras.theirs,
         languages: category
             .title_id
             .and_then(|id| way(visit, "/translations/{id}", &id.to_string())),
-        note: said.note,
-        problem: said.problem.map(|(_, text)| text),
+        note: extras.note,
+        problem: extras.problem.map(|(_, text)| text),
         may_change: visit.may("updatePortalManualCategory"),
         changed: Changed::of(visit, id).await,
     };
     reply::of(visit, status, &page)
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
-    Box::pin(async move { Ok(one(visit, named(visit).await?, Said::default()).await) })
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move { Ok(one(visit, named(visit).await?, CategoryExtras::default()).await) })
 }
 
-fn rename(visit: &Visit) -> Answering<'_> {
+fn rename(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let known = named(visit).await?;
         let typed = visit.sent("title").unwrap_or_default();
         let was = visit.sent("was").unwrap_or(&known.1).to_owned();
-        let said = Said {
+        let extras = CategoryExtras {
             typed: Some(typed),
-            ..Said::default()
+            ..CategoryExtras::default()
         };
         if !visit.may_write() {
-            let said = Said {
+            let extras = CategoryExtras {
                 was: Some(&was),
                 note: Some(visit.words.frame.is_kept),
-                ..said
+                ..extras
             };
-            return Ok(one(visit, known, said).await);
+            return Ok(one(visit, known, extras).await);
         }
         let is_theirs = visit.sent("choose.title") == Some("theirs");
         match fate(was.as_str(), &known.1, typed) {
-            Fate::Asked if !is_theirs => {
+            MergeResult::Asked if !is_theirs => {
                 let theirs = Some(known.1.clone());
-                Ok(one(visit, known, Said { theirs, ..said }).await)
+                Ok(one(visit, known, CategoryExtras { theirs, ..extras }).await)
             }
-            Fate::Typed if !is_theirs => {
+            MergeResult::Typed if !is_theirs => {
                 let arguments = json!({ "id": known.0.id, "title": typed });
                 match visit
                     .get::<Value>("updatePortalManualCategory", arguments)
                     .await
                 {
-                    Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
+                    Ok(_) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
                     Err(refusal) => {
-                        let problem = Some(self::said(visit, &refusal));
-                        Ok(one(visit, known, Said { problem, ..said }).await)
+                        let problem = Some(self::messages(visit, &refusal));
+                        Ok(one(visit, known, CategoryExtras { problem, ..extras }).await)
                     }
                 }
             }
-            _ => Ok(reply::done(visit, &visit.path, Done::Unchanged)),
+            _ => Ok(reply::done(visit, &visit.path, CompletedAction::Unchanged)),
         }
     })
 }
 
 #[derive(Template)]
 #[template(path = "console/category-remove.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct CategoryConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     back: String,
     /// The number of its manuals. `None` if the member cannot read manuals.
@@ -333,13 +341,19 @@ struct Ask<'v> {
     problem: Option<String>,
 }
 
-async fn ask(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
-    let (Category { id, .. }, title) = named(visit).await?;
+async fn ask(
+    visit: &ConsoleRequest,
+    problem: Option<(u16, String)>,
+) -> Result<Response, ConsoleRefusal> {
+    let (CategoryItem { id, .. }, title) = named(visit).await?;
     let words = &visit.words.manuals;
     let filed: Option<Vec<Filed>> = visit.get("listPortalManuals", json!({})).await.ok();
-    let frame =
-        Frame::new(visit, words.remove_category).below(visit, words.categories, "/categories");
-    let page = Ask {
+    let frame = ConsoleFrame::new(visit, words.remove_category).below(
+        visit,
+        words.categories,
+        "/categories",
+    );
+    let page = CategoryConfirmation {
         frame: frame.below(visit, title, &format!("/categories/{id}")),
         action: visit.address(&format!("/categories/{id}/remove")),
         back: visit.address(&format!("/categories/{id}")),
@@ -358,11 +372,11 @@ async fn ask(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, 
     ))
 }
 
-fn ask_to_remove(visit: &Visit) -> Answering<'_> {
+fn ask_to_remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(ask(visit, None))
 }
 
-fn remove(visit: &Visit) -> Answering<'_> {
+fn remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return ask(visit, None).await;
@@ -374,8 +388,8 @@ fn remove(visit: &Visit) -> Answering<'_> {
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, "/categories", Done::Removed)),
-            Err(refusal) => ask(visit, Some(said(visit, &refusal))).await,
+            Ok(_) => Ok(reply::done(visit, "/categories", CompletedAction::Removed)),
+            Err(refusal) => ask(visit, Some(messages(visit, &refusal))).await,
         }
     })
 }

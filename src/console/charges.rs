@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::when::{self, When};
-use super::words::Words;
+use super::words::ConsoleWords;
 
 const LIST: &str = "listReservationCharges";
 const ACCOUNTS: &str = "listPaymentAccounts";
@@ -20,7 +20,7 @@ const MOST: usize = 200;
 /// A charge, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Charge {
+struct ChargeItem {
     kind: String,
     fee_product_id: Option<String>,
     damage_waiver_id: Option<String>,
@@ -54,17 +54,17 @@ pub struct StayCharges {
     pub rows: Vec<ChargeRow>,
     /// Whether the stay has more charges than are shown.
     pub is_cut: bool,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
 impl StayCharges {
     /// Returns `None` if the stay has no charges, or if the member may not read them.
-    pub async fn of(visit: &Visit, reservation: Uuid) -> Option<Self> {
+    pub async fn of(visit: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
         if !visit.may(LIST) {
             return None;
         }
         let answer = visit
-            .ask::<Vec<Charge>>(LIST, json!({ "id": reservation, "limit": MOST }))
+            .ask::<Vec<ChargeItem>>(LIST, json!({ "id": reservation, "limit": MOST }))
             .await
             .ok()?;
         let charges = answer.data;
@@ -72,7 +72,7 @@ impl StayCharges {
             return None;
         }
         let wanted =
-            |ids: fn(&Charge) -> Option<&String>| charges.iter().any(|one| ids(one).is_some());
+            |ids: fn(&ChargeItem) -> Option<&String>| charges.iter().any(|one| ids(one).is_some());
         let accounts = names(
             visit,
             ACCOUNTS,
@@ -94,7 +94,7 @@ impl StayCharges {
 }
 
 /// Returns the names of records by their id, if they are wanted and the member may read them.
-async fn names(visit: &Visit, list: &str, is_wanted: bool) -> HashMap<String, String> {
+async fn names(visit: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<String, String> {
     if !is_wanted || !visit.may(list) {
         return HashMap::new();
     }
@@ -108,8 +108,8 @@ async fn names(visit: &Visit, list: &str, is_wanted: bool) -> HashMap<String, St
 }
 
 fn row(
-    visit: &Visit,
-    charge: Charge,
+    visit: &ConsoleRequest,
+    charge: ChargeItem,
     accounts: &HashMap<String, String>,
     things: &HashMap<String, String>,
 ) -> ChargeRow {

@@ -5,14 +5,14 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::screens::way;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::words::Begin;
 
 /// A first step: the list that has something once it is done, the page where it is done, and its
 /// label.
-type Task = (&'static str, &'static str, fn(&Begin) -> &'static str);
+type FirstStepTask = (&'static str, &'static str, fn(&Begin) -> &'static str);
 
-static TASKS: [Task; 6] = [
+static TASKS: [FirstStepTask; 6] = [
     ("listPortalBrandings", "/brandings/new", |words| {
         words.first_branding
     }),
@@ -37,7 +37,7 @@ pub struct FirstStep {
 
 /// Returns the first steps, or nothing once all of them are done. Only members who manage the whole
 /// organization see them.
-pub async fn first_steps(visit: &Visit) -> Vec<FirstStep> {
+pub async fn first_steps(visit: &ConsoleRequest) -> Vec<FirstStep> {
     if !visit.answers_for_organization() {
         return Vec::new();
     }
@@ -62,7 +62,7 @@ pub async fn first_steps(visit: &Visit) -> Vec<FirstStep> {
 }
 
 /// Returns whether the audit log has a recent preview. Nothing else records previews.
-async fn is_previewed(visit: &Visit) -> bool {
+async fn is_previewed(visit: &ConsoleRequest) -> bool {
     let entries: Result<Vec<Value>, _> = visit.get("listAuditLog", json!({ "limit": 100 })).await;
     entries
         .unwrap_or_default()
@@ -71,7 +71,11 @@ async fn is_previewed(visit: &Visit) -> bool {
 }
 
 /// Returns a line, or `None` if the list cannot be read.
-async fn line(visit: &Visit, (list, _, label): &Task, way: String) -> Option<FirstStep> {
+async fn line(
+    visit: &ConsoleRequest,
+    (list, _, label): &FirstStepTask,
+    way: String,
+) -> Option<FirstStep> {
     let operation = visit.service.app.operation(list)?;
     let arguments = match operation.paging {
         Some(_) => json!({ "limit": 1 }),

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::refusal::Refusal;
-use super::visit::Visit;
+use super::refusal::ConsoleRefusal;
+use super::visit::ConsoleRequest;
 
 /// The operation that reads flats.
 const READ: &str = "listProperties";
@@ -21,14 +21,14 @@ const OFFERED: usize = 20;
 /// A flat, with the fields that the console needs.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Flat {
+pub struct FlatSummary {
     id: Uuid,
     pub name: String,
     #[serde(default)]
     timezone: Option<String>,
 }
 
-impl Flat {
+impl FlatSummary {
     /// Returns its time zone, or UTC if it has none.
     fn zone(&self) -> TimeZone {
         self.timezone
@@ -40,33 +40,33 @@ impl Flat {
 
 /// Reads flats by their ids. Flats that the member cannot access are left out.
 pub async fn among(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
-) -> Result<BTreeMap<Uuid, Flat>, Refusal> {
+) -> Result<BTreeMap<Uuid, FlatSummary>, ConsoleRefusal> {
     let ids: BTreeSet<Uuid> = ids.take(MOST).collect();
     if ids.is_empty() || !visit.may(READ) {
         return Ok(BTreeMap::new());
     }
-    let flats: Vec<Flat> = visit
+    let flats: Vec<FlatSummary> = visit
         .get(READ, json!({ "ids": ids, "limit": MOST }))
         .await?;
     Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
 }
 
 /// Returns the time zone of one of these flats, or UTC if it is unknown.
-pub fn zone_among(flats: &BTreeMap<Uuid, Flat>, id: Option<Uuid>) -> TimeZone {
+pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> TimeZone {
     id.and_then(|id| flats.get(&id))
-        .map_or(TimeZone::UTC, Flat::zone)
+        .map_or(TimeZone::UTC, FlatSummary::zone)
 }
 
 /// Returns the time zone of a flat, or UTC if it is unknown.
-pub async fn zone(visit: &Visit, id: Option<Uuid>) -> TimeZone {
+pub async fn zone(visit: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     zone_among(&among(visit, id.into_iter()).await.unwrap_or_default(), id)
 }
 
 /// The flat that a list is filtered by.
 #[derive(Default)]
-pub struct Wanted {
+pub struct FlatFilter {
     /// Whether the member may search flats.
     pub is_offered: bool,
     /// The typed name.
@@ -76,10 +76,10 @@ pub struct Wanted {
     pub choices: Vec<(String, String)>,
 }
 
-impl Wanted {
+impl FlatFilter {
     /// Reads the filter from the query: the flat with the given id, or else the flat with the typed
     /// name. `path` is the path of the list.
-    pub async fn of(visit: &Visit, path: &str) -> Result<Self, Refusal> {
+    pub async fn of(visit: &ConsoleRequest, path: &str) -> Result<Self, ConsoleRefusal> {
         let text = visit.asks("flat").unwrap_or_default().trim().to_owned();
         let id = visit
             .asks("propertyId")
@@ -118,18 +118,21 @@ impl Wanted {
 }
 
 /// Returns whether the member may search flats.
-pub fn are_found(visit: &Visit) -> bool {
+pub fn are_found(visit: &ConsoleRequest) -> bool {
     visit.may(READ)
 }
 
 /// Returns the flat that a name means: the only result, or the only result with exactly this name.
 /// The inner error contains the candidates.
-pub async fn meant(visit: &Visit, name: &str) -> Result<Result<Uuid, Vec<Flat>>, Refusal> {
+pub async fn meant(
+    visit: &ConsoleRequest,
+    name: &str,
+) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
-    let flats: Vec<Flat> = visit
+    let flats: Vec<FlatSummary> = visit
         .get(READ, json!({ "query": query, "limit": OFFERED }))
         .await?;
-    let is_same = |flat: &&Flat| flat.name.to_lowercase() == query.to_lowercase();
+    let is_same = |flat: &&FlatSummary| flat.name.to_lowercase() == query.to_lowercase();
     let mut same = flats.iter().filter(is_same);
     Ok(match (flats.as_slice(), same.next(), same.next()) {
         ([only], ..) | (_, Some(only), None) => Ok(only.id),
@@ -138,7 +141,7 @@ pub async fn meant(visit: &Visit, name: &str) -> Result<Result<Uuid, Vec<Flat>>,
 }
 
 /// Returns the address of the same list, filtered by a flat.
-fn of_flat(visit: &Visit, path: &str, id: Uuid, name: &str) -> String {
+fn of_flat(visit: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
     let others = visit
         .query

@@ -4,11 +4,11 @@ use askama::Template;
 use axum::response::Response;
 use strum::{AsRefStr, EnumString};
 
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, SCREENS, Screen};
-use super::visit::Visit;
-use super::words::Words;
+use super::screens::{SCREENS, Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
+use super::words::ConsoleWords;
 use crate::browser::retriable;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
@@ -21,9 +21,9 @@ pub static SCREEN: Screen = Screen {
     path: "/language",
     icon: "globe",
     title: |words| words.frame.language,
-    group: Group::Hidden,
+    group: ScreenGroup::Hidden,
     needs: None,
-    pages: &[Page::post(
+    pages: &[ScreenPage::post(
         "chooseConsoleLanguage",
         "/language",
         choose_language,
@@ -33,7 +33,7 @@ pub static SCREEN: Screen = Screen {
 /// A completed action that the next page reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
-pub enum Done {
+pub enum CompletedAction {
     /// A resource was created.
     Created,
     /// A change was saved.
@@ -52,9 +52,9 @@ pub enum Done {
     SentNone,
 }
 
-impl Done {
+impl CompletedAction {
     /// Returns the report as a sentence.
-    const fn said(self, words: &Words) -> &'static str {
+    const fn sentence(self, words: &ConsoleWords) -> &'static str {
         match self {
             Self::Created => words.frame.created,
             Self::Saved => words.frame.saved,
@@ -69,10 +69,10 @@ impl Done {
 }
 
 /// The data of `console/frame.html`. A template that extends it has this data in its field `frame`.
-pub struct Frame<'v> {
+pub struct ConsoleFrame<'v> {
     pub title: String,
     pub language: &'static str,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
     pub style: &'static str,
     pub script: &'static str,
     pub groups: Vec<NavigationGroup>,
@@ -96,20 +96,20 @@ pub struct Frame<'v> {
 /// A group of links in the navigation.
 pub struct NavigationGroup {
     pub title: &'static str,
-    pub ways: Vec<Way>,
+    pub ways: Vec<ScreenLink>,
 }
 
 /// A link to a screen.
-pub struct Way {
+pub struct ScreenLink {
     pub icon: String,
     pub label: &'static str,
     pub href: String,
     pub is_current: bool,
 }
 
-impl<'v> Frame<'v> {
+impl<'v> ConsoleFrame<'v> {
     /// Makes the frame of a page with this title.
-    pub fn new(visit: &'v Visit, title: impl Into<String>) -> Self {
+    pub fn new(visit: &'v ConsoleRequest, title: impl Into<String>) -> Self {
         let words = visit.words;
         Self {
             title: title.into(),
@@ -130,28 +130,28 @@ impl<'v> Frame<'v> {
             languages: [("en", "English"), ("es", "Español"), ("fr", "Français")],
             done: visit
                 .asks("done")
-                .and_then(|done| done.parse::<Done>().ok())
-                .map(|done| done.said(words)),
+                .and_then(|done| done.parse::<CompletedAction>().ok())
+                .map(|done| done.sentence(words)),
             crumbs: Vec::new(),
         }
     }
 
     /// Adds a breadcrumb to a page above this one.
-    pub fn below(mut self, visit: &Visit, title: impl Into<String>, path: &str) -> Self {
+    pub fn below(mut self, visit: &ConsoleRequest, title: impl Into<String>, path: &str) -> Self {
         self.crumbs.push((title.into(), visit.address(path)));
         self
     }
 }
 
 /// Returns the links to the screens that the member may see.
-fn navigation(visit: &Visit) -> Vec<NavigationGroup> {
+fn navigation(visit: &ConsoleRequest) -> Vec<NavigationGroup> {
     let words = &visit.words.frame;
     let groups = [
-        (Group::Today, words.today),
-        (Group::Setup, words.setup),
-        (Group::Organization, words.organization),
+        (ScreenGroup::Today, words.today),
+        (ScreenGroup::Setup, words.setup),
+        (ScreenGroup::Organization, words.organization),
     ];
-    let way = |screen: &&&Screen| Way {
+    let way = |screen: &&&Screen| ScreenLink {
         icon: icon(screen.icon),
         label: (screen.title)(visit.words),
         href: visit.address(screen.path),
@@ -192,13 +192,13 @@ impl Bare {
 /// A page that replaces one that is not available, if the caller is unknown.
 #[derive(Template)]
 #[template(path = "console/instead.html")]
-pub struct Instead {
+pub struct ReplacementPage {
     frame: Bare,
     text: &'static str,
 }
 
-impl Instead {
-    pub fn new(language: &'static str, refusal: &Refusal, words: &Words) -> Self {
+impl ReplacementPage {
+    pub fn new(language: &'static str, refusal: &ConsoleRefusal, words: &ConsoleWords) -> Self {
         let (title, text) = notice(refusal, words);
         Self {
             frame: Bare::new(language, title),
@@ -210,31 +210,31 @@ impl Instead {
 #[derive(Template)]
 #[template(path = "console/refusal.html")]
 struct RefusalPage<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     text: &'static str,
     /// The message of the interface. Empty if the page does not show it.
-    said: &'v str,
+    details: &'v str,
 }
 
 /// Returns the page for a refusal.
-pub fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
+pub fn refusal(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     let (title, text) = notice(refusal, visit.words);
     let says_more = matches!(refusal.status, 400 | 403 | 409 | 422) && !refusal.is_of_foreign_form;
-    let said = if says_more {
+    let message = if says_more {
         refusal.message.as_str()
     } else {
         ""
     };
     let page = RefusalPage {
-        frame: Frame::new(visit, title),
+        frame: ConsoleFrame::new(visit, title),
         text,
-        said,
+        details: message,
     };
     retriable(reply::of(visit, refusal.status, &page), refusal.retry_after)
 }
 
 /// Returns title and text for a refusal: the problem, and advice for the member.
-pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) {
+pub fn notice(refusal: &ConsoleRefusal, words: &ConsoleWords) -> (&'static str, &'static str) {
     let words = &words.frame;
     match refusal.status {
         401 => (words.session_ended, words.sign_in_again),
@@ -249,7 +249,7 @@ pub fn notice(refusal: &Refusal, words: &Words) -> (&'static str, &'static str) 
 }
 
 /// Stores the chosen language in a cookie and returns to the page before.
-fn choose_language(visit: &Visit) -> Answering<'_> {
+fn choose_language(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let chosen = visit
             .sent("language")

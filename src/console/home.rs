@@ -12,14 +12,14 @@ use uuid::Uuid;
 
 use super::first_steps::{FirstStep, first_steps};
 use super::flats;
-use super::frame::Frame;
+use super::frame::ConsoleFrame;
 use super::ready;
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::stays::{self, Stay};
-use super::submissions::{self, Submission};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::stays::{self, StayItem};
+use super::submissions::{self, SubmissionItem};
+use super::visit::ConsoleRequest;
 use super::webhooks::Subscription;
 use super::when;
 use crate::translations::ENGLISH;
@@ -30,12 +30,12 @@ pub static SCREEN: Screen = Screen {
     path: "",
     icon: "house",
     title: |words| words.frame.home,
-    group: Group::Today,
+    group: ScreenGroup::Today,
     needs: None,
     pages: &[
-        Page::get("getConsoleHome", "", home),
-        Page::get("getReadySetScreen", ready::PATH, ready::ask).needing(ready::NEEDS),
-        Page::post("createReadySetOnScreen", ready::PATH, ready::make).needing(ready::NEEDS),
+        ScreenPage::get("getConsoleHome", "", home),
+        ScreenPage::get("getReadySetScreen", ready::PATH, ready::ask).needing(ready::NEEDS),
+        ScreenPage::post("createReadySetOnScreen", ready::PATH, ready::make).needing(ready::NEEDS),
     ],
 };
 
@@ -43,17 +43,17 @@ pub static SCREEN: Screen = Screen {
 const MOST: usize = 6;
 /// Maximum number of arrivals that are compared with the date at their flat. For each one that is
 /// today or tomorrow there, a separate operation reads the guest's progress.
-const LOOKED_AT: usize = 8;
+const SCAN_LIMIT: usize = 8;
 /// Maximum number of titles that are checked for missing languages, and of languages.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;
 
 #[derive(Template)]
 #[template(path = "console/home.html")]
-struct Home<'v> {
-    frame: Frame<'v>,
+struct ConsoleHome<'v> {
+    frame: ConsoleFrame<'v>,
     about: String,
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingSubmissions>,
     arrivals: Option<Arrivals>,
     /// Subscriptions whose deliveries fail: the target, the problem, and the address of the page.
     failing: Vec<(String, String, String)>,
@@ -77,34 +77,34 @@ struct Home<'v> {
 /// The times of the last backup and of the last failure.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct LastBackup {
+struct LastBackupTimes {
     last_backup_at: Option<String>,
     last_failure_at: Option<String>,
 }
 
 /// Returns sentences about the last backup; none for members without the permission.
-async fn backups(visit: &Visit) -> Result<Vec<String>, Refusal> {
+async fn backups(visit: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
     const READ: &str = "getLastBackup";
     if !visit.may(READ) {
         return Ok(Vec::new());
     }
-    let Some(last) = seen(visit.get::<LastBackup>(READ, json!({})).await)? else {
+    let Some(last) = if_readable(visit.get::<LastBackupTimes>(READ, json!({})).await)? else {
         return Ok(Vec::new());
     };
     let words = &visit.words.begin;
-    let said = |sentence: &str, at: &str| fill(sentence, &[("at", &when::moment(visit, at).text)]);
+    let text = |sentence: &str, at: &str| fill(sentence, &[("at", &when::moment(visit, at).text)]);
     let made = last.last_backup_at.as_deref().map_or_else(
         || words.no_backup.to_owned(),
-        |at| said(words.backed_up, at),
+        |at| text(words.backed_up, at),
     );
     let failed = last.last_failure_at.as_deref();
-    let failed = failed.map(|at| said(words.backup_failed, at));
+    let failed = failed.map(|at| text(words.backup_failed, at));
     Ok([made].into_iter().chain(failed).collect())
 }
 
 /// Submissions that wait for a decision.
-struct Waiting {
-    rows: Vec<submissions::Row>,
+struct WaitingSubmissions {
+    rows: Vec<submissions::SubmissionRow>,
     all: String,
     way: String,
 }
@@ -127,7 +127,7 @@ struct Arrival {
 /// A step, with the fields that this page checks.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+struct HomeStep {
     id: Uuid,
     nickname: String,
     configuration_issue: Option<String>,
@@ -137,19 +137,19 @@ struct Step {
 /// A manual, of which only the title is needed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manual {
+struct ManualTitle {
     title_id: Option<Uuid>,
 }
 
 /// A text, of which only the language is needed.
 #[derive(Debug, Deserialize)]
-struct Text {
+struct TextLanguage {
     id: Uuid,
     language: String,
 }
 
 /// Turns a refusal into `None` if the member may not read the data.
-fn seen<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+fn if_readable<T>(answer: Result<T, ConsoleRefusal>) -> Result<Option<T>, ConsoleRefusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(refusal) if matches!(refusal.status, 403 | 404) => Ok(None),
@@ -157,19 +157,19 @@ fn seen<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     }
 }
 
-async fn waiting(visit: &Visit) -> Result<Option<Waiting>, Refusal> {
+async fn waiting(visit: &ConsoleRequest) -> Result<Option<WaitingSubmissions>, ConsoleRefusal> {
     const LIST: &str = "listPrecheckinSubmissions";
     if !visit.may(LIST) {
         return Ok(None);
     }
     let answer = visit
-        .ask::<Vec<Submission>>(LIST, json!({ "status": "in_review", "limit": MOST }))
+        .ask::<Vec<SubmissionItem>>(LIST, json!({ "status": "in_review", "limit": MOST }))
         .await;
-    Ok(seen(answer)?.map(|answer| Waiting {
+    Ok(if_readable(answer)?.map(|answer| WaitingSubmissions {
         rows: answer
             .data
             .iter()
-            .map(|one| submissions::Row::of(visit, one))
+            .map(|one| submissions::SubmissionRow::of(visit, one))
             .collect(),
         all: fill(
             visit.words.begin.waiting_all,
@@ -179,7 +179,7 @@ async fn waiting(visit: &Visit) -> Result<Option<Waiting>, Refusal> {
     }))
 }
 
-async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
+async fn arrivals(visit: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleRefusal> {
     if !visit.may(stays::LIST) {
         return Ok(None);
     }
@@ -193,7 +193,8 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     let (from, to) = (first.to_string(), last.to_string());
     let arguments =
         json!({ "checkInFrom": from, "checkInTo": to, "status": "confirmed", "limit": 100 });
-    let Some(answer) = seen(visit.ask::<Vec<Stay>>(stays::LIST, arguments).await)? else {
+    let Some(answer) = if_readable(visit.ask::<Vec<StayItem>>(stays::LIST, arguments).await)?
+    else {
         return Ok(None);
     };
     let mut coming = answer.data;
@@ -206,7 +207,7 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
             other.id,
         ))
     });
-    coming.truncate(LOOKED_AT);
+    coming.truncate(SCAN_LIMIT);
     let flats = flats::among(visit, coming.iter().filter_map(|stay| stay.property_id)).await?;
     coming.retain(|stay| {
         when::is_today_or_tomorrow(
@@ -218,7 +219,7 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     let looked_at = try_join_all(
         coming
             .iter()
-            .map(|stay| async { seen(Submission::read(visit, stay.id).await) }),
+            .map(|stay| async { if_readable(SubmissionItem::read(visit, stay.id).await) }),
     )
     .await?;
     let mut rows = Vec::new();
@@ -228,7 +229,7 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
         .filter_map(|(stay, submission)| Some((stay, submission?)))
         .take(MOST)
     {
-        let row = submissions::Row::of(visit, &submission);
+        let row = submissions::SubmissionRow::of(visit, &submission);
         let (done, all) = submission.progress();
         let so_far = [("done", done.to_string()), ("all", all.to_string())];
         let so_far: Vec<(&str, &str)> = so_far
@@ -265,11 +266,12 @@ async fn arrivals(visit: &Visit) -> Result<Option<Arrivals>, Refusal> {
     }))
 }
 
-async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal> {
+async fn failing(visit: &ConsoleRequest) -> Result<Vec<(String, String, String)>, ConsoleRefusal> {
     let mut subscriptions = Vec::new();
     for state in ["disabled", "failing"] {
-        subscriptions
-            .extend(seen(Subscription::standing_so(visit, state, MOST).await)?.unwrap_or_default());
+        subscriptions.extend(
+            if_readable(Subscription::in_state(visit, state, MOST).await)?.unwrap_or_default(),
+        );
     }
     let words = &visit.words.begin;
     let row = |one: Subscription| {
@@ -292,7 +294,10 @@ async fn failing(visit: &Visit) -> Result<Vec<(String, String, String)>, Refusal
 }
 
 /// Counts the titles of steps and manuals that are missing in the languages of the organization.
-async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, String)>, Refusal> {
+async fn untranslated(
+    visit: &ConsoleRequest,
+    steps: &[HomeStep],
+) -> Result<Vec<(String, String)>, ConsoleRefusal> {
     const READ: &str = "listTranslations";
     const MANUALS: &str = "listPortalManuals";
     let languages = &visit.signed_in.organization.settings.languages;
@@ -305,7 +310,7 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
         return Ok(Vec::new());
     }
     let manuals = if visit.may(MANUALS) {
-        seen(visit.get::<Vec<Manual>>(MANUALS, json!({})).await)?
+        if_readable(visit.get::<Vec<ManualTitle>>(MANUALS, json!({})).await)?
     } else {
         None
     };
@@ -328,7 +333,7 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
         if ids.is_empty() {
             break;
         }
-        let texts: Vec<Text> = visit
+        let texts: Vec<TextLanguage> = visit
             .get(READ, json!({ "ids": ids, "language": language }))
             .await?;
         let lacking: Vec<Uuid> = texts
@@ -339,7 +344,7 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
         for (of, what, titles) in &places {
             let count = lacking.iter().filter(|id| titles.contains(id)).count();
             if count > 0 {
-                let said = [
+                let sentence = [
                     ("what", *what),
                     ("count", &count.to_string()),
                     ("language", own_name(language)),
@@ -348,7 +353,7 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
                     "/translations",
                     &[("of", *of), ("language", language.as_str()), ("todo", "1")],
                 );
-                missing.push((fill(visit.words.begin.missing_in, &said), way));
+                missing.push((fill(visit.words.begin.missing_in, &sentence), way));
             }
         }
     }
@@ -356,9 +361,15 @@ async fn untranslated(visit: &Visit, steps: &[Step]) -> Result<Vec<(String, Stri
 }
 
 /// Returns the steps, and the languages in which titles are missing.
-async fn to_mend(visit: &Visit) -> Result<(Vec<Step>, Vec<(String, String)>), Refusal> {
+async fn to_mend(
+    visit: &ConsoleRequest,
+) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {
     let steps = if visit.may("listPrecheckSteps") {
-        seen(visit.get::<Vec<Step>>("listPrecheckSteps", json!({})).await)?
+        if_readable(
+            visit
+                .get::<Vec<HomeStep>>("listPrecheckSteps", json!({}))
+                .await,
+        )?
     } else {
         None
     };
@@ -367,7 +378,7 @@ async fn to_mend(visit: &Visit) -> Result<(Vec<Step>, Vec<(String, String)>), Re
     Ok((steps, untranslated))
 }
 
-fn home(visit: &Visit) -> Answering<'_> {
+fn home(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.frame;
         let title = fill(words.welcome, &[("name", visit.signed_in.name())]);
@@ -396,8 +407,8 @@ fn home(visit: &Visit) -> Answering<'_> {
                 way(visit, "/steps/{id}", &id.to_string()),
             )
         });
-        let page = Home {
-            frame: Frame::new(visit, title),
+        let page = ConsoleHome {
+            frame: ConsoleFrame::new(visit, title),
             about,
             first: first_steps(visit).await,
             ready: way(visit, ready::PATH, ""),

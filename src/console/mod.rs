@@ -8,7 +8,7 @@
 //!
 //! - [`screens`]: the list in which each screen registers itself.
 //! - [`routes`]: authentication, and the handling of a form that was sent.
-//! - [`visit`] and [`asking`]: a request, and how it calls an operation.
+//! - [`visit`] and [`operation_calls`]: a request, and how it calls an operation.
 //! - [`form`]: from an operation's schema to a form, and from a form to a request.
 //! - [`frame`] and [`reply`]: the parts of a page around its screen.
 //! - [`words`] and [`labels`]: the texts.
@@ -17,7 +17,6 @@
 
 mod access;
 mod answers;
-mod asking;
 mod assign;
 mod audit;
 mod brandings;
@@ -29,10 +28,10 @@ mod flats;
 mod form;
 mod frame;
 mod home;
-mod kept;
 mod labels;
 mod manuals;
-mod meanwhile;
+mod merge;
+mod operation_calls;
 mod paging;
 mod placeholders;
 mod portals;
@@ -42,6 +41,7 @@ mod records;
 mod refusal;
 mod reply;
 mod routes;
+mod saved_form;
 mod screens;
 mod search;
 mod stays;
@@ -54,13 +54,13 @@ mod webhooks;
 mod when;
 mod words;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-pub use self::routes::{PageLimits, Strangers};
-pub use self::screens::{Address, addresses};
+pub use self::routes::{AnonymousLimits, PageLimits};
+pub use self::screens::{ScreenAddress, addresses};
 
 /// The registration of the console. It has no operations.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
-    ..Chapter::new("console")
+    ..Module::new("console")
 };

@@ -1,7 +1,7 @@
 //! Pages of long lists, with links to the other pages.
 
-use super::visit::Visit;
-use super::words::Words;
+use super::visit::ConsoleRequest;
+use super::words::ConsoleWords;
 use crate::words::fill;
 
 /// Number of rows on a page.
@@ -23,7 +23,7 @@ pub struct Paging {
 
 impl Paging {
     /// Returns the offset in the query.
-    pub fn offset(visit: &Visit) -> usize {
+    pub fn offset(visit: &ConsoleRequest) -> usize {
         visit
             .asks("from")
             .and_then(|text| text.parse().ok())
@@ -32,7 +32,7 @@ impl Paging {
 
     /// Returns the requested page of a list with `total` rows. The links keep the other parameters
     /// of the query.
-    pub fn of(visit: &Visit, path: &str, total: usize) -> Self {
+    pub fn of(visit: &ConsoleRequest, path: &str, total: usize) -> Self {
         Self::at(Self::offset(visit), total, |from| {
             let from = from.to_string();
             let others = visit
@@ -68,7 +68,7 @@ impl Paging {
     }
 
     /// Describes the range of rows in words.
-    pub fn said(&self, words: &Words) -> String {
+    pub fn text(&self, words: &ConsoleWords) -> String {
         let [first, last, total] =
             [self.first, self.last, self.total].map(|number| number.to_string());
         fill(

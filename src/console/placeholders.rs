@@ -7,9 +7,9 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::flats;
-use super::refusal::Refusal;
-use super::visit::Visit;
-use super::words::Words;
+use super::refusal::ConsoleRefusal;
+use super::visit::ConsoleRequest;
+use super::words::ConsoleWords;
 use crate::translations::StayValue;
 use crate::words::fill;
 
@@ -23,11 +23,11 @@ const MOST: usize = 100;
 /// The known placeholders: each with its braces and its meaning.
 pub struct Placeholders {
     pub rows: Vec<(String, String)>,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
 impl Placeholders {
-    pub async fn of(visit: &Visit) -> Self {
+    pub async fn of(visit: &ConsoleRequest) -> Self {
         let words = &visit.words.translations;
         let code = |name: &str| format!("{{{{{name}}}}}");
         let stay = StayValue::VARIANTS
@@ -60,7 +60,7 @@ impl Placeholders {
 }
 
 /// A text for a chosen flat.
-pub struct TextPreview {
+pub struct FlatTextPreview {
     pub path: String,
     /// The typed name of the flat.
     pub flat: String,
@@ -69,29 +69,29 @@ pub struct TextPreview {
     /// The text as safe HTML. `None` if nothing was chosen, or if a value is missing.
     pub html: Option<String>,
     /// What is wrong.
-    pub said: Vec<String>,
-    pub words: &'static Words,
+    pub messages: Vec<String>,
+    pub words: &'static ConsoleWords,
 }
 
 #[derive(Deserialize)]
-struct Filled {
+struct FilledText {
     html: Option<String>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingPreviewValue>,
 }
 
 #[derive(Deserialize)]
-struct Missing {
+struct MissingPreviewValue {
     placeholder: String,
 }
 
-impl TextPreview {
-    /// Reads the preview of a text on the page with this path. Returns `None` for no text, or if the
-    /// member may not preview it.
+impl FlatTextPreview {
+    /// Reads the preview of a text on the page with this path. Returns `None` for no text, or if
+    /// the member may not preview it.
     pub async fn of(
-        visit: &Visit,
+        visit: &ConsoleRequest,
         text: Option<Uuid>,
         path: &str,
-    ) -> Result<Option<Self>, Refusal> {
+    ) -> Result<Option<Self>, ConsoleRefusal> {
         let Some(text) = text.filter(|_| visit.may(PREVIEW) && flats::are_found(visit)) else {
             return Ok(None);
         };
@@ -100,7 +100,7 @@ impl TextPreview {
             path: visit.address(path),
             choices: Vec::new(),
             html: None,
-            said: Vec::new(),
+            messages: Vec::new(),
             words: visit.words,
             flat,
         };
@@ -110,24 +110,32 @@ impl TextPreview {
         match flats::meant(visit, &preview.flat).await? {
             Ok(property) => preview.fill(visit, text, property).await?,
             Err(flats) => {
-                let said = visit.words.calendars.which_flat;
-                preview.said.push(fill(said, &[("name", &preview.flat)]));
+                let message = visit.words.calendars.which_flat;
+                preview
+                    .messages
+                    .push(fill(message, &[("name", &preview.flat)]));
                 preview.choices = flats.into_iter().map(|flat| flat.name).collect();
             }
         }
         Ok(Some(preview))
     }
 
-    async fn fill(&mut self, visit: &Visit, text: Uuid, property: Uuid) -> Result<(), Refusal> {
+    async fn fill(
+        &mut self,
+        visit: &ConsoleRequest,
+        text: Uuid,
+        property: Uuid,
+    ) -> Result<(), ConsoleRefusal> {
         let arguments = json!({ "id": text, "propertyId": property, "language": visit.language });
-        let filled: Filled = visit.get(PREVIEW, arguments).await?;
+        let filled: FilledText = visit.get(PREVIEW, arguments).await?;
         self.html = filled.html;
-        let said = visit.words.translations.no_value;
-        let sentence = |missing: Missing| {
+        let message = visit.words.translations.no_value;
+        let sentence = |missing: MissingPreviewValue| {
             let name = format!("{{{{{}}}}}", missing.placeholder);
-            fill(said, &[("name", &name)])
+            fill(message, &[("name", &name)])
         };
-        self.said.extend(filled.missing.into_iter().map(sentence));
+        self.messages
+            .extend(filled.missing.into_iter().map(sentence));
         Ok(())
     }
 }

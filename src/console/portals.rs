@@ -6,35 +6,35 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::assign::{Entity, Use};
+use super::assign::{Entity, UseCount};
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form_with, created,
-    edit_form, saved, typed,
+    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form_with,
+    created, edit_form, saved, typed,
 };
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::Paging;
 use super::placeholders::Placeholders;
-use super::preview::Preview;
+use super::preview::PreviewForm;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
 
 /// The screen of the portals.
 pub static SCREEN: Screen = Screen {
     path: "/portals",
     icon: "smartphone",
     title: |words| words.portals.portals,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listPortals"),
     pages: &[
-        Page::get("getPortalsScreen", "/portals", list),
-        Page::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
-        Page::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
-        Page::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
-        Page::post("updatePortalOnScreen", "/portals/{id}", save)
+        ScreenPage::get("getPortalsScreen", "/portals", list),
+        ScreenPage::get("getNewPortalScreen", "/portals/new", new).needing(&["createPortal"]),
+        ScreenPage::post("createPortalOnScreen", "/portals/new", create).needing(&["createPortal"]),
+        ScreenPage::get("getPortalScreen", "/portals/{id}", show).needing(&["getPortal"]),
+        ScreenPage::post("updatePortalOnScreen", "/portals/{id}", save)
             .needing(&["getPortal", "updatePortal"]),
-        Page::post("previewPortalOnScreen", "/portals/{id}/preview", preview)
+        ScreenPage::post("previewPortalOnScreen", "/portals/{id}/preview", preview)
             .needing(&["getPortal", "createPortalPreview"]),
     ],
 };
@@ -106,7 +106,7 @@ static PORTAL: Resource = Resource {
 /// A portal, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
+pub struct ListedPortal {
     pub id: Uuid,
     pub name: Option<String>,
     pub is_default: bool,
@@ -114,7 +114,7 @@ pub struct Row {
     pub branding_id: Option<Uuid>,
 }
 
-impl Row {
+impl ListedPortal {
     /// Returns its name, or its id: an old portal may have no name.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
@@ -123,16 +123,16 @@ impl Row {
 
 #[derive(Template)]
 #[template(path = "console/portals.html")]
-struct List<'v> {
-    frame: Frame<'v>,
-    rows: Vec<(Row, String)>,
+struct PortalList<'v> {
+    frame: ConsoleFrame<'v>,
+    rows: Vec<(ListedPortal, String)>,
     paging: Paging,
     new: Option<String>,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let mut rows: Vec<Row> = visit.get("listPortals", json!({})).await?;
+        let mut rows: Vec<ListedPortal> = visit.get("listPortals", json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
         let paging = Paging::of(visit, "/portals", rows.len());
         let rows = paging
@@ -143,8 +143,8 @@ fn list(visit: &Visit) -> Answering<'_> {
         let new = visit
             .may(PORTAL.create)
             .then(|| visit.address("/portals/new"));
-        let page = List {
-            frame: Frame::new(visit, visit.words.portals.portals),
+        let page = PortalList {
+            frame: ConsoleFrame::new(visit, visit.words.portals.portals),
             rows: rows.collect(),
             paging,
             new,
@@ -155,28 +155,29 @@ fn list(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/portal.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct PortalPage<'v> {
+    frame: ConsoleFrame<'v>,
     form: FormView,
-    preview: Option<Preview>,
-    used: Option<Use>,
+    preview: Option<PreviewForm>,
+    used: Option<UseCount>,
     changed: Option<Changed>,
     placeholders: Placeholders,
 }
 
-async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) -> Response {
+async fn page(visit: &ConsoleRequest, id: Option<Uuid>, title: String, form: FormView) -> Response {
     let status = form.status;
-    let frame = Frame::new(visit, title).below(visit, visit.words.portals.portals, "/portals");
+    let frame =
+        ConsoleFrame::new(visit, title).below(visit, visit.words.portals.portals, "/portals");
     let (mut preview, mut used, mut changed) = (None, None, None);
     if let Some(id) = id {
-        preview = Preview::of(visit, &format!("/portals/{id}/preview"));
-        used = Use::of(visit, Entity::Portal, id).await;
+        preview = PreviewForm::of(visit, &format!("/portals/{id}/preview"));
+        used = UseCount::of(visit, Entity::Portal, id).await;
         changed = Changed::of(visit, id).await;
     }
     reply::of(
         visit,
         status,
-        &Shown {
+        &PortalPage {
             frame,
             form,
             preview,
@@ -187,9 +188,9 @@ async fn page(visit: &Visit, id: Option<Uuid>, title: String, form: FormView) ->
     )
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let portals: Vec<Row> = visit.get("listPortals", json!({})).await?;
+        let portals: Vec<ListedPortal> = visit.get("listPortals", json!({})).await?;
         let mut values = Map::new();
         // The first portal is meant for all flats. A limited member does not see every portal.
         if visit.answers_for_organization() && !portals.iter().any(|portal| portal.is_default) {
@@ -201,31 +202,31 @@ fn new(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         match created(visit, &PORTAL, visit.address("/portals/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(
+            FormOutcome::Done(made) => Ok(reply::done(
                 visit,
                 &format!("/portals/{}", made["id"].as_str().unwrap_or_default()),
-                Done::Created,
+                CompletedAction::Created,
             )),
-            Outcome::Again(form) => {
+            FormOutcome::Again(form) => {
                 Ok(page(visit, None, visit.words.portals.new.to_owned(), *form).await)
             }
         }
     })
 }
 
-fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         visit
             .get::<Value>("getPortal", json!({ "id": id }))
             .await
-            .map(|value| Stored::of(id, value))
+            .map(|value| StoredResource::of(id, value))
     })
 }
 
-fn title(stored: &Stored) -> String {
+fn title(stored: &StoredResource) -> String {
     stored
         .value
         .get("name")
@@ -233,7 +234,7 @@ fn title(stored: &Stored) -> String {
         .map_or_else(|| stored.id.to_string(), str::to_owned)
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let form = edit_form(visit, &PORTAL, &stored, visit.address(&visit.path)).await?;
@@ -241,26 +242,26 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let before = stored(visit, id).await?;
         match saved(visit, &PORTAL, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(
+            FormOutcome::Done(is_changed) => Ok(reply::done(
                 visit,
                 &visit.path,
                 if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 },
             )),
-            Outcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
+            FormOutcome::Again(form) => Ok(page(visit, Some(id), title(&before), *form).await),
         }
     })
 }
 
-fn preview(visit: &Visit) -> Answering<'_> {
+fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         super::preview::open(visit, id, ("portal", typed(visit, &PORTAL)?)).await

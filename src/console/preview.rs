@@ -8,27 +8,27 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::frame::Bare;
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::visit::Visit;
-use super::words::Words;
+use super::visit::ConsoleRequest;
+use super::words::ConsoleWords;
 use crate::page::look;
 use crate::people;
 use crate::words::own_name;
 
 /// The form that requests a preview.
-pub struct Preview {
+pub struct PreviewForm {
     /// The address that the request is sent to.
     pub action: String,
     pub form: String,
     /// The languages of the organization, with their own names.
     pub languages: Vec<(String, String)>,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
-impl Preview {
+impl PreviewForm {
     /// Returns the form for a path. Returns `None` if the member may not create previews.
-    pub fn of(visit: &Visit, path: &str) -> Option<Self> {
+    pub fn of(visit: &ConsoleRequest, path: &str) -> Option<Self> {
         let languages = &visit.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
         visit.may("createPortalPreview").then(|| Self {
@@ -43,17 +43,17 @@ impl Preview {
 /// The page in the iframe if the typed values are not valid.
 #[derive(Template)]
 #[template(path = "console/unseen.html")]
-struct Unseen {
+struct InvalidPreview {
     frame: Bare,
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
 /// Shows the guest's page of a portal, with the typed values of the portal or of its branding.
 pub async fn open(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     portal: Uuid,
     typed: (&str, Map<String, Value>),
-) -> Result<Response, Refusal> {
+) -> Result<Response, ConsoleRefusal> {
     let language = visit.sent("language").filter(|tag| !tag.is_empty());
     let is_all = visit.sent("includeInactive").is_some();
     let mut arguments = json!({ "id": portal, "language": language, "includeInactive": is_all });
@@ -65,18 +65,18 @@ pub async fn open(
 
 /// With the form field `look`: renders the guest's page for the iframe beside the form. Without it:
 /// creates a preview link and redirects to it.
-pub async fn show(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
+pub async fn show(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
     if visit.sent("look").is_none() {
         return go_on(visit, arguments).await;
     }
     match visit.get::<Value>("previewGuestView", arguments).await {
         Ok(view) => look(view, visit.service.clock.now())
-            .map_err(|error| Refusal::said(&error, visit.language)),
+            .map_err(|error| ConsoleRefusal::of(&error, visit.language)),
         Err(refusal) if refusal.status == 400 => {
             let frame = Bare::new(visit.language, visit.words.portals.preview_wrong);
-            let page = Unseen {
+            let page = InvalidPreview {
                 frame,
-                said: refusal.sentences(visit),
+                messages: refusal.sentences(visit),
             };
             Ok(reply::framed(visit, 400, &page))
         }
@@ -85,7 +85,7 @@ pub async fn show(visit: &Visit, arguments: Value) -> Result<Response, Refusal> 
 }
 
 /// Creates a preview and redirects to its page.
-async fn go_on(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
+async fn go_on(visit: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
     let link: Value = visit
         .create("createPortalPreview", arguments, &visit.new_key())
         .await?;
@@ -94,6 +94,6 @@ async fn go_on(visit: &Visit, arguments: Value) -> Result<Response, Refusal> {
     let path = url
         .find("/stay/")
         .map(|place| &url[place..])
-        .ok_or_else(Refusal::broken)?;
+        .ok_or_else(ConsoleRefusal::broken)?;
     Ok(people::redirect(&people::address(&visit.service, path)))
 }

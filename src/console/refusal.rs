@@ -1,13 +1,13 @@
 //! A refusal of an operation, with its messages for the form as a whole and for each field.
 
-use engine::error::{Error, Kind, PathSegment, Reason};
+use engine::error::{Error, ErrorKind, PathSegment, Reason};
 
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::{labels, words};
 use crate::words::fill;
 
 #[derive(Debug, Clone, Default)]
-pub struct Refusal {
+pub struct ConsoleRefusal {
     /// The HTTP status.
     pub status: u16,
     /// The message about the request as a whole.
@@ -44,9 +44,9 @@ fn is_for_programs(reason: &Reason) -> bool {
     }
 }
 
-impl Refusal {
+impl ConsoleRefusal {
     /// Makes a refusal in the language of the page. Messages without a translation are in English.
-    pub fn said(error: &Error, language: &str) -> Self {
+    pub fn of(error: &Error, language: &str) -> Self {
         let (issues, more) = error.failing();
         let (all, is_english) = (words::of(language), language == "en");
         let words = &all.refused;
@@ -66,9 +66,9 @@ impl Refusal {
             Reason::Permission(name) => {
                 fill(words.permission, &[("wanted", all.access.permission(name))])
             }
-            Reason::Said(_) if is_english => english,
-            Reason::Said(_)
-                if error.kind() == Kind::NotFound || english == error.kind().row().3 =>
+            Reason::Text(_) if is_english => english,
+            Reason::Text(_)
+                if error.kind() == ErrorKind::NotFound || english == error.kind().row().3 =>
             {
                 kind.to_owned()
             }
@@ -89,7 +89,7 @@ impl Refusal {
 
     /// Returns the refusal for a member who lacks a permission.
     pub fn forbidden() -> Self {
-        Self::from(&Error::from(Kind::Authorization))
+        Self::from(&Error::from(ErrorKind::Authorization))
     }
 
     /// Returns the refusal for a page that does not exist.
@@ -99,7 +99,7 @@ impl Refusal {
 
     /// Returns the refusal for an internal error.
     pub fn broken() -> Self {
-        Self::from(&Error::from(Kind::Internal))
+        Self::from(&Error::from(ErrorKind::Internal))
     }
 
     /// Returns the refusal for a form that does not belong to the session.
@@ -112,7 +112,7 @@ impl Refusal {
     }
 
     /// Returns its messages: those of the fields with their labels, or else the general message.
-    pub fn sentences(&self, visit: &Visit) -> Vec<String> {
+    pub fn sentences(&self, visit: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue
                 .path
@@ -140,7 +140,7 @@ impl Refusal {
     }
 }
 
-impl Refusal {
+impl ConsoleRefusal {
     /// Separates a refusal that the sent values caused, after which the form is shown again, from
     /// other refusals, which have a page of their own.
     pub fn of_what_was_sent<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
@@ -156,7 +156,7 @@ pub struct FormAttempt {
     /// The status of the page.
     pub status: u16,
     /// The messages about the form.
-    pub said: Vec<String>,
+    pub of: Vec<String>,
     /// Whether the form was sent by a session that may not write any more, so that the page keeps
     /// its values until the member signs in again.
     pub is_kept: bool,
@@ -164,30 +164,30 @@ pub struct FormAttempt {
 
 impl FormAttempt {
     /// Returns the parts of a form that is opened, or that was refused.
-    pub fn of(visit: &Visit, refused: Option<&Refusal>) -> Self {
-        let (status, said) = refused.map_or((200, Vec::new()), |refusal| {
+    pub fn of(visit: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
+        let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
             (refusal.status, refusal.sentences(visit))
         });
-        Self::answered(visit, status, said)
+        Self::answered(visit, status, text)
     }
 
     /// Returns the parts of a form with this status and these messages.
-    pub fn answered(visit: &Visit, status: u16, said: Vec<String>) -> Self {
+    pub fn answered(visit: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,
-            said,
+            of: text,
             is_kept: !visit.fields.is_empty() && !visit.may_write(),
         }
     }
 }
 
-impl From<&Error> for Refusal {
+impl From<&Error> for ConsoleRefusal {
     fn from(error: &Error) -> Self {
-        Self::said(error, "en")
+        Self::of(error, "en")
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for ConsoleRefusal {
     fn from(error: Error) -> Self {
         Self::from(&error)
     }
@@ -206,7 +206,7 @@ mod tests {
             "kind".into(),
         ];
         let error = Error::issues_and(vec![engine::error::Issue::at(path, Reason::Required)], 3);
-        let refusal = Refusal::said(&error, "en");
+        let refusal = ConsoleRefusal::of(&error, "en");
         let named = ["data", "questions", "0", "kind"]
             .map(str::to_owned)
             .to_vec();
@@ -221,27 +221,27 @@ mod tests {
             (refusal.message.as_str(), refusal.more, refusal.is_in_flight),
             ("The request is not valid.", 3, false)
         );
-        let refusal = Refusal::said(&error, "es");
+        let refusal = ConsoleRefusal::of(&error, "es");
         assert_eq!(
             (refusal.message.as_str(), refusal.issues[0].message.as_str()),
             ("La petición no es válida.", "es obligatorio")
         );
-        let refusal = Refusal::said(&Error::in_flight(), "fr");
+        let refusal = ConsoleRefusal::of(&Error::in_flight(), "fr");
         assert_eq!(
             (refusal.is_in_flight, refusal.message),
             (true, words::of("fr").refused.m_in_flight.to_owned())
         );
-        let said = |error, language| Refusal::said(&error, language).message;
+        let text = |error, language| ConsoleRefusal::of(&error, language).message;
         assert_eq!(
-            said(Error::not_found("Portal"), "es"),
+            text(Error::not_found("Portal"), "es"),
             "Algo de lo que se nombra aquí no existe."
         );
-        assert_eq!(said(Error::not_found("Portal"), "en"), "Portal not found.");
+        assert_eq!(text(Error::not_found("Portal"), "en"), "Portal not found.");
         let lacking = || Error::forbidden(Reason::Permission("view_tasks"));
-        assert_eq!(said(lacking(), "en"), "You lack a permission: see tasks.");
-        assert_eq!(said(lacking(), "es"), "Le falta un permiso: ver tareas.");
+        assert_eq!(text(lacking(), "en"), "You lack a permission: see tasks.");
+        assert_eq!(text(lacking(), "es"), "Le falta un permiso: ver tareas.");
         assert_eq!(
-            said(Error::conflict(format!("{} of them", 3)), "es"),
+            text(Error::conflict(format!("{} of them", 3)), "es"),
             "Esto choca con lo que ya hay. La interfaz dice: 3 of them"
         );
     }

@@ -10,9 +10,9 @@ use engine::pipeline::Service;
 use http::HeaderMap;
 use uuid::Uuid;
 
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::words;
-use super::{frame, refusal::Refusal};
+use super::{frame, refusal::ConsoleRefusal};
 use crate::browser::{self, Policy, Referrer};
 use crate::people;
 
@@ -45,23 +45,23 @@ pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
 }
 
 /// Returns a page of a template.
-pub fn of(visit: &Visit, status: u16, template: &impl Template) -> Response {
+pub fn of(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
     page(status, rendered(template), visit.language)
 }
 
 /// Returns a page of a template that pages of this service may show in a frame.
-pub fn framed(visit: &Visit, status: u16, template: &impl Template) -> Response {
+pub fn framed(visit: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
     people::page_under(&FRAMED, status, rendered(template), visit.language)
 }
 
 /// Redirects to a path below the console after a form, so that reloading the page does not send the
 /// form again.
-pub fn to(visit: &Visit, path: &str) -> Response {
+pub fn to(visit: &ConsoleRequest, path: &str) -> Response {
     people::redirect(&visit.address(path))
 }
 
 /// Redirects to a path below the console, which reports the completed action.
-pub fn done(visit: &Visit, path: &str, done: frame::Done) -> Response {
+pub fn done(visit: &ConsoleRequest, path: &str, done: frame::CompletedAction) -> Response {
     let address = visit.address(path);
     let (address, place) = address.split_once('#').unwrap_or((&address, ""));
     let joint = if address.contains('?') { '&' } else { '?' };
@@ -77,10 +77,10 @@ pub fn done(visit: &Visit, path: &str, done: frame::Done) -> Response {
 pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Error) -> Response {
     tracing::warn!(request_id = %id, cause = error.cause().unwrap_or_default(), "a console request failed because a service it needs is not available");
     let language = people::language(service, headers);
-    let refusal = Refusal::from(error);
+    let refusal = ConsoleRefusal::from(error);
     page(
         refusal.status,
-        rendered(&frame::Instead::new(
+        rendered(&frame::ReplacementPage::new(
             language,
             &refusal,
             words::of(language),

@@ -2,8 +2,8 @@
 //!
 //! Pages require a session. Everybody else signs in first and is then sent back. A form contains
 //! the token of its session. If the session ends before the form is sent, the form is not lost
-//! ([`kept`]). It is shown again, filled in, and changes nothing until it is sent again. A form
-//! that cannot be handled at the moment is not lost either.
+//! ([`saved_form`]). It is shown again, filled in, and changes nothing until it is sent again. A
+//! form that cannot be handled at the moment is not lost either.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, any, on};
 use engine::access::{Credential, Owner};
-use engine::error::Kind;
+use engine::error::ErrorKind;
 use engine::pipeline::{PeerLimits, RateLimits, Receiving, Requester, Service, counted_for};
 use engine::surface::{PathParams, Peer, not_found, note, query, readable, request_id};
 use http::Method;
 use http::header::ACCEPT;
 
-use super::refusal::Refusal;
-use super::screens::{Page, SCREENS, Screen};
-use super::visit::{BASE, Fields, Parts, Visit, first};
-use super::{frame, kept, reply};
+use super::refusal::ConsoleRefusal;
+use super::screens::{SCREENS, Screen, ScreenPage};
+use super::visit::{BASE, ConsoleFields, ConsoleRequest, Parts, first};
+use super::{frame, reply, saved_form};
 use crate::people::{self, Bounds};
 
 /// Limits of a member's form. The longest text fits, with three bytes for each character. A larger
@@ -50,9 +50,9 @@ const STRANGERS: Bounds = Bounds {
 const STRANGERS_A_MINUTE: u32 = 200;
 
 /// Rate limits for forms without a session, by address.
-pub struct Strangers(PeerLimits);
+pub struct AnonymousLimits(PeerLimits);
 
-impl Default for Strangers {
+impl Default for AnonymousLimits {
     fn default() -> Self {
         Self(PeerLimits::new(STRANGERS_A_MINUTE, Duration::from_mins(1)))
     }
@@ -60,10 +60,10 @@ impl Default for Strangers {
 
 /// Returns whether a form without a session is read.
 fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
-    let limits = service.kit.part::<Strangers>();
+    let limits = service.app_state.extension::<AnonymousLimits>();
     let peer = parts.extensions.get::<Peer>();
     match (limits, peer) {
-        (Some(Strangers(limits)), Some(Peer(address))) => {
+        (Some(AnonymousLimits(limits)), Some(Peer(address))) => {
             limits.take(*address, service.clock.elapsed()).is_ok()
         }
         _ => true,
@@ -82,9 +82,9 @@ impl PageLimits {
 }
 
 /// Counts a page of a member, or refuses it (rules: limits#rate-limits).
-fn counted(visit: &Visit) -> Result<(), Refusal> {
+fn counted(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let service = &visit.service;
-    let Some(PageLimits(limits)) = service.kit.part() else {
+    let Some(PageLimits(limits)) = service.app_state.extension() else {
         return Ok(());
     };
     let owner = Owner {
@@ -93,15 +93,15 @@ fn counted(visit: &Visit) -> Result<(), Refusal> {
     };
     let quota = limits.take(owner, service.clock.elapsed(), service.clock.now());
     match quota.and_then(|quota| quota.retry_after) {
-        Some(seconds) => Err(Refusal {
+        Some(seconds) => Err(ConsoleRefusal {
             retry_after: Some(seconds),
-            ..Refusal::said(&Kind::RateLimit.into(), visit.language)
+            ..ConsoleRefusal::of(&ErrorKind::RateLimit.into(), visit.language)
         }),
         None => Ok(()),
     }
 }
 
-type Server = State<Arc<Service>>;
+type ConsoleService = State<Arc<Service>>;
 
 /// Returns the routes of the console.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
@@ -109,7 +109,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
     for screen in SCREENS {
         for page in screen.pages {
             let filter = MethodFilter::try_from(page.method.clone()).unwrap_or(MethodFilter::GET);
-            let answer = move |state: Server, params: PathParams, request: HttpRequest| {
+            let answer = move |state: ConsoleService, params: PathParams, request: HttpRequest| {
                 enter(screen, page, state, params, request)
             };
             let known = by_path.remove(page.path).unwrap_or_default();
@@ -131,8 +131,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
 
 async fn enter(
     screen: &'static Screen,
-    page: &'static Page,
-    State(service): Server,
+    page: &'static ScreenPage,
+    State(service): ConsoleService,
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
@@ -168,18 +168,18 @@ async fn enter(
         _ => None,
     };
     let is_form = !is_post || fields.is_some();
-    let fields: Fields = fields
+    let fields: ConsoleFields = fields
         .unwrap_or_default()
         .into_iter()
         .map(|(name, value)| (name, plain(&value)))
         .collect();
-    let is_typed = is_post && is_form && kept::is_from_here(&service, &parts.headers);
+    let is_typed = is_post && is_form && saved_form::is_from_here(&service, &parts.headers);
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
         Err(error) if is_typed => {
-            let refusal = Refusal::said(&error, people::language(&service, &parts.headers));
+            let refusal = ConsoleRefusal::of(&error, people::language(&service, &parts.headers));
             return noted(
-                kept::again(&service, &parts.headers, &asked_for, &fields, &refusal),
+                saved_form::again(&service, &parts.headers, &asked_for, &fields, &refusal),
                 page.name,
                 None,
             );
@@ -188,14 +188,16 @@ async fn enter(
     };
     let Some(signed_in) = signed_in else {
         let response = if is_typed {
-            kept::page(&service, &parts.headers, &asked_for, &fields)
+            saved_form::page(&service, &parts.headers, &asked_for, &fields)
         } else {
             people::sign_in_first(&service, &asked_for)
         };
         return noted(response, page.name, None);
     };
     let is_own = first(&fields, "form").is_some_and(|form| signed_in.is_own_form(form));
-    let is_kept = !is_own && kept::is_kept(&fields) && kept::is_from_here(&service, &parts.headers);
+    let is_kept = !is_own
+        && saved_form::is_kept(&fields)
+        && saved_form::is_from_here(&service, &parts.headers);
     let params = readable(params);
     let is_there = params.is_some();
     let params = params
@@ -214,7 +216,7 @@ async fn enter(
         credential: Credential::Member(signed_in.member_id),
     };
     let query = query(&parts);
-    let visit = Visit::new(Parts {
+    let visit = ConsoleRequest::new(Parts {
         service,
         id,
         signed_in,
@@ -229,15 +231,15 @@ async fn enter(
     let answer = if let Err(refusal) = counted(&visit) {
         Err(refusal)
     } else if !is_there {
-        Err(Refusal::missing())
+        Err(ConsoleRefusal::missing())
     } else if page.method == Method::POST && !is_form {
-        Err(Refusal {
+        Err(ConsoleRefusal {
             status: 400,
             message: visit.words.frame.too_large.to_owned(),
-            ..Refusal::default()
+            ..ConsoleRefusal::default()
         })
     } else if page.method == Method::POST && !is_own && !is_kept {
-        Err(Refusal::foreign_form())
+        Err(ConsoleRefusal::foreign_form())
     } else {
         answered(&visit, page).await
     };
@@ -250,25 +252,30 @@ async fn enter(
 
 /// Returns the page for a refusal. If the form can be sent again, the page contains the typed
 /// values.
-fn refused(visit: &Visit, page: &Page, asked_for: &str, refusal: &Refusal) -> Response {
-    let Visit {
+fn refused(
+    visit: &ConsoleRequest,
+    page: &ScreenPage,
+    asked_for: &str,
+    refusal: &ConsoleRefusal,
+) -> Response {
+    let ConsoleRequest {
         service,
         headers,
         fields,
         ..
     } = visit;
-    if page.method == Method::POST && kept::is_for_a_moment(refusal) {
-        return kept::again(service, headers, asked_for, fields, refusal);
+    if page.method == Method::POST && saved_form::is_for_a_moment(refusal) {
+        return saved_form::again(service, headers, asked_for, fields, refusal);
     }
     if page.method == Method::POST && refusal.status == 401 {
-        return kept::page(service, headers, asked_for, fields);
+        return saved_form::page(service, headers, asked_for, fields);
     }
     frame::refusal(visit, refusal)
 }
 
 /// Runs a page if the member may call the operations that it needs. A form is checked by its
 /// operation instead, so that a refusal keeps the typed values.
-async fn answered(visit: &Visit, page: &Page) -> Result<Response, Refusal> {
+async fn answered(visit: &ConsoleRequest, page: &ScreenPage) -> Result<Response, ConsoleRefusal> {
     if page.method == Method::GET {
         visit
             .screen
@@ -281,7 +288,7 @@ async fn answered(visit: &Visit, page: &Page) -> Result<Response, Refusal> {
 }
 
 /// Leads a browser to the console. Other clients get 404, as for any path without a route.
-async fn root(State(service): Server, request: HttpRequest) -> Response {
+async fn root(State(service): ConsoleService, request: HttpRequest) -> Response {
     let is_browser = request.headers().get_all(ACCEPT).iter().any(|kinds| {
         kinds
             .to_str()
@@ -304,7 +311,7 @@ fn plain(value: &str) -> String {
 }
 
 /// Answers every other path and method.
-async fn lost(State(service): Server, request: HttpRequest) -> Response {
+async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);
     let asked_for = parts
@@ -327,20 +334,20 @@ async fn lost(State(service): Server, request: HttpRequest) -> Response {
         organization: Some(signed_in.organization.id),
         credential: Credential::Member(signed_in.member_id),
     };
-    let visit = Visit::new(Parts {
+    let visit = ConsoleRequest::new(Parts {
         service,
         id,
         signed_in,
         screen: &frame::SCREEN,
         path: String::new(),
         headers: parts.headers,
-        fields: Fields::new(),
-        query: Fields::new(),
-        params: Fields::new(),
+        fields: ConsoleFields::new(),
+        query: ConsoleFields::new(),
+        params: ConsoleFields::new(),
         may_write: false,
     });
     noted(
-        frame::refusal(&visit, &Refusal::missing()),
+        frame::refusal(&visit, &ConsoleRefusal::missing()),
         "getConsolePage",
         Some(requester),
     )

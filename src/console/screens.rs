@@ -4,9 +4,9 @@ use axum::response::Response;
 use futures_util::future::BoxFuture;
 use http::Method;
 
-use super::refusal::Refusal;
-use super::visit::{BASE, Visit};
-use super::words::Words;
+use super::refusal::ConsoleRefusal;
+use super::visit::{BASE, ConsoleRequest};
+use super::words::ConsoleWords;
 use super::{
     access, assign, audit, brandings, calendars, categories, frame, home, manuals, portals,
     records, search, stays, steps, submissions, translations, webhooks,
@@ -40,18 +40,18 @@ pub struct Screen {
     /// The name of its icon.
     pub icon: &'static str,
     /// Its label in the navigation.
-    pub title: fn(&Words) -> &'static str,
+    pub title: fn(&ConsoleWords) -> &'static str,
     /// Its group in the navigation.
-    pub group: Group,
+    pub group: ScreenGroup,
     /// The operation that the screen needs. The navigation hides the screen from members who may
     /// not call it. `None` shows the screen to everybody.
     pub needs: Option<&'static str>,
-    pub pages: &'static [Page],
+    pub pages: &'static [ScreenPage],
 }
 
 /// The groups of the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum ScreenGroup {
     /// Not in the navigation: other pages link to it.
     Hidden,
     /// Daily work.
@@ -63,10 +63,10 @@ pub enum Group {
 }
 
 /// The answer of a page.
-pub type Answering<'v> = BoxFuture<'v, Result<Response, Refusal>>;
+pub type ScreenAnswer<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
 
 /// A page: its method and path, and the function that answers.
-pub struct Page {
+pub struct ScreenPage {
     /// Its name in the log.
     pub name: &'static str,
     /// GET, or POST for a form.
@@ -78,15 +78,15 @@ pub struct Page {
     /// Whether its form has a file.
     pub takes_file: bool,
     /// The function that answers.
-    pub run: for<'v> fn(&'v Visit) -> Answering<'v>,
+    pub run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
 }
 
-impl Page {
+impl ScreenPage {
     /// Makes a page that shows something.
     pub const fn get(
         name: &'static str,
         path: &'static str,
-        run: for<'v> fn(&'v Visit) -> Answering<'v>,
+        run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
     ) -> Self {
         Self {
             name,
@@ -102,7 +102,7 @@ impl Page {
     pub const fn post(
         name: &'static str,
         path: &'static str,
-        run: for<'v> fn(&'v Visit) -> Answering<'v>,
+        run: for<'v> fn(&'v ConsoleRequest) -> ScreenAnswer<'v>,
     ) -> Self {
         Self {
             name,
@@ -131,7 +131,7 @@ impl Page {
 
 /// A page of the console, for code that visits all pages.
 #[derive(Debug, Clone)]
-pub struct Address {
+pub struct ScreenAddress {
     /// Its name in the log.
     pub name: &'static str,
     /// GET, or POST for a form.
@@ -145,8 +145,8 @@ pub struct Address {
 }
 
 /// Returns all pages.
-pub fn addresses() -> impl Iterator<Item = Address> {
-    let of = |screen: &'static Screen, page: &'static Page| Address {
+pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
+    let of = |screen: &'static Screen, page: &'static ScreenPage| ScreenAddress {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
@@ -159,7 +159,7 @@ pub fn addresses() -> impl Iterator<Item = Address> {
             .chain(page.needs)
             .copied()
             .collect(),
-        is_in_navigation: screen.group != Group::Hidden
+        is_in_navigation: screen.group != ScreenGroup::Hidden
             && page.method == Method::GET
             && page.path == screen.path,
     };
@@ -170,7 +170,7 @@ pub fn addresses() -> impl Iterator<Item = Address> {
 
 /// Returns the address of a resource on the page with this path. Returns `None` if there is no such
 /// page, or if the member may not open it.
-pub fn way(visit: &Visit, path: &str, id: &str) -> Option<String> {
+pub fn way(visit: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()
         .flat_map(|screen| screen.pages.iter().map(move |page| (screen, page)));

@@ -4,13 +4,13 @@ use askama::Template;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::frame::Frame;
+use super::frame::ConsoleFrame;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::stays;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use super::when;
-use super::words::Words;
+use super::words::ConsoleWords;
 use crate::words::fill;
 
 /// The search screen. The search field of every page leads to it.
@@ -18,9 +18,9 @@ pub static SCREEN: Screen = Screen {
     path: "/search",
     icon: "search",
     title: |words| words.search.search,
-    group: Group::Hidden,
+    group: ScreenGroup::Hidden,
     needs: Some("search"),
-    pages: &[Page::get("getSearchScreen", "/search", show)],
+    pages: &[ScreenPage::get("getSearchScreen", "/search", show)],
 };
 
 /// The separator between guest, flat and day in the name of a stay.
@@ -30,13 +30,13 @@ const MOST: usize = 50;
 
 /// A type of result: its name in the interface, the title of its group, and the page of one result
 /// if the type has one.
-type Kind = (
+type ResultKind = (
     &'static str,
-    fn(&Words) -> &'static str,
+    fn(&ConsoleWords) -> &'static str,
     Option<&'static str>,
 );
 
-const KINDS: [Kind; 9] = [
+const KINDS: [ResultKind; 9] = [
     (
         "reservation",
         |words| words.search.reservation,
@@ -65,7 +65,7 @@ const KINDS: [Kind; 9] = [
 ];
 
 #[derive(Debug, Deserialize)]
-struct Found {
+struct FoundItem {
     #[serde(rename = "type")]
     kind: String,
     id: String,
@@ -80,8 +80,8 @@ struct Sort {
 
 #[derive(Template)]
 #[template(path = "console/search.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct SearchPage<'v> {
+    frame: ConsoleFrame<'v>,
     path: String,
     query: String,
     sorts: Vec<Sort>,
@@ -90,7 +90,7 @@ struct Shown<'v> {
 
 /// Returns the name of a result. The name of a stay ends with the day of its arrival, which is
 /// formatted.
-fn called(visit: &Visit, found: &Found) -> String {
+fn called(visit: &ConsoleRequest, found: &FoundItem) -> String {
     match found
         .name
         .rsplit_once(BETWEEN)
@@ -101,7 +101,7 @@ fn called(visit: &Visit, found: &Found) -> String {
     }
 }
 
-fn place(visit: &Visit, page: Option<&str>, found: &Found) -> Option<String> {
+fn place(visit: &ConsoleRequest, page: Option<&str>, found: &FoundItem) -> Option<String> {
     if found.kind == "property" {
         // A flat has no page, so the link leads to its stays.
         let query = [
@@ -115,18 +115,18 @@ fn place(visit: &Visit, page: Option<&str>, found: &Found) -> Option<String> {
     way(visit, page?, &found.id)
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.search;
         let query = visit.asks("query").unwrap_or_default().trim().to_owned();
-        let found: Vec<Found> = if query.is_empty() {
+        let found: Vec<FoundItem> = if query.is_empty() {
             Vec::new()
         } else {
             visit
                 .get("search", json!({ "query": query, "limit": MOST }))
                 .await?
         };
-        let sort = |(kind, title, page): Kind| {
+        let sort = |(kind, title, page): ResultKind| {
             let of_kind = found.iter().filter(|found| found.kind == kind);
             Sort {
                 title: title(visit.words),
@@ -146,8 +146,8 @@ fn show(visit: &Visit) -> Answering<'_> {
             fill(words.for_what, &[("query", &query)])
         };
         let is_cut = found.len() == MOST;
-        let page = Shown {
-            frame: Frame::new(visit, title),
+        let page = SearchPage {
+            frame: ConsoleFrame::new(visit, title),
             path: visit.address(SCREEN.path),
             query,
             sorts,

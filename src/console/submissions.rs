@@ -10,17 +10,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::answers::{self, Given};
+use super::answers::{self, AnswerLine};
 use super::audit::Changed;
 use super::charges::StayCharges;
-use super::flats::{self, Wanted};
-use super::frame::{Done, Frame};
+use super::flats::{self, FlatFilter};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
 use super::paging::{Paging, ROWS};
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::visit::ConsoleRequest;
 use super::when::{self, When};
 use crate::precheck::StepType;
 use crate::words::{fill, own_name};
@@ -30,19 +30,19 @@ pub static SCREEN: Screen = Screen {
     path: "/submissions",
     icon: "clipboard-check",
     title: |words| words.submissions.submissions,
-    group: Group::Today,
+    group: ScreenGroup::Today,
     needs: Some(LIST),
     pages: &[
-        Page::get("getSubmissionsScreen", "/submissions", list),
-        Page::get("getSubmissionScreen", "/submissions/{id}", show)
+        ScreenPage::get("getSubmissionsScreen", "/submissions", list),
+        ScreenPage::get("getSubmissionScreen", "/submissions/{id}", show)
             .needing(&["getPrecheckinSubmission"]),
-        Page::post(
+        ScreenPage::post(
             "approveSubmissionOnScreen",
             "/submissions/{id}/approve",
             approve,
         )
         .needing(&["getPrecheckinSubmission", "approvePrecheckin"]),
-        Page::post(
+        ScreenPage::post(
             "requestChangesOnScreen",
             "/submissions/{id}/changes",
             request_changes,
@@ -65,7 +65,7 @@ const STATUSES: [&str; 4] = ["in_review", "changes_requested", "approved", "all"
 /// A submission, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Submission {
+pub struct SubmissionItem {
     pub reservation_id: Uuid,
     pub property_id: Option<Uuid>,
     pub property_name: Option<String>,
@@ -79,15 +79,15 @@ pub struct Submission {
     #[serde(default)]
     open_steps: Vec<Uuid>,
     #[serde(default)]
-    steps: Vec<Step>,
+    steps: Vec<AnsweredStep>,
     #[serde(default)]
-    flags: Vec<Flag>,
+    flags: Vec<SubmissionFlag>,
 }
 
 /// A reason to look at a submission.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Flag {
+struct SubmissionFlag {
     step_id: Uuid,
     kind: String,
     key: Option<String>,
@@ -97,7 +97,7 @@ struct Flag {
 /// The proof of an accepted agreement.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Acceptance {
+struct AcceptanceProof {
     accepted_at: String,
     text_sha256: Option<String>,
     language: Option<String>,
@@ -109,7 +109,7 @@ struct Acceptance {
 /// A step, and the answers of the guest.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+struct AnsweredStep {
     id: Uuid,
     step_type: StepType,
     title: String,
@@ -120,17 +120,17 @@ struct Step {
     #[serde(default)]
     answers: Value,
     #[serde(default)]
-    acceptance: Option<Acceptance>,
+    acceptance: Option<AcceptanceProof>,
     #[serde(default)]
     files: Option<Vec<File>>,
     #[serde(default)]
-    progress: Option<Progress>,
+    progress: Option<CarriedOutProgress>,
 }
 
 /// The progress of a step that another system carries out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress {
+struct CarriedOutProgress {
     status: String,
     message: Option<String>,
     amount_cents: Option<i64>,
@@ -148,9 +148,9 @@ struct File {
     url: String,
 }
 
-impl Submission {
+impl SubmissionItem {
     /// Reads the submission of a stay.
-    pub async fn read(visit: &Visit, reservation: Uuid) -> Result<Self, Refusal> {
+    pub async fn read(visit: &ConsoleRequest, reservation: Uuid) -> Result<Self, ConsoleRefusal> {
         visit
             .get(
                 READ,
@@ -160,7 +160,7 @@ impl Submission {
     }
 
     /// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
-    pub fn opened(&self, visit: &Visit) -> Option<String> {
+    pub fn opened(&self, visit: &ConsoleRequest) -> Option<String> {
         let count = self.open_steps.len();
         let words = &visit.words.submissions;
         (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
@@ -178,7 +178,7 @@ impl Submission {
 }
 
 /// A row of a list of submissions.
-pub struct Row {
+pub struct SubmissionRow {
     pub guest: String,
     pub about: String,
     pub since: Option<When>,
@@ -188,8 +188,8 @@ pub struct Row {
     pub way: String,
 }
 
-impl Row {
-    pub fn of(visit: &Visit, one: &Submission) -> Self {
+impl SubmissionRow {
+    pub fn of(visit: &ConsoleRequest, one: &SubmissionItem) -> Self {
         let words = &visit.words.submissions;
         let flat = one
             .property_name
@@ -214,20 +214,20 @@ impl Row {
 
 #[derive(Template)]
 #[template(path = "console/submissions.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct SubmissionList<'v> {
+    frame: ConsoleFrame<'v>,
     /// The tabs: label, address, and whether the tab is selected.
     tabs: Vec<(&'static str, String, bool)>,
     path: String,
     status: &'static str,
-    flat: Wanted,
-    rows: Vec<Row>,
+    flat: FlatFilter,
+    rows: Vec<SubmissionRow>,
     paging: Paging,
     /// Label and address of the link in an empty list.
     on: Option<(&'static str, String)>,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.submissions;
         let asked = visit.asks("status").unwrap_or_default();
@@ -235,7 +235,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             .into_iter()
             .find(|status| *status == asked)
             .unwrap_or(STATUSES[0]);
-        let flat = Wanted::of(visit, SCREEN.path).await?;
+        let flat = FlatFilter::of(visit, SCREEN.path).await?;
         let mut arguments =
             json!({ "limit": ROWS, "offset": Paging::offset(visit), "propertyId": flat.id });
         if status != "all" {
@@ -244,7 +244,7 @@ fn list(visit: &Visit) -> Answering<'_> {
         let (found, total) = if flat.is_open() {
             (Vec::new(), 0)
         } else {
-            let answer = visit.ask::<Vec<Submission>>(LIST, arguments).await?;
+            let answer = visit.ask::<Vec<SubmissionItem>>(LIST, arguments).await?;
             (answer.data, answer.total.unwrap_or_default())
         };
         let tab = |known: &'static str| {
@@ -266,12 +266,15 @@ fn list(visit: &Visit) -> Answering<'_> {
                 known == status,
             )
         };
-        let page = List {
-            frame: Frame::new(visit, words.submissions),
+        let page = SubmissionList {
+            frame: ConsoleFrame::new(visit, words.submissions),
             tabs: STATUSES.into_iter().map(tab).collect(),
             path: visit.address(SCREEN.path),
             status,
-            rows: found.iter().map(|one| Row::of(visit, one)).collect(),
+            rows: found
+                .iter()
+                .map(|one| SubmissionRow::of(visit, one))
+                .collect(),
             paging: Paging::of(visit, SCREEN.path, total),
             on: if flat.text.is_empty() && flat.id.is_none() {
                 way(visit, "/stays", "").map(|way| (visit.words.records.stays, way))
@@ -294,7 +297,7 @@ struct ShownStep {
     /// Whether another system carries out the step and has not reported any progress.
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
-    given: Vec<Given>,
+    answers: Vec<AnswerLine>,
     is_cut: bool,
     acceptance: Option<ShownAcceptance>,
     files: Vec<ShownFile>,
@@ -317,15 +320,15 @@ struct ShownAcceptance {
 /// A flag on the page: the title of its step, and the reason.
 struct ShownFlag {
     step: Option<String>,
-    said: String,
+    text: String,
 }
 
-fn shown_flag(visit: &Visit, flag: &Flag, steps: &[Step]) -> ShownFlag {
+fn shown_flag(visit: &ConsoleRequest, flag: &SubmissionFlag, steps: &[AnsweredStep]) -> ShownFlag {
     let words = &visit.words.submissions;
     let step = steps.iter().find(|step| step.id == flag.step_id);
     ShownFlag {
         step: step.map(|step| step.title.clone()),
-        said: match (flag.kind.as_str(), &flag.key) {
+        text: match (flag.kind.as_str(), &flag.key) {
             ("step", _) => words.flag_step.to_owned(),
             ("check", Some(check)) => labels::label(visit.language, check),
             ("external", _) if flag.message == FAILED => words.flag_failed.to_owned(),
@@ -335,7 +338,7 @@ fn shown_flag(visit: &Visit, flag: &Flag, steps: &[Step]) -> ShownFlag {
 }
 
 struct ShownProgress {
-    standing: (&'static str, &'static str),
+    state: (&'static str, &'static str),
     message: Option<String>,
     amount: Option<String>,
 }
@@ -348,9 +351,9 @@ struct ShownFile {
 
 #[derive(Template)]
 #[template(path = "console/submission.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
-    one: Submission,
+struct SubmissionPage<'v> {
+    frame: ConsoleFrame<'v>,
+    one: SubmissionItem,
     status: (&'static str, &'static str),
     /// A sentence on the steps that are open to the guest again.
     opened: Option<String>,
@@ -368,7 +371,7 @@ struct Shown<'v> {
     /// the guest has arrived.
     ask: Option<String>,
     message: String,
-    problem: Option<Problem>,
+    problem: Option<FailureProblem>,
     is_kept: bool,
     key: String,
     charges: Option<StayCharges>,
@@ -376,13 +379,13 @@ struct Shown<'v> {
 }
 
 /// The reason of a failure: a sentence of the page, and the messages of the interface.
-struct Problem {
+struct FailureProblem {
     text: &'static str,
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
-impl Problem {
-    fn of(visit: &Visit, refusal: &Refusal, status: &str) -> Self {
+impl FailureProblem {
+    fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal, status: &str) -> Self {
         let words = visit.words;
         let text = match refusal.status {
             400 => words.submissions.is_wrong,
@@ -395,21 +398,21 @@ impl Problem {
         };
         Self {
             text,
-            said: refusal.sentences(visit),
+            messages: refusal.sentences(visit),
         }
     }
 }
 
 fn shown_step(
-    visit: &Visit,
-    step: &Step,
+    visit: &ConsoleRequest,
+    step: &AnsweredStep,
     ticked: &BTreeSet<&str>,
     waivers: &HashMap<String, String>,
 ) -> ShownStep {
     let words = &visit.words.submissions;
-    let (given, is_cut) = answers::given(visit, &step.answers, waivers);
-    let progress = |progress: &Progress| ShownProgress {
-        standing: words.standing(&progress.status),
+    let (given, is_cut) = answers::answer_lines(visit, &step.answers, waivers);
+    let progress = |progress: &CarriedOutProgress| ShownProgress {
+        state: words.state_label(&progress.status),
         message: progress.message.clone(),
         amount: progress
             .amount_cents
@@ -438,7 +441,7 @@ fn shown_step(
         is_open: step.is_open,
         is_elsewhere: step.step_type.is_carried_out_elsewhere() && step.progress.is_none(),
         progress: step.progress.as_ref().map(progress),
-        given,
+        answers: given,
         is_cut,
         acceptance: step.acceptance.as_ref().map(|accepted| {
             let text = accepted
@@ -464,9 +467,12 @@ fn shown_step(
 }
 
 /// Shows a submission. After a refusal, the page contains the typed values and the reason.
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.submissions;
-    let one = Submission::read(visit, visit.named("id")?).await?;
+    let one = SubmissionItem::read(visit, visit.named("id")?).await?;
     let ticked: BTreeSet<&str> = visit
         .fields
         .iter()
@@ -489,8 +495,8 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         .guest_name
         .clone()
         .unwrap_or_else(|| words.unknown_guest.to_owned());
-    let page = Shown {
-        frame: Frame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
+    let page = SubmissionPage {
+        frame: ConsoleFrame::new(visit, guest).below(visit, words.submissions, SCREEN.path),
         status: words.status(&one.status),
         opened: one.opened(visit),
         arrival: when::day(visit, &one.check_in),
@@ -518,7 +524,7 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         message: visit.sent("message").unwrap_or_default().to_owned(),
         problem: refused
             .as_ref()
-            .map(|refusal| Problem::of(visit, refusal, &one.status)),
+            .map(|refusal| FailureProblem::of(visit, refusal, &one.status)),
         is_kept,
         key: visit.new_key(),
         charges: StayCharges::of(visit, one.reservation_id).await,
@@ -532,12 +538,16 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     ))
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
 /// Sends a decision. Afterwards the submission is shown, or the form again with the problem.
-async fn decide(visit: &Visit, operation: &str, arguments: Value) -> Result<Response, Refusal> {
+async fn decide(
+    visit: &ConsoleRequest,
+    operation: &str,
+    arguments: Value,
+) -> Result<Response, ConsoleRefusal> {
     let id = visit.named("id")?;
     if !visit.may_write() {
         return page(visit, None).await;
@@ -549,7 +559,7 @@ async fn decide(visit: &Visit, operation: &str, arguments: Value) -> Result<Resp
         Ok(_) => Ok(reply::done(
             visit,
             &format!("/submissions/{id}"),
-            Done::Saved,
+            CompletedAction::Saved,
         )),
         Err(refusal) if refusal.status == 401 => Err(refusal),
         // If the submission does not exist, `page` answers 404.
@@ -557,11 +567,11 @@ async fn decide(visit: &Visit, operation: &str, arguments: Value) -> Result<Resp
     }
 }
 
-fn approve(visit: &Visit) -> Answering<'_> {
+fn approve(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { decide(visit, APPROVE, json!({ "id": visit.named("id")? })).await })
 }
 
-fn request_changes(visit: &Visit) -> Answering<'_> {
+fn request_changes(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let steps: Vec<&str> = visit
             .fields

@@ -6,31 +6,34 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::screens::way;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use crate::translations::ENGLISH;
 use crate::words::own_name;
 
-/// `MOST` is how many texts one request reads in one language, `MOST_SPOKEN` in all languages.
+/// `MOST` is how many texts one request reads in one language, `MOST_TEXTS` in all languages.
 const MOST: usize = 500;
-const MOST_SPOKEN: usize = 20;
+const MOST_TEXTS: usize = 20;
 
 #[derive(Deserialize)]
-struct Text {
+struct TextVersions {
     id: Uuid,
     text: String,
 }
 
 /// Reads texts in the language of the page, or in the nearest language that exists. Texts that
 /// cannot be read are left out.
-pub async fn texts(visit: &Visit, ids: impl Iterator<Item = Uuid>) -> HashMap<Uuid, String> {
+pub async fn texts(
+    visit: &ConsoleRequest,
+    ids: impl Iterator<Item = Uuid>,
+) -> HashMap<Uuid, String> {
     texts_in(visit, visit.language, ids).await
 }
 
 /// Reads texts in a given language. Texts that cannot be read are left out.
 pub async fn texts_in(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     language: &str,
     ids: impl Iterator<Item = Uuid>,
 ) -> HashMap<Uuid, String> {
@@ -42,14 +45,14 @@ pub async fn texts_in(
 /// Reads texts for a form. A refusal is an error here: an empty field in its place would overwrite
 /// the text when the form is saved.
 pub async fn texts_of_form(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     language: &str,
     ids: impl Iterator<Item = Uuid>,
-) -> Result<HashMap<Uuid, String>, Refusal> {
+) -> Result<HashMap<Uuid, String>, ConsoleRefusal> {
     let ids: Vec<Uuid> = ids.collect();
     let mut found = HashMap::new();
     for part in ids.chunks(MOST) {
-        let texts: Vec<Text> = visit
+        let texts: Vec<TextVersions> = visit
             .get(
                 "listTranslations",
                 json!({ "ids": part, "language": language }),
@@ -61,8 +64,13 @@ pub async fn texts_of_form(
 }
 
 /// Writes a text in a language. Forms write existing texts only through this function. Callers
-/// first check that the text may be overwritten ([`super::meanwhile`]).
-pub async fn write(visit: &Visit, id: &str, language: &str, text: &str) -> Result<(), Refusal> {
+/// first check that the text may be overwritten ([`super::merge`]).
+pub async fn write(
+    visit: &ConsoleRequest,
+    id: &str,
+    language: &str,
+    text: &str,
+) -> Result<(), ConsoleRefusal> {
     visit
         .change(
             "setTranslationEntry",
@@ -73,7 +81,11 @@ pub async fn write(visit: &Visit, id: &str, language: &str, text: &str) -> Resul
 }
 
 /// Removes a text in one language.
-pub async fn remove(visit: &Visit, id: Uuid, language: &str) -> Result<(), Refusal> {
+pub async fn remove(
+    visit: &ConsoleRequest,
+    id: Uuid,
+    language: &str,
+) -> Result<(), ConsoleRefusal> {
     visit
         .change(
             "deleteTranslationEntry",
@@ -85,13 +97,17 @@ pub async fn remove(visit: &Visit, id: Uuid, language: &str) -> Result<(), Refus
 
 /// A text that a field of a resource shows.
 #[derive(Deserialize)]
-pub struct Shown {
+pub struct TextUse {
     pub id: Uuid,
     pub field: String,
 }
 
 /// Returns the texts of a source table that a resource shows.
-pub async fn shown_by(visit: &Visit, table: &str, thing: Uuid) -> Result<Vec<Shown>, Refusal> {
+pub async fn texts_of(
+    visit: &ConsoleRequest,
+    table: &str,
+    thing: Uuid,
+) -> Result<Vec<TextUse>, ConsoleRefusal> {
     visit
         .get(
             "listShownTexts",
@@ -105,16 +121,16 @@ const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;
 
 /// A text in all languages of the organization.
-pub struct Spoken {
+pub struct TextWithVersions {
     /// Label of the field that shows it.
     pub field: String,
     /// Address of the page that edits it.
     pub way: Option<String>,
-    pub versions: Vec<Version>,
+    pub versions: Vec<TextInLanguage>,
 }
 
 /// A text in one language.
-pub struct Version {
+pub struct TextInLanguage {
     pub language: String,
     pub name: String,
     /// The beginning of the text. `None` if the text does not exist in this language.
@@ -135,11 +151,11 @@ struct Versioned {
     is_outdated: bool,
 }
 
-impl Spoken {
+impl TextWithVersions {
     /// Reads texts in all languages, each with the label of its field. Returns nothing if they
     /// cannot be read.
-    pub async fn all(visit: &Visit, texts: &[(String, Uuid)]) -> Vec<Self> {
-        let texts = &texts[..texts.len().min(MOST_SPOKEN)];
+    pub async fn all(visit: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
+        let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {
             return Vec::new();
         }
@@ -166,7 +182,7 @@ impl Spoken {
             let found = found
                 .iter()
                 .find(|version| version.id == id && version.language == language);
-            Version {
+            TextInLanguage {
                 language: language.to_owned(),
                 name: own_name(language).to_owned(),
                 text: found.map(|found| cut(&found.text)),

@@ -9,17 +9,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
-use super::meanwhile::{Fate, fate};
+use super::merge::{MergeResult, fate};
 use super::paging::{Paging, ROWS};
-use super::placeholders::{Placeholders, TextPreview};
-use super::refusal::Refusal;
+use super::placeholders::{FlatTextPreview, Placeholders};
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
 use super::texts;
-use super::visit::{Fields, Visit, first};
-use super::words::Words;
+use super::visit::{ConsoleFields, ConsoleRequest, first};
+use super::words::ConsoleWords;
 use crate::translations::ENGLISH;
 use crate::words::own_name;
 
@@ -28,12 +28,12 @@ pub static SCREEN: Screen = Screen {
     path: "/translations",
     icon: "languages",
     title: |words| words.translations.translations,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listTranslationEntries"),
     pages: &[
-        Page::get("getTranslationsScreen", "/translations", list),
-        Page::get("getTranslationScreen", "/translations/{id}", show),
-        Page::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&[
+        ScreenPage::get("getTranslationsScreen", "/translations", list),
+        ScreenPage::get("getTranslationScreen", "/translations/{id}", show),
+        ScreenPage::post("updateTranslationOnScreen", "/translations/{id}", save).needing(&[
             "listTranslationEntries",
             "setTranslationEntry",
             "deleteTranslationEntry",
@@ -43,18 +43,18 @@ pub static SCREEN: Screen = Screen {
 
 /// A kind of resource that has texts: its source table, the operation that lists the resources, and
 /// the field with their name.
-struct Source {
+struct TextSource {
     word: &'static str,
     /// The path of the screen with these resources.
     screen: &'static str,
     table: &'static str,
     list: &'static str,
     called: &'static str,
-    title: fn(&Words) -> &'static str,
+    title: fn(&ConsoleWords) -> &'static str,
 }
 
-static SOURCES: [Source; 6] = [
-    Source {
+static SOURCES: [TextSource; 6] = [
+    TextSource {
         word: "manuals",
         screen: "/manuals",
         table: "manual",
@@ -62,7 +62,7 @@ static SOURCES: [Source; 6] = [
         called: "nickname",
         title: |words| words.manuals.manuals,
     },
-    Source {
+    TextSource {
         word: "categories",
         screen: "/categories",
         table: "manual_category",
@@ -70,7 +70,7 @@ static SOURCES: [Source; 6] = [
         called: "title",
         title: |words| words.manuals.categories,
     },
-    Source {
+    TextSource {
         word: "steps",
         screen: "/steps",
         table: "precheck_step_detail",
@@ -78,7 +78,7 @@ static SOURCES: [Source; 6] = [
         called: "nickname",
         title: |words| words.steps.steps,
     },
-    Source {
+    TextSource {
         word: "questions",
         screen: "/steps",
         table: "precheck_question",
@@ -86,7 +86,7 @@ static SOURCES: [Source; 6] = [
         called: "nickname",
         title: |words| words.steps.questions,
     },
-    Source {
+    TextSource {
         word: "portals",
         screen: "/portals",
         table: "portal_settings",
@@ -94,7 +94,7 @@ static SOURCES: [Source; 6] = [
         called: "name",
         title: |words| words.portals.portals,
     },
-    Source {
+    TextSource {
         word: "brandings",
         screen: "/brandings",
         table: "portal_branding",
@@ -110,7 +110,7 @@ const SHOWN: usize = 160;
 /// A text that guests read, as `listShownTexts` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Text {
+struct ListedText {
     id: Uuid,
     thing_id: Uuid,
     field: String,
@@ -121,7 +121,7 @@ struct Text {
 }
 
 /// A text, as the page of the list shows it.
-struct Line {
+struct TextLine {
     way: String,
     thing: String,
     field: String,
@@ -133,26 +133,29 @@ struct Line {
 }
 
 /// An option: value, label, and whether it is chosen.
-type Choice = (String, String, bool);
+type FilterOption = (String, String, bool);
 
 #[derive(Template)]
 #[template(path = "console/translations.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct TextList<'v> {
+    frame: ConsoleFrame<'v>,
     path: String,
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
-    languages: Vec<Choice>,
+    languages: Vec<FilterOption>,
     /// Whether only unfinished texts are shown.
     is_todo: bool,
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
     paging: Paging,
     /// Label and address of the screen whose resources have these texts.
     on: Option<(&'static str, String)>,
 }
 
 /// Returns the names of the resources of a source, by their id.
-async fn names(visit: &Visit, source: &Source) -> Result<HashMap<String, String>, Refusal> {
+async fn names(
+    visit: &ConsoleRequest,
+    source: &TextSource,
+) -> Result<HashMap<String, String>, ConsoleRefusal> {
     let rows: Vec<Value> = visit.get(source.list, json!({})).await?;
     Ok(rows
         .iter()
@@ -165,9 +168,9 @@ async fn names(visit: &Visit, source: &Source) -> Result<HashMap<String, String>
         .collect())
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let sources: Vec<&Source> = SOURCES
+        let sources: Vec<&TextSource> = SOURCES
             .iter()
             .filter(|source| visit.may(source.list))
             .collect();
@@ -176,7 +179,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             .iter()
             .find(|source| source.word == wanted)
             .or(sources.first())
-            .ok_or_else(Refusal::missing)?;
+            .ok_or_else(ConsoleRefusal::missing)?;
         let languages = &visit.signed_in.organization.settings.languages;
         let language = visit
             .asks("language")
@@ -187,9 +190,11 @@ fn list(visit: &Visit) -> Answering<'_> {
         let arguments = json!({
             "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(visit),
         });
-        let texts = visit.ask::<Vec<Text>>("listShownTexts", arguments).await?;
+        let texts = visit
+            .ask::<Vec<ListedText>>("listShownTexts", arguments)
+            .await?;
         let names = names(visit, source).await?;
-        let line = |text: Text| Line {
+        let line = |text: ListedText| TextLine {
             way: visit.address(&format!("/translations/{}", text.id)),
             thing: names
                 .get(&text.thing_id.to_string())
@@ -203,7 +208,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             language: text.language,
         };
         let todo = is_todo.then_some(("todo", "1"));
-        let tab = |other: &&Source| {
+        let tab = |other: &&TextSource| {
             let query: Vec<(&str, &str)> = [("of", other.word), ("language", &language)]
                 .into_iter()
                 .chain(todo)
@@ -214,8 +219,8 @@ fn list(visit: &Visit) -> Answering<'_> {
                 std::ptr::eq(*other, source),
             )
         };
-        let page = List {
-            frame: Frame::new(visit, visit.words.translations.translations),
+        let page = TextList {
+            frame: ConsoleFrame::new(visit, visit.words.translations.translations),
             path: visit.address("/translations"),
             tabs: sources.iter().map(tab).collect(),
             of: source.word,
@@ -235,7 +240,7 @@ fn list(visit: &Visit) -> Answering<'_> {
 /// A version of a text, as `listTranslationEntries` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct TextVersionEntry {
     language: String,
     text: String,
     is_machine_translated: bool,
@@ -243,7 +248,7 @@ struct Entry {
 }
 
 /// A version of a text, as the page shows it.
-struct Version {
+struct VersionItem {
     language: String,
     name: String,
     text: String,
@@ -260,7 +265,7 @@ struct Version {
     theirs: Option<String>,
 }
 
-impl Version {
+impl VersionItem {
     fn of(language: String, text: &str, is_machine: bool, is_missing: bool) -> Self {
         // Line ends as in a submitted form.
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -279,7 +284,7 @@ impl Version {
         }
     }
 
-    fn stored(entry: Entry) -> Self {
+    fn stored(entry: TextVersionEntry) -> Self {
         Self {
             is_outdated: entry.is_outdated,
             ..Self::of(
@@ -291,24 +296,24 @@ impl Version {
         }
     }
 
-    /// Returns whether the member has emptied the text, which removes it. The English text cannot be
-    /// removed.
+    /// Returns whether the member has emptied the text, which removes it. The English text cannot
+    /// be removed.
     fn is_removed(&self) -> bool {
         self.text.trim().is_empty() && !self.is_missing && self.language != ENGLISH
     }
 
     /// Merges the typed text and returns the result. An untouched text keeps its stored value.
-    fn take(&mut self, fields: &Fields) -> Fate {
+    fn take(&mut self, fields: &ConsoleFields) -> MergeResult {
         let sent = |what: &str| first(fields, &format!("{what}.{}", self.language));
         let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
-            return Fate::Stored;
+            return MergeResult::Stored;
         };
         self.is_confirmed = self.is_outdated && sent("confirm").is_some();
         let fate = fate(sent("was").unwrap_or_default(), &self.was, typed);
-        if fate == Fate::Stored && self.is_confirmed {
-            return Fate::Typed;
+        if fate == MergeResult::Stored && self.is_confirmed {
+            return MergeResult::Typed;
         }
-        if fate != Fate::Stored {
+        if fate != MergeResult::Stored {
             typed.clone_into(&mut self.text);
         }
         fate
@@ -317,7 +322,7 @@ impl Version {
 
 /// Further content of the page, besides the form.
 #[derive(Default)]
-struct Said {
+struct TranslationExtras {
     status: u16,
     note: Option<&'static str>,
     /// Error messages, each with the language that it concerns.
@@ -326,22 +331,22 @@ struct Said {
 
 #[derive(Template)]
 #[template(path = "console/translation.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct TranslationPage<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
-    versions: Vec<Version>,
+    versions: Vec<VersionItem>,
     note: Option<&'static str>,
     problems: Vec<(String, String)>,
     is_asked: bool,
     may_change: bool,
     placeholders: Placeholders,
-    text_preview: Option<TextPreview>,
+    text_preview: Option<FlatTextPreview>,
 }
 
 /// Returns the versions of a text, and an empty version for each language of the organization that
 /// the text lacks.
-async fn versions(visit: &Visit, id: Uuid) -> Result<Vec<Version>, Refusal> {
-    let entries: Vec<Entry> = visit
+async fn versions(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, ConsoleRefusal> {
+    let entries: Vec<TextVersionEntry> = visit
         .get("listTranslationEntries", json!({ "id": id }))
         .await?;
     let lacking = visit
@@ -352,24 +357,29 @@ async fn versions(visit: &Visit, id: Uuid) -> Result<Vec<Version>, Refusal> {
         .iter()
         .filter(|tag| !entries.iter().any(|entry| entry.language == **tag));
     let lacking: Vec<String> = lacking.cloned().collect();
-    let known = entries.into_iter().map(Version::stored);
+    let known = entries.into_iter().map(VersionItem::stored);
     Ok(known
         .chain(
             lacking
                 .into_iter()
-                .map(|tag| Version::of(tag, "", false, true)),
+                .map(|tag| VersionItem::of(tag, "", false, true)),
         )
         .collect())
 }
 
-async fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, said: Said) -> Response {
+async fn page(
+    visit: &ConsoleRequest,
+    id: Uuid,
+    versions: Vec<VersionItem>,
+    extras: TranslationExtras,
+) -> Response {
     let words = visit.words;
     let first = versions
         .iter()
         .find(|version| !version.was.is_empty())
         .map(|version| version.was.chars().take(60).collect::<String>());
-    let page = Shown {
-        frame: Frame::new(
+    let page = TranslationPage {
+        frame: ConsoleFrame::new(
             visit,
             first.unwrap_or_else(|| words.translations.text.to_owned()),
         )
@@ -377,37 +387,47 @@ async fn page(visit: &Visit, id: Uuid, versions: Vec<Version>, said: Said) -> Re
         action: visit.address(&format!("/translations/{id}")),
         is_asked: versions.iter().any(|version| version.theirs.is_some()),
         versions,
-        note: said.note,
-        problems: said.problems,
+        note: extras.note,
+        problems: extras.problems,
         may_change: visit.may("setTranslationEntry"),
         placeholders: Placeholders::of(visit).await,
         // The form matters more than the preview.
-        text_preview: TextPreview::of(visit, Some(id), &format!("/translations/{id}"))
+        text_preview: FlatTextPreview::of(visit, Some(id), &format!("/translations/{id}"))
             .await
             .unwrap_or_default(),
     };
     reply::of(
         visit,
-        if said.status == 0 { 200 } else { said.status },
+        if extras.status == 0 {
+            200
+        } else {
+            extras.status
+        },
         &page,
     )
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
-        Ok(page(visit, id, versions(visit, id).await?, Said::default()).await)
+        Ok(page(
+            visit,
+            id,
+            versions(visit, id).await?,
+            TranslationExtras::default(),
+        )
+        .await)
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let mut versions = versions(visit, id).await?;
         // English comes first. A new English text causes new machine translations, which the texts
         // written by hand then replace.
         versions.sort_by_key(|version| version.language != ENGLISH);
-        let fates: Vec<Fate> = versions
+        let fates: Vec<MergeResult> = versions
             .iter_mut()
             .map(|version| version.take(&visit.fields))
             .collect();
@@ -417,7 +437,7 @@ fn save(visit: &Visit) -> Answering<'_> {
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)
-                .filter(|(_, fate)| **fate != Fate::Stored)
+                .filter(|(_, fate)| **fate != MergeResult::Stored)
             {
                 first(&visit.fields, &format!("was.{}", version.language))
                     .unwrap_or_default()
@@ -427,18 +447,18 @@ fn save(visit: &Visit) -> Answering<'_> {
                 visit,
                 id,
                 versions,
-                Said {
+                TranslationExtras {
                     note: Some(visit.words.frame.is_kept),
-                    ..Said::default()
+                    ..TranslationExtras::default()
                 },
             )
             .await);
         }
-        if fates.contains(&Fate::Asked) {
+        if fates.contains(&MergeResult::Asked) {
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)
-                .filter(|(_, fate)| **fate == Fate::Asked)
+                .filter(|(_, fate)| **fate == MergeResult::Asked)
             {
                 version.theirs = Some(version.was.clone());
             }
@@ -446,18 +466,18 @@ fn save(visit: &Visit) -> Answering<'_> {
                 visit,
                 id,
                 versions,
-                Said {
+                TranslationExtras {
                     status: 409,
-                    ..Said::default()
+                    ..TranslationExtras::default()
                 },
             )
             .await);
         }
-        let (mut said, mut is_changed) = (Said::default(), false);
+        let (mut extras, mut is_changed) = (TranslationExtras::default(), false);
         for (version, _) in versions
             .iter_mut()
             .zip(&fates)
-            .filter(|(_, fate)| **fate == Fate::Typed)
+            .filter(|(_, fate)| **fate == MergeResult::Typed)
         {
             let written = if version.is_removed() {
                 texts::remove(visit, id, &version.language).await
@@ -470,7 +490,7 @@ fn save(visit: &Visit) -> Answering<'_> {
                     version.was.clone_from(&version.text);
                 }
                 Err(refusal) => {
-                    said.status = refusal.status;
+                    extras.status = refusal.status;
                     version.errors = refusal
                         .issues
                         .iter()
@@ -485,22 +505,22 @@ fn save(visit: &Visit) -> Answering<'_> {
                             version.language.clone(),
                         )
                     };
-                    said.problems.extend(version.errors.iter().map(problem));
+                    extras.problems.extend(version.errors.iter().map(problem));
                 }
             }
         }
-        if said.problems.is_empty() {
+        if extras.problems.is_empty() {
             return Ok(reply::done(
                 visit,
                 &visit.path,
                 if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 },
             ));
         }
-        said.note = is_changed.then_some(visit.words.forms.rest_saved);
-        Ok(page(visit, id, versions, said).await)
+        extras.note = is_changed.then_some(visit.words.forms.rest_saved);
+        Ok(page(visit, id, versions, extras).await)
     })
 }

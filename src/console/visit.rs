@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::access::{Identified, Permission};
-use engine::error::Kind;
+use engine::error::ErrorKind;
 use engine::format;
 use engine::operation::{Effect, Needs};
 use engine::pipeline::Service;
@@ -16,18 +16,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::asking::{self, Answer, Told};
-use super::refusal::Refusal;
+use super::operation_calls::{self, OperationAnswer, RawOperationAnswer};
+use super::refusal::ConsoleRefusal;
 use super::screens::Screen;
-use super::words::{self, Words};
-use crate::page::{Dates, dates_in};
+use super::words::{self, ConsoleWords};
+use crate::page::{DateFormats, dates_in};
 use crate::people::{self, SignedIn};
 
 /// The path below which the console is served.
 pub const BASE: &str = "/console";
-/// `PATIENCE` is how long a create waits for another request with its idempotency key. `TRIES` is
-/// the maximum number of attempts in that time.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// `CREATE_TIMEOUT` is how long a create waits for another request with its idempotency key.
+/// `TRIES` is the maximum number of attempts in that time.
+const CREATE_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
 /// `WAITS` is how often a change waits for the rate limit. `LONGEST_WAIT` is the maximum length of
@@ -36,16 +36,16 @@ const WAITS: u32 = 8;
 const LONGEST_WAIT: u64 = 2;
 
 /// Fields in the order in which they were sent.
-pub type Fields = Vec<(String, String)>;
+pub type ConsoleFields = Vec<(String, String)>;
 
 /// A request of a signed-in member, with its form read.
-pub struct Visit {
+pub struct ConsoleRequest {
     pub service: Arc<Service>,
     /// The id of the request.
     pub id: Uuid,
     pub signed_in: SignedIn,
     pub language: &'static str,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
     /// The screen that the request belongs to.
     pub screen: &'static Screen,
     /// The path of the request, below the base.
@@ -53,8 +53,8 @@ pub struct Visit {
     /// The headers of the request.
     pub headers: HeaderMap,
     /// The fields of the form that was sent. Line ends are LF.
-    pub fields: Fields,
-    pub query: Fields,
+    pub fields: ConsoleFields,
+    pub query: ConsoleFields,
     params: Vec<(String, String)>,
     /// Whether the request is a form that this session received. Any other form is shown again and
     /// changes nothing.
@@ -72,13 +72,13 @@ pub struct Parts {
     pub screen: &'static Screen,
     pub path: String,
     pub headers: HeaderMap,
-    pub fields: Fields,
-    pub query: Fields,
+    pub fields: ConsoleFields,
+    pub query: ConsoleFields,
     pub params: Vec<(String, String)>,
     pub may_write: bool,
 }
 
-impl Visit {
+impl ConsoleRequest {
     pub fn new(parts: Parts) -> Self {
         let Parts {
             service,
@@ -116,12 +116,12 @@ impl Visit {
 
     /// Returns the id in a parameter of the path. Text that is not a UUID is refused like an
     /// unknown id.
-    pub fn named(&self, name: &str) -> Result<Uuid, Refusal> {
+    pub fn named(&self, name: &str) -> Result<Uuid, ConsoleRefusal> {
         let text = self.param(name);
         if format::is_uuid(text) {
-            text.parse().map_err(|_| Refusal::missing())
+            text.parse().map_err(|_| ConsoleRefusal::missing())
         } else {
-            Err(Refusal::missing())
+            Err(ConsoleRefusal::missing())
         }
     }
 
@@ -162,7 +162,7 @@ impl Visit {
 
     /// Returns whether the member may call an operation, as far as their permissions alone decide.
     pub fn may(&self, operation: &str) -> bool {
-        let Some(operation) = asking::operation(&self.service, operation) else {
+        let Some(operation) = operation_calls::operation(&self.service, operation) else {
             return false;
         };
         operation.needs.check_early(&self.caller().access).is_ok()
@@ -170,7 +170,7 @@ impl Visit {
 
     /// Returns whether the member may call an operation with this body.
     pub fn may_send(&self, operation: &str, body: &Value) -> bool {
-        let Some(operation) = asking::operation(&self.service, operation) else {
+        let Some(operation) = operation_calls::operation(&self.service, operation) else {
             return false;
         };
         let caller = self.caller();
@@ -181,12 +181,13 @@ impl Visit {
     }
 
     /// Refuses a member who may not call an operation with 403.
-    pub fn require(&self, operation: &str) -> Result<(), Refusal> {
-        let operation = asking::operation(&self.service, operation).ok_or_else(Refusal::broken)?;
+    pub fn require(&self, operation: &str) -> Result<(), ConsoleRefusal> {
+        let operation = operation_calls::operation(&self.service, operation)
+            .ok_or_else(ConsoleRefusal::broken)?;
         operation
             .needs
             .check_early(&self.caller().access)
-            .map_err(|error| Refusal::said(&error, self.language))
+            .map_err(|error| ConsoleRefusal::of(&error, self.language))
     }
 
     /// Returns whether the member holds a permission.
@@ -200,7 +201,7 @@ impl Visit {
     }
 
     /// Returns the date formats of the language of the page.
-    pub fn dates(&self) -> Arc<Dates> {
+    pub fn dates(&self) -> Arc<DateFormats> {
         dates_in(self.language)
     }
 
@@ -209,7 +210,7 @@ impl Visit {
         &self,
         operation: &str,
         arguments: Value,
-    ) -> Result<Answer<T>, Refusal> {
+    ) -> Result<OperationAnswer<T>, ConsoleRefusal> {
         self.ask_once(operation, arguments, None)
             .await?
             .understood()
@@ -220,7 +221,7 @@ impl Visit {
         &self,
         operation: &str,
         arguments: Value,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ConsoleRefusal> {
         self.ask(operation, arguments)
             .await
             .map(|answer| answer.data)
@@ -233,7 +234,7 @@ impl Visit {
         operation: &str,
         arguments: Value,
         key: &str,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ConsoleRefusal> {
         self.ask_to_create(operation, arguments, key)
             .await?
             .understood()
@@ -245,22 +246,22 @@ impl Visit {
         operation: &str,
         arguments: Value,
         key: &str,
-    ) -> Result<Told, Refusal> {
-        let deadline = self.service.clock.elapsed() + PATIENCE;
+    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
+        let deadline = self.service.clock.elapsed() + CREATE_TIMEOUT;
         for _ in 1..TRIES {
             let answer = self.ask_patiently(operation, &arguments, Some(key)).await;
             let is_under_way = answer.as_ref().is_err_and(|refusal| refusal.is_in_flight);
             if !is_under_way || self.service.clock.elapsed() >= deadline {
                 return answer;
             }
-            tokio::time::sleep(PATIENCE / TRIES).await;
+            tokio::time::sleep(CREATE_TIMEOUT / TRIES).await;
         }
         self.ask_patiently(operation, &arguments, Some(key)).await
     }
 
     /// Calls an operation that changes something. It waits for the rate limit, because a form can
     /// need several calls.
-    pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, Refusal> {
+    pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, ConsoleRefusal> {
         self.ask_patiently(operation, &arguments, None)
             .await?
             .understood()
@@ -274,11 +275,11 @@ impl Visit {
         operation: &str,
         arguments: &Value,
         key: Option<&str>,
-    ) -> Result<Told, Refusal> {
+    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {
-                Err(Refusal {
+                Err(ConsoleRefusal {
                     status: 429,
                     retry_after,
                     ..
@@ -296,24 +297,24 @@ impl Visit {
         id: &str,
         arguments: Value,
         key: Option<&str>,
-    ) -> Result<Told, Refusal> {
-        let Some(operation) = asking::operation(&self.service, id) else {
+    ) -> Result<RawOperationAnswer, ConsoleRefusal> {
+        let Some(operation) = operation_calls::operation(&self.service, id) else {
             tracing::error!(
                 operation = id,
                 "the console calls an operation that does not exist"
             );
-            return Err(Refusal::broken());
+            return Err(ConsoleRefusal::broken());
         };
         if operation.effect == Effect::Write && !self.may_write {
-            return Err(Refusal {
+            return Err(ConsoleRefusal {
                 message: self.words.frame.foreign_form_text.to_owned(),
-                ..Refusal::foreign_form()
+                ..ConsoleRefusal::foreign_form()
             });
         }
         if self.is_stale.swap(false, Ordering::Relaxed) {
             self.find_out_again().await?;
         }
-        let answer = asking::ask(
+        let answer = operation_calls::ask(
             &self.service,
             self.caller(),
             self.id,
@@ -330,10 +331,10 @@ impl Visit {
     }
 
     /// Authenticates the member again, because a write can change the member's own access.
-    async fn find_out_again(&self) -> Result<(), Refusal> {
+    async fn find_out_again(&self) -> Result<(), ConsoleRefusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
-        let signed_in =
-            signed_in.ok_or_else(|| Refusal::said(&Kind::Authentication.into(), self.language))?;
+        let signed_in = signed_in
+            .ok_or_else(|| ConsoleRefusal::of(&ErrorKind::Authentication.into(), self.language))?;
         *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(signed_in.caller());
         Ok(())
     }
@@ -354,7 +355,7 @@ impl Visit {
     /// Returns a new idempotency key for a form, so that sending the form twice creates only once.
     pub fn new_key(&self) -> String {
         self.service
-            .kit
+            .app_state
             .ids
             .uuid(self.service.clock.now())
             .to_string()

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 
 /// A moment: in ISO 8601 for programs, and in words.
 pub struct When {
@@ -14,8 +14,8 @@ pub struct When {
 
 /// Formats a moment from an operation's answer, in UTC. Text that cannot be parsed is shown
 /// unchanged.
-pub fn moment(visit: &Visit, at: &str) -> When {
-    let said = |at: Timestamp| {
+pub fn moment(visit: &ConsoleRequest, at: &str) -> When {
+    let message = |at: Timestamp| {
         let there = TimeZone::UTC.to_datetime(at);
         format!(
             "{}, {} UTC",
@@ -25,23 +25,23 @@ pub fn moment(visit: &Visit, at: &str) -> When {
     };
     When {
         iso: at.to_owned(),
-        text: at.parse().map_or_else(|_| at.to_owned(), said),
+        text: at.parse().map_or_else(|_| at.to_owned(), message),
     }
 }
 
 /// Formats a moment that may be missing.
-pub fn maybe(visit: &Visit, at: Option<&str>) -> Option<When> {
+pub fn maybe(visit: &ConsoleRequest, at: Option<&str>) -> Option<When> {
     at.map(|at| moment(visit, at))
 }
 
 /// Formats a day from an operation's answer.
-pub fn day(visit: &Visit, day: &str) -> String {
+pub fn day(visit: &ConsoleRequest, day: &str) -> String {
     day.parse()
         .map_or_else(|_| day.to_owned(), |day: Date| visit.dates().full(day))
 }
 
 /// Formats a range of days without their years.
-pub fn days_of_any_year(visit: &Visit, from: &str, until: &str) -> String {
+pub fn days_of_any_year(visit: &ConsoleRequest, from: &str, until: &str) -> String {
     match (from.parse::<Date>(), until.parse::<Date>()) {
         (Ok(first), Ok(last)) => visit.dates().days_of_any_year(first, last),
         _ => format!("{from} – {until}"),
@@ -49,7 +49,7 @@ pub fn days_of_any_year(visit: &Visit, from: &str, until: &str) -> String {
 }
 
 /// Formats a range of days. The year is shown if it is not the present one.
-pub fn days(visit: &Visit, from: &str, until: &str) -> String {
+pub fn days(visit: &ConsoleRequest, from: &str, until: &str) -> String {
     let (Ok(first), Ok(last)) = (from.parse::<Date>(), until.parse::<Date>()) else {
         return format!("{from} – {until}");
     };
@@ -57,7 +57,7 @@ pub fn days(visit: &Visit, from: &str, until: &str) -> String {
 }
 
 /// Returns the present day in UTC, because an organization can have flats in several time zones.
-pub fn today(visit: &Visit) -> Date {
+pub fn today(visit: &ConsoleRequest) -> Date {
     TimeZone::UTC.to_datetime(visit.service.clock.now()).date()
 }
 

@@ -6,12 +6,14 @@ use engine::error::Result;
 use engine::operation::Object;
 use serde_json::Value;
 
-use crate::records::{Kind, typed};
+use crate::records::{RecordKind, typed};
 
 /// Names the device of a command.
 pub(super) fn device(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let id = id(input, "id");
-    let found = id.map_or(Ok(None), |id| typed::<Object>(context, Kind::Device, id))?;
+    let found = id.map_or(Ok(None), |id| {
+        typed::<Object>(context, RecordKind::Device, id)
+    })?;
     let name = found.as_ref().and_then(|device| device.get("name"));
     let name = name.and_then(Value::as_str).map(str::to_owned);
     Ok(Target::new("device", id, name))

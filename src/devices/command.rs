@@ -20,7 +20,7 @@ pub(super) enum Mode {
 
 /// A command to a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Command {
+pub(super) enum DeviceCommand {
     Lock,
     Unlock,
     /// Sets the temperature, in degrees Celsius.
@@ -28,7 +28,7 @@ pub(super) enum Command {
     Mode(Mode),
 }
 
-impl Command {
+impl DeviceCommand {
     /// Returns the name of the command, which is the operation's id.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use engine::error::Kind;
+    use engine::error::ErrorKind;
 
     use super::*;
 
@@ -101,7 +101,7 @@ mod tests {
         serde_json::from_value(device).unwrap()
     }
 
-    fn judged(command: Command, kind: &str, fields: &Value) -> Option<Kind> {
+    fn judged(command: DeviceCommand, kind: &str, fields: &Value) -> Option<ErrorKind> {
         let judged = command.check(&device(kind, fields));
         judged.err().map(|error| error.kind())
     }
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn a_command_fits_one_type_of_device() {
         let commands = [
-            (Command::Lock, "lock"),
-            (Command::Unlock, "lock"),
-            (Command::Temperature(21.5), "thermostat"),
-            (Command::Mode(Mode::Auto), "thermostat"),
+            (DeviceCommand::Lock, "lock"),
+            (DeviceCommand::Unlock, "lock"),
+            (DeviceCommand::Temperature(21.5), "thermostat"),
+            (DeviceCommand::Mode(Mode::Auto), "thermostat"),
         ];
         for (command, fitting) in commands {
             for kind in ["lock", "thermostat", "noise_sensor", "hub"] {
-                let expected = (kind != fitting).then_some(Kind::Validation);
+                let expected = (kind != fitting).then_some(ErrorKind::Validation);
                 assert_eq!(
                     judged(command, kind, &json!({})),
                     expected,
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_archived_device_and_one_without_remote_control_take_no_command() {
-        let of = |fields: Value| judged(Command::Lock, "lock", &fields);
+        let of = |fields: Value| judged(DeviceCommand::Lock, "lock", &fields);
         assert_eq!(
             of(json!({ "isRemoteControlEnabled": true, "isArchived": false })),
             None
@@ -138,29 +138,29 @@ mod tests {
             None
         );
         let off = json!({ "isRemoteControlEnabled": false });
-        assert_eq!(of(off.clone()), Some(Kind::Authorization));
+        assert_eq!(of(off.clone()), Some(ErrorKind::Authorization));
         let archived = json!({ "isArchived": true });
-        assert_eq!(of(archived.clone()), Some(Kind::Conflict));
+        assert_eq!(of(archived.clone()), Some(ErrorKind::Conflict));
         // The type is judged last.
         assert_eq!(
-            judged(Command::Lock, "hub", &off),
-            Some(Kind::Authorization)
+            judged(DeviceCommand::Lock, "hub", &off),
+            Some(ErrorKind::Authorization)
         );
         assert_eq!(
-            judged(Command::Lock, "hub", &archived),
-            Some(Kind::Conflict)
+            judged(DeviceCommand::Lock, "hub", &archived),
+            Some(ErrorKind::Conflict)
         );
     }
 
     #[test]
     fn arguments_are_an_object() {
-        assert_eq!(Command::Lock.arguments(), json!({}));
+        assert_eq!(DeviceCommand::Lock.arguments(), json!({}));
         assert_eq!(
-            Command::Temperature(21.5).arguments(),
+            DeviceCommand::Temperature(21.5).arguments(),
             json!({ "celsius": 21.5 })
         );
         assert_eq!(
-            Command::Mode(Mode::Off).arguments(),
+            DeviceCommand::Mode(Mode::Off).arguments(),
             json!({ "mode": "off" })
         );
     }

@@ -24,11 +24,11 @@ const MOST_WAITING: usize = 64;
 pub struct DeviceConnector {
     client: Client,
     endpoint: Url,
-    waiting: Waiting,
+    waiting: WaitingCommands,
 }
 
 /// Number of waiting commands by organization. Organizations without any are not in it.
-type Waiting = Arc<Mutex<HashMap<Uuid, usize>>>;
+type WaitingCommands = Arc<Mutex<HashMap<Uuid, usize>>>;
 
 /// The body of a request to the connector.
 #[derive(Debug, Serialize)]
@@ -64,14 +64,14 @@ impl DeviceConnector {
         Ok(Self {
             client,
             endpoint,
-            waiting: Waiting::default(),
+            waiting: WaitingCommands::default(),
         })
     }
 
     /// Sends a command. A refusal of the connector is 502. Any other failure is 503: the command
     /// may or may not have been carried out, and sending it again is safe.
     pub(super) async fn send(&self, order: &Order) -> Result<()> {
-        let _place = Place::take(&self.waiting, order.organization_id)?;
+        let _place = QueueSlot::take(&self.waiting, order.organization_id)?;
         let request = self.client.post(self.endpoint.clone()).json(order);
         let response = request.send().await.map_err(|error| {
             let error = error.without_url();
@@ -106,14 +106,14 @@ fn unanswered(cause: &str) -> Error {
 }
 
 /// A place among the waiting commands of an organization.
-struct Place {
-    waiting: Waiting,
+struct QueueSlot {
+    waiting: WaitingCommands,
     organization: Uuid,
 }
 
-impl Place {
+impl QueueSlot {
     /// Takes a place; 503 if the organization has none left.
-    fn take(waiting: &Waiting, organization: Uuid) -> Result<Self> {
+    fn take(waiting: &WaitingCommands, organization: Uuid) -> Result<Self> {
         let mut counts = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(organization).or_default();
         if *count >= MOST_WAITING {
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let mut counts = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.organization) {
@@ -154,15 +154,15 @@ mod tests {
 
     #[test]
     fn one_organization_cannot_take_the_places_of_another() {
-        let waiting = Waiting::default();
+        let waiting = WaitingCommands::default();
         let [one, other] = [1, 2].map(Uuid::from_u128);
         let mut places: Vec<_> = (0..MOST_WAITING)
-            .map(|_| Place::take(&waiting, one).unwrap())
+            .map(|_| QueueSlot::take(&waiting, one).unwrap())
             .collect();
-        assert!(Place::take(&waiting, one).is_err());
-        assert!(Place::take(&waiting, other).is_ok());
+        assert!(QueueSlot::take(&waiting, one).is_err());
+        assert!(QueueSlot::take(&waiting, other).is_ok());
         places.pop();
-        assert!(Place::take(&waiting, one).is_ok());
+        assert!(QueueSlot::take(&waiting, one).is_ok());
         drop(places);
         assert!(waiting.lock().unwrap().is_empty());
     }

@@ -5,12 +5,12 @@ mod command;
 mod connector;
 mod operations;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
 pub use connector::DeviceConnector;
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: operations::operations,
-    ..Chapter::new("devices")
+    ..Module::new("devices")
 };

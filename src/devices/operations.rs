@@ -5,7 +5,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
-use engine::operation::{ById, Commanded, Needs, Operation};
+use engine::operation::{ById, CommandContext, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::audited;
-use super::command::{Command, Mode};
+use super::command::{DeviceCommand, Mode};
 use super::connector::{DeviceConnector, Order};
-use crate::records::{Device, Kind, get_record};
+use crate::records::{Device, RecordKind, get_record};
 
 /// Permissions for each command.
 const NEEDS: Needs = Needs::Permissions(&[Permission::ViewDevices, Permission::ModifyProperties]);
@@ -56,10 +56,10 @@ struct AcceptedCommand {
 }
 
 /// A command that the service does not refuse.
-struct Prepared {
+struct PreparedCommand {
     organization: Uuid,
     device: Uuid,
-    command: Command,
+    command: DeviceCommand,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -74,7 +74,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .idempotent()
             .audited(Audits::does(audited::device))
             .commands(
-                |context, input: ById| prepare(context, input.id, Command::Lock),
+                |context, input: ById| prepare(context, input.id, DeviceCommand::Lock),
                 send,
             ),
         Operation::public("unlockDevice", Method::POST, "/devices/{id}/unlock", NEEDS)
@@ -88,7 +88,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .destructive()
             .audited(Audits::does(audited::device))
             .commands(
-                |context, input: ById| prepare(context, input.id, Command::Unlock),
+                |context, input: ById| prepare(context, input.id, DeviceCommand::Unlock),
                 send,
             ),
         Operation::public(
@@ -107,7 +107,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .audited(Audits::does(audited::device).telling(&["celsius"]))
         .commands(
             |context, input: SetDeviceTemperature| {
-                prepare(context, input.id, Command::Temperature(input.celsius))
+                prepare(context, input.id, DeviceCommand::Temperature(input.celsius))
             },
             send,
         ),
@@ -122,7 +122,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .audited(Audits::does(audited::device).telling(&["mode"]))
             .commands(
                 |context, input: SetDeviceMode| {
-                    prepare(context, input.id, Command::Mode(input.mode))
+                    prepare(context, input.id, DeviceCommand::Mode(input.mode))
                 },
                 send,
             ),
@@ -130,10 +130,14 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// Checks that the caller can access the device, and that the device takes the command.
-fn prepare(context: &mut Context<'_, '_>, device: Uuid, command: Command) -> Result<Prepared> {
-    let record = get_record(context, Kind::Device, device)?;
+fn prepare(
+    context: &mut Context<'_, '_>,
+    device: Uuid,
+    command: DeviceCommand,
+) -> Result<PreparedCommand> {
+    let record = get_record(context, RecordKind::Device, device)?;
     command.check(&record.read::<Device>()?)?;
-    Ok(Prepared {
+    Ok(PreparedCommand {
         organization: context.organization.id,
         device,
         command,
@@ -141,13 +145,16 @@ fn prepare(context: &mut Context<'_, '_>, device: Uuid, command: Command) -> Res
 }
 
 /// Sends a command to the device connector.
-async fn send(commanded: Commanded, prepared: Prepared) -> Result<AcceptedCommand> {
-    let connector = commanded.kit.part::<DeviceConnector>().ok_or_else(|| {
-        Error::not_configured(Reason::rule(
-            "no_device_connector",
-            "No device connector is configured (--device-connector-url).",
-        ))
-    })?;
+async fn send(commanded: CommandContext, prepared: PreparedCommand) -> Result<AcceptedCommand> {
+    let connector = commanded
+        .app_state
+        .extension::<DeviceConnector>()
+        .ok_or_else(|| {
+            Error::not_configured(Reason::rule(
+                "no_device_connector",
+                "No device connector is configured (--device-connector-url).",
+            ))
+        })?;
     let order = Order {
         organization_id: prepared.organization,
         device_id: prepared.device,

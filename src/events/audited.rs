@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::owned;
-use super::subscriptions::{Filters, Stored};
+use super::subscriptions::{Filters, StoredSubscription};
 
 store::statements! {
     /// A credential's subscriptions that post to a URL.
@@ -26,7 +26,8 @@ pub(super) fn subscriptions(context: &mut Context<'_, '_>, input: &Value) -> Res
             return Ok(None);
         };
         let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
-        let store::Json(Stored { filters, secrets }): store::Json<Stored> = row.get(8)?;
+        let store::Json(StoredSubscription { filters, secrets }): store::Json<StoredSubscription> =
+            row.get(8)?;
         let shown = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
         let thing = Thing::new(KIND, Some(id), Some(url)).showing(&shown)?;
         return thing

@@ -9,10 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Event;
-use crate::records::{Device, Kind, Property, Reservation, ReservationStatus, Task, TaskStatus};
+use crate::records::{
+    Device, Property, RecordKind, Reservation, ReservationStatus, TaskRecord, TaskStatus,
+};
 
 /// A record before and after a change, and its property.
-pub struct Change<'c> {
+pub struct RecordChange<'c> {
     /// The record before the change. `None` for a new record.
     pub before: Option<&'c Object>,
     /// The record after the change.
@@ -78,38 +80,38 @@ enum EventRule {
 }
 
 impl EventRule {
-    const fn of(kind: Kind) -> Self {
+    const fn of(kind: RecordKind) -> Self {
         match kind {
-            Kind::Reservation => Self::Reservation,
-            Kind::Task => Self::Task,
-            Kind::Device => Self::Device,
-            Kind::Review => Self::New(Event::ReviewSubmitted),
-            Kind::WorkflowStepRun => Self::New(Event::WorkflowStep),
-            Kind::Property
-            | Kind::PropertyGroup
-            | Kind::Tag
-            | Kind::Workflow
-            | Kind::PaymentAccount
-            | Kind::BackgroundCheckAccount
-            | Kind::FeeProduct
-            | Kind::DamageWaiver
-            | Kind::CustomField
-            | Kind::CustomUrl
-            | Kind::Image
-            | Kind::Upsell
-            | Kind::LockCode
-            | Kind::TaskTemplate
-            | Kind::Department
-            | Kind::Shift
-            | Kind::ClockedShift
-            | Kind::Instruction => Self::Nothing,
+            RecordKind::Reservation => Self::Reservation,
+            RecordKind::Task => Self::Task,
+            RecordKind::Device => Self::Device,
+            RecordKind::Review => Self::New(Event::ReviewSubmitted),
+            RecordKind::WorkflowStepRun => Self::New(Event::WorkflowStep),
+            RecordKind::Property
+            | RecordKind::PropertyGroup
+            | RecordKind::Tag
+            | RecordKind::Workflow
+            | RecordKind::PaymentAccount
+            | RecordKind::BackgroundCheckAccount
+            | RecordKind::FeeProduct
+            | RecordKind::DamageWaiver
+            | RecordKind::CustomField
+            | RecordKind::CustomUrl
+            | RecordKind::Image
+            | RecordKind::Upsell
+            | RecordKind::LockCode
+            | RecordKind::TaskTemplate
+            | RecordKind::Department
+            | RecordKind::Shift
+            | RecordKind::ClockedShift
+            | RecordKind::Instruction => Self::Nothing,
         }
     }
 }
 
 /// Returns whether records of a kind have timers.
 #[must_use]
-pub const fn has_timers(kind: Kind) -> bool {
+pub const fn has_timers(kind: RecordKind) -> bool {
     match EventRule::of(kind) {
         EventRule::Device => true,
         EventRule::Reservation | EventRule::Task | EventRule::New(_) | EventRule::Nothing => false,
@@ -117,7 +119,7 @@ pub const fn has_timers(kind: Kind) -> bool {
 }
 
 /// Derives the events and the timer from a change.
-pub fn derive(kind: Kind, change: &Change<'_>, now: Timestamp) -> Result<Derived> {
+pub fn derive(kind: RecordKind, change: &RecordChange<'_>, now: Timestamp) -> Result<Derived> {
     Ok(match EventRule::of(kind) {
         EventRule::Reservation => {
             let is_over = |reservation: &Reservation| {
@@ -182,7 +184,7 @@ fn reservation(
     events
 }
 
-fn task(before: Option<&Task>, after: &Task) -> Vec<Event> {
+fn task(before: Option<&TaskRecord>, after: &TaskRecord) -> Vec<Event> {
     let mut events = Vec::new();
     if before.is_none() {
         events.push(Event::TaskCreated);
@@ -313,12 +315,12 @@ mod tests {
         }))
     }
 
-    fn derived(kind: Kind, before: Option<&Object>, after: &Object, now: &str) -> Derived {
+    fn derived(kind: RecordKind, before: Option<&Object>, after: &Object, now: &str) -> Derived {
         let (flat, is_linked) = (
             flat(),
             after.get("propertyId").is_some_and(Value::is_string),
         );
-        let change = Change {
+        let change = RecordChange {
             before,
             after,
             property: is_linked.then_some(&flat),
@@ -327,18 +329,23 @@ mod tests {
     }
 
     /// Returns the events of a change, for a kind without timers.
-    fn fired(kind: Kind, before: Option<Object>, after: &Object, now: &str) -> Vec<&'static str> {
+    fn fired(
+        kind: RecordKind,
+        before: Option<Object>,
+        after: &Object,
+        now: &str,
+    ) -> Vec<&'static str> {
         let derived = derived(kind, before.as_ref(), after, now);
         assert_eq!(derived.timer, Timer::Keep);
         derived.fires.into_iter().map(<&str>::from).collect()
     }
 
     fn of_stay(before: Option<Object>, after: &Object, now: &str) -> Vec<&'static str> {
-        fired(Kind::Reservation, before, after, now)
+        fired(RecordKind::Reservation, before, after, now)
     }
 
     fn of_task(before: Option<Object>, after: &Object) -> Vec<&'static str> {
-        fired(Kind::Task, before, after, NOW)
+        fired(RecordKind::Task, before, after, NOW)
     }
 
     #[test]
@@ -603,7 +610,7 @@ mod tests {
     fn a_new_device_fires_no_event() {
         for presence in [Online, Offline, Archived] {
             assert_eq!(
-                derived(Kind::Device, None, &lock(presence), NOW),
+                derived(RecordKind::Device, None, &lock(presence), NOW),
                 Derived::default(),
                 "{presence:?}"
             );
@@ -624,7 +631,7 @@ mod tests {
             (Archived, Offline, nothing(), keep),
             (Archived, Archived, nothing(), keep),
         ] {
-            let found = derived(Kind::Device, Some(&lock(before)), &lock(after), NOW);
+            let found = derived(RecordKind::Device, Some(&lock(before)), &lock(after), NOW);
             assert_eq!(found, Derived { fires, timer }, "{before:?} {after:?}");
             let history = found.clone().of_history();
             assert_eq!(history.fires, nothing());
@@ -637,17 +644,17 @@ mod tests {
     fn device_reconnected_fires_at_once_if_its_vendor_says_so() {
         let mut after = lock(Online);
         after.insert("reconnectsAtOnce".into(), true.into());
-        let found = derived(Kind::Device, Some(&lock(Offline)), &after, NOW);
+        let found = derived(RecordKind::Device, Some(&lock(Offline)), &after, NOW);
         assert_eq!(found, Derived::firing(vec![Event::DeviceReconnected]));
         for before in [Online, Archived] {
             assert_eq!(
-                derived(Kind::Device, Some(&lock(before)), &after, NOW),
+                derived(RecordKind::Device, Some(&lock(before)), &after, NOW),
                 Derived::default()
             );
         }
         after.insert("isArchived".into(), true.into());
         assert!(
-            derived(Kind::Device, Some(&lock(Offline)), &after, NOW)
+            derived(RecordKind::Device, Some(&lock(Offline)), &after, NOW)
                 .fires
                 .is_empty()
         );
@@ -663,8 +670,8 @@ mod tests {
     #[test]
     fn a_review_or_workflow_run_fires_its_event_once() {
         for (kind, event) in [
-            (Kind::Review, "review.submitted"),
-            (Kind::WorkflowStepRun, "workflow.step"),
+            (RecordKind::Review, "review.submitted"),
+            (RecordKind::WorkflowStepRun, "workflow.step"),
         ] {
             let (first, edited) = (
                 object(json!({ "publicText": "Nice" })),
@@ -677,12 +684,12 @@ mod tests {
 
     #[test]
     fn other_kinds_have_no_events() {
-        use Kind::{Device, Reservation, Review, Task, WorkflowStepRun};
+        use RecordKind::{Device, Reservation, Review, Task, WorkflowStepRun};
         let (first, edited) = (
             object(json!({ "name": "a" })),
             object(json!({ "name": "b" })),
         );
-        for kind in Kind::VARIANTS
+        for kind in RecordKind::VARIANTS
             .iter()
             .copied()
             .filter(|kind| !matches!(kind, Device | Reservation | Review | Task | WorkflowStepRun))
@@ -725,11 +732,11 @@ mod tests {
         /// return fires after the device has stayed online for the delay.
         #[test]
         fn device_events_agree_with_a_sequence_of_states(life in vec((select(vec![Online, Offline, Archived]), 1_i64..15), 1..15)) {
-            let (mut told, mut since, mut minute, mut before) = (Vec::new(), None, 0_i64, None);
+            let (mut reported, mut since, mut minute, mut before) = (Vec::new(), None, 0_i64, None);
             for (presence, minutes) in &life {
                 let after = lock(*presence);
-                let found = derived(Kind::Device, before.as_ref(), &after, NOW);
-                told.extend(found.fires.iter().map(|event| (minute, <&str>::from(event))));
+                let found = derived(RecordKind::Device, before.as_ref(), &after, NOW);
+                reported.extend(found.fires.iter().map(|event| (minute, <&str>::from(event))));
                 match found.timer {
                     Timer::Keep => {}
                     Timer::Arm => since = Some(minute),
@@ -737,7 +744,7 @@ mod tests {
                 }
                 minute += *minutes;
                 if let Some(due) = since.map(|since| since + DELAY).filter(|due| *due <= minute) {
-                    told.push((due, "device.reconnected"));
+                    reported.push((due, "device.reconnected"));
                     since = None;
                 }
                 before = Some(after);
@@ -753,7 +760,7 @@ mod tests {
                 }
                 minute += *minutes;
             }
-            prop_assert_eq!(told, wanted);
+            prop_assert_eq!(reported, wanted);
         }
     }
 }

@@ -9,18 +9,18 @@ use strum::VariantArray;
 
 use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// Returns the schema of each kind of record, under a name of its own. For the public interface
 /// they are views, and those of events are always included. For the platform interface they are the
 /// data that the platform sends.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
-    let told: Vec<Kind> = Event::VARIANTS
+    let reported: Vec<RecordKind> = Event::VARIANTS
         .iter()
         .copied()
         .filter_map(subject)
         .collect();
-    let named = |kind: Kind| match surface {
+    let named = |kind: RecordKind| match surface {
         Surface::Platform => Named {
             name: data_name(kind),
             schema: kind.schema(),
@@ -29,10 +29,10 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
         _ => Named {
             name: record_name(kind),
             schema: kind.view_schema(),
-            is_always: surface == Surface::Public && told.contains(&kind),
+            is_always: surface == Surface::Public && reported.contains(&kind),
         },
     };
-    let records = Kind::VARIANTS.iter().copied().map(named);
+    let records = RecordKind::VARIANTS.iter().copied().map(named);
     let sent = messages()
         .into_iter()
         .filter(|_| surface == Surface::Public);
@@ -46,9 +46,11 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
 
 /// Returns the name of the schema of the data that the platform sends for a kind. Several kinds
 /// have only a name and therefore share a schema.
-pub(crate) fn data_name(kind: Kind) -> String {
+pub(crate) fn data_name(kind: RecordKind) -> String {
     let schema = kind.schema();
-    let same = Kind::VARIANTS.iter().filter(|kind| kind.schema() == schema);
+    let same = RecordKind::VARIANTS
+        .iter()
+        .filter(|kind| kind.schema() == schema);
     if same.count() > 1 {
         "NamedData".to_owned()
     } else {
@@ -84,7 +86,7 @@ fn message_name(event: &str) -> String {
 }
 
 /// Returns the schema name of a kind's view, such as `TaskTemplateRecord`.
-fn record_name(kind: Kind) -> String {
+fn record_name(kind: RecordKind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }
 

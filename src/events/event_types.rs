@@ -13,7 +13,7 @@ use strum::VariantArray;
 
 use super::Event;
 use super::subscriptions::event_name;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// An event in the list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -72,14 +72,19 @@ fn object(value: Value) -> Object {
 
 /// Returns the kind of record that an event is about. Returns `None` if its data has a shape of its
 /// own.
-pub(crate) fn subject(event: Event) -> Option<Kind> {
-    let kind = event.as_ref().split('.').next()?.parse::<Kind>().ok()?;
-    (kind != Kind::Workflow).then_some(kind)
+pub(crate) fn subject(event: Event) -> Option<RecordKind> {
+    let kind = event
+        .as_ref()
+        .split('.')
+        .next()?
+        .parse::<RecordKind>()
+        .ok()?;
+    (kind != RecordKind::Workflow).then_some(kind)
 }
 
 /// Returns the JSON Schema of an event's `data`. For a record, it is the schema of its view.
 fn data_schema(event: Event) -> Value {
-    let mut schema = subject(event).map_or_else(step_run_schema, Kind::view_schema);
+    let mut schema = subject(event).map_or_else(step_run_schema, RecordKind::view_schema);
     publish(&mut schema);
     schema
 }
@@ -131,11 +136,11 @@ mod tests {
     #[test]
     fn every_event_has_an_example_that_fits_its_schema() {
         for event in Event::VARIANTS.iter().copied() {
-            let told = event_type(event);
-            assert!(!told.example.is_empty(), "{}", event.as_ref());
-            let schema = jsonschema::draft202012::new(&Value::Object(told.schema)).unwrap();
+            let reported = event_type(event);
+            assert!(!reported.example.is_empty(), "{}", event.as_ref());
+            let schema = jsonschema::draft202012::new(&Value::Object(reported.schema)).unwrap();
             assert!(
-                schema.is_valid(&Value::Object(told.example)),
+                schema.is_valid(&Value::Object(reported.example)),
                 "{}",
                 event.as_ref()
             );
@@ -146,9 +151,9 @@ mod tests {
     fn events_name_the_kind_of_their_record() {
         assert_eq!(
             subject(Event::ReservationPrecheckinSubmitted),
-            Some(Kind::Reservation)
+            Some(RecordKind::Reservation)
         );
-        assert_eq!(subject(Event::DeviceOffline), Some(Kind::Device));
+        assert_eq!(subject(Event::DeviceOffline), Some(RecordKind::Device));
         assert_eq!(subject(Event::WorkflowStep), None);
     }
 }

@@ -1,7 +1,7 @@
 //! listWebhookDeliveries, redeliverWebhook, redeliverFailedWebhooks, pingWebhookSubscription: the
 //! log of deliveries, and sending them again.
 
-use delivery::{Attempt, Delivery, PING, Status, Told};
+use delivery::{Attempt, Delivery, PING, ReportedEvent, Status};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
@@ -101,7 +101,7 @@ struct RedeliverFailed {
 struct WebhookDelivery {
     /// The `id` of the body, and `webhook-id`: the same in every attempt.
     id: Uuid,
-    #[schemars(schema_with = "told_name")]
+    #[schemars(schema_with = "event_name")]
     event: String,
     /// Kind of the record that the event is about, as a sync names it; null for a ping.
     record_type: Option<String>,
@@ -123,7 +123,7 @@ struct Redelivered {
 }
 
 /// Returns the schema of a delivery's event: an event's name, or `ping`.
-fn told_name(_: &mut SchemaGenerator) -> Schema {
+fn event_name(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> = Event::VARIANTS
         .iter()
         .map(Event::as_ref)
@@ -138,13 +138,13 @@ impl WebhookDelivery {
         let status: String = row.get(1)?;
         let Json(delivery): Json<Delivery> = row.get(4)?;
         let (record_type, record_id) = delivery
-            .told
+            .reported
             .subject
             .map(|subject| (subject.kind, subject.record_id))
             .unzip();
         Ok(Self {
             id: row.get(0)?,
-            event: delivery.told.event,
+            event: delivery.reported.event,
             record_type,
             record_id,
             status: status.parse().map_err(|_| {
@@ -297,7 +297,7 @@ fn send_again(
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
             // An old ping, written without `is_ping`, is not worth sending again.
-            let is_event = !delivery.told.is_ping();
+            let is_event = !delivery.reported.is_ping();
             if is_event && requeue(context, receiver, row.get(0)?, &mut delivery)? {
                 redelivered += 1;
             }
@@ -314,7 +314,7 @@ fn requeue(
     id: Uuid,
     delivery: &mut Delivery,
 ) -> Result<bool> {
-    delivery.begin_anew();
+    delivery.restart();
     let (now, doc) = (context.now(), store::Value::json(&*delivery)?);
     let is_there = context.execute(&REQUEUE, values![id, now, doc, receiver])? > 0;
     if is_there {
@@ -328,13 +328,13 @@ fn ping(context: &mut Context<'_, '_>, input: OfSubscription) -> Result<WebhookD
         return Err(disabled());
     }
     let now = Moment(context.now());
-    let delivery = Delivery::new(Told::ping(), now);
+    let delivery = Delivery::new(ReportedEvent::ping(), now);
     let id = outbox::put(context, input.id, store::Value::json(&delivery)?)?;
-    context.execute_along(&IS_PING, values![id])?;
-    context.execute_along(&DROP_PINGS, values![input.id, MOST_PINGS])?;
+    context.execute_deferred(&IS_PING, values![id])?;
+    context.execute_deferred(&DROP_PINGS, values![input.id, MOST_PINGS])?;
     Ok(WebhookDelivery {
         id,
-        event: delivery.told.event,
+        event: delivery.reported.event,
         record_type: None,
         record_id: None,
         status: Status::Pending,

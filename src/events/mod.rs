@@ -6,20 +6,20 @@
 //!
 //! Firing an event writes rows to the outbox in the transaction that caused it, one for each
 //! subscription that wants it. The crate `delivery` sends them, and asks the payload for the data
-//! that the receiver may see at that moment. The module `standing` checks at every delivery and
+//! that the receiver may see at that moment. The module `eligibility` checks at every delivery and
 //! once a minute whether the credential may still receive its event.
 
 mod arrivals;
 mod audited;
 mod derive;
 mod document;
+mod eligibility;
 mod erased;
 mod event_types;
 mod log;
 mod outbox;
 mod owned;
 mod payload;
-mod standing;
 mod subscriptions;
 mod targets;
 mod timekeeper;
@@ -27,33 +27,33 @@ mod timer;
 mod workflow;
 
 use engine::access::Permission;
-use engine::chapter::Chapter;
+use engine::app_state::WakeSignal;
 use engine::context::Context;
 use engine::error::Result;
-use engine::kit::Bell;
+use engine::module::Module;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
-use crate::records::Kind;
+use crate::records::RecordKind;
 pub(crate) use arrivals::{arrived_reviews, note_arrived_reviews};
-pub use derive::{Change, Derived, Timer, check_out, derive, has_timers};
+pub use derive::{Derived, RecordChange, Timer, check_out, derive, has_timers};
 pub(crate) use document::{data_name, parameters, schemas, webhooks};
-pub use outbox::{Happening, enqueue};
+pub use eligibility::disable_lapsed;
+pub use outbox::{RecordEvent, enqueue};
 pub use payload::Payloads;
-pub use standing::disable_lapsed;
 pub use subscriptions::{disable_all_elsewhere, disable_all_of, disable_events_of_member};
 pub use timekeeper::{ReconnectDelay, Timekeeper};
 pub(crate) use timer::{bring_forward as bring_timers_forward, set_all as set_timers};
 
 /// Wakes the dispatcher when there is something to deliver.
-pub const DELIVERIES: Bell = Bell("deliveries");
+pub const DELIVERIES: WakeSignal = WakeSignal("deliveries");
 /// Wakes the sweep when a subscription was deleted.
-pub const DELETIONS: Bell = Bell("deletions");
+pub const DELETIONS: WakeSignal = WakeSignal("deletions");
 
-/// The chapter of the events and the subscriptions to them.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of the events and the subscriptions to them.
+pub(crate) static MODULE: Module = Module {
     operations: || {
         [
             subscriptions::operations(),
@@ -72,7 +72,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             log::STATEMENTS,
             outbox::STATEMENTS,
             owned::STATEMENTS,
-            standing::STATEMENTS,
+            eligibility::STATEMENTS,
             subscriptions::STATEMENTS,
             timer::STATEMENTS,
         ]
@@ -97,7 +97,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             "Steps of workflows that can be subscribed to.",
         ),
     ],
-    ..Chapter::new("events")
+    ..Module::new("events")
 };
 
 macro_rules! events {
@@ -149,13 +149,13 @@ events! {
 pub(crate) fn fire(
     context: &mut Context<'_, '_>,
     event: Event,
-    kind: Kind,
+    kind: RecordKind,
     record: Uuid,
     property: Option<Uuid>,
 ) -> Result<()> {
     fire_all(
         context,
-        &[Happening {
+        &[RecordEvent {
             event,
             kind,
             record_id: record,
@@ -165,7 +165,7 @@ pub(crate) fn fire(
 }
 
 /// Does the same as [`fire`] for many events.
-pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
+pub(crate) fn fire_all(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Result<()> {
     enqueue(context, happenings)
 }
 

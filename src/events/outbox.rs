@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use delivery::{Delivery, NOTE_DUE, Subject, Told};
+use delivery::{Delivery, NOTE_DUE, ReportedEvent, Subject};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::DELIVERIES;
 use super::Event;
-use super::subscriptions::{Filters, Stored};
+use super::subscriptions::{Filters, StoredSubscription};
 use super::workflow;
-use crate::records::{Kind, WorkflowStepRun};
+use crate::records::{RecordKind, WorkflowStepRun};
 
 /// Number of deliveries that are collected before they are written. It bounds the memory for an
 /// event with many subscriptions.
@@ -34,9 +34,9 @@ store::statements! {
 
 /// An event of a record.
 #[derive(Debug, Clone, Copy)]
-pub struct Happening {
+pub struct RecordEvent {
     pub event: Event,
-    pub kind: Kind,
+    pub kind: RecordKind,
     pub record_id: Uuid,
     pub property_id: Option<Uuid>,
 }
@@ -45,7 +45,7 @@ pub struct Happening {
 /// event.
 ///
 /// A delivery contains no data. When it is sent, the data that the receiver may see is read.
-pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Result<()> {
+pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[RecordEvent]) -> Result<()> {
     let events: BTreeSet<Event> = happenings.iter().map(|happening| happening.event).collect();
     if events.is_empty() {
         return Ok(());
@@ -56,7 +56,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
         .collect();
     let mut subscribers: HashMap<String, Vec<(Uuid, Filters)>> = HashMap::new();
     for row in context.rows(&SUBSCRIBERS, values![names])? {
-        let Json(Stored { filters, .. }) = row.get(1)?;
+        let Json(StoredSubscription { filters, .. }) = row.get(1)?;
         subscribers
             .entry(row.get(2)?)
             .or_default()
@@ -65,7 +65,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
     if subscribers.is_empty() {
         return Ok(());
     }
-    let is_run = |happening: &&Happening| happening.event == Event::WorkflowStep;
+    let is_run = |happening: &&RecordEvent| happening.event == Event::WorkflowStep;
     let runs = happenings
         .iter()
         .filter(is_run)
@@ -78,7 +78,7 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
     };
     let (now, trace) = (context.now(), traces::current());
     let mut rows = Vec::new();
-    for Happening {
+    for RecordEvent {
         event,
         kind,
         record_id,
@@ -94,14 +94,14 @@ pub fn enqueue(context: &mut Context<'_, '_>, happenings: &[Happening]) -> Resul
         // A workflow step run carries the time at which it happened. Any other event has the time
         // at which the change became known.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
-        let told = Told {
+        let reported = ReportedEvent {
             event: event.as_ref().into(),
             subject: Some(Subject {
                 kind: kind.as_ref().into(),
                 record_id,
             }),
         };
-        let doc = store::Value::json(&Delivery::new(told, occurred_at).traced(trace.clone()))?;
+        let doc = store::Value::json(&Delivery::new(reported, occurred_at).traced(trace.clone()))?;
         for (subscription, filters) in subscribers.get(event.as_ref()).into_iter().flatten() {
             if filters.admit(property_id, step.as_deref()) {
                 rows.push(values![context.new_id(), *subscription, now, doc.clone()]);
@@ -125,9 +125,9 @@ fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result
 /// Wakes the dispatcher of this node. On a distributed database it also notes for all nodes that
 /// this organization has due deliveries.
 pub(super) fn call(context: &mut Context<'_, '_>) -> Result<()> {
-    context.ring(DELIVERIES);
-    if context.is_spread() {
-        context.execute_along(NOTE_DUE, values![context.now()])?;
+    context.wake(DELIVERIES);
+    if context.is_sharded() {
+        context.execute_deferred(NOTE_DUE, values![context.now()])?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use delivery::{Hearing, Owner, Said, Subscription, Told};
+use delivery::{Eligibility, EventData, Owner, ReportedEvent, Subscription};
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
@@ -14,18 +14,18 @@ use store::Transaction;
 use uuid::Uuid;
 
 use super::Event;
-use super::standing;
+use super::eligibility;
 use super::workflow;
-use crate::records::{Kind, Record, find_records};
+use crate::records::{Record, RecordKind, find_records};
 
 /// Builds the data that a subscription's credential may see now.
 pub struct Payloads(pub Arc<Service>);
 
 /// The subject of a delivery.
 #[derive(Clone, Copy)]
-enum Subject {
+enum DeliverySubject {
     /// A record, in the form of its read.
-    Record(Kind, Uuid),
+    Record(RecordKind, Uuid),
     /// A run of a workflow step.
     Run(Uuid),
     /// No subject, because it is a ping.
@@ -41,17 +41,17 @@ struct Ping {
 }
 
 /// The records that deliveries are about, as far as the credential may read them.
-type Records = HashMap<(Kind, Uuid), Result<Record>>;
+type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl Owner for Payloads {
     fn tell(
         &self,
         tx: &mut Transaction<'_>,
         subscription: &Subscription,
-        told: &[Told],
+        reported: &[ReportedEvent],
         now: Timestamp,
-        say: &mut dyn FnMut(Said),
-    ) -> Result<Hearing> {
+        say: &mut dyn FnMut(EventData),
+    ) -> Result<Eligibility> {
         let Subscription {
             organization,
             id,
@@ -61,35 +61,36 @@ impl Owner for Payloads {
         let event = event.parse::<Event>().map_err(|_| {
             Error::internal(format!("a subscription names the unknown event {event}"))
         })?;
-        let caller = standing::caller_of(tx, *organization, credential, now)?;
-        let caller = match standing::hearing(caller.as_ref(), event) {
+        let caller = eligibility::caller_of(tx, *organization, credential, now)?;
+        let caller = match eligibility::hearing(caller.as_ref(), event) {
             Ok(caller) => caller,
-            Err(reason) => return Ok(Hearing::Refused(reason)),
+            Err(reason) => return Ok(Eligibility::Refused(reason)),
         };
         let mut context = Context::of_known(self.0.system(tx, now), caller);
-        let subjects: Vec<Result<Subject>> = told.iter().map(Subject::of).collect();
+        let subjects: Vec<Result<DeliverySubject>> =
+            reported.iter().map(DeliverySubject::of).collect();
         let records = read(&mut context, subjects.iter().flatten())?;
         for subject in subjects {
             say(subject.and_then(|subject| data(&mut context, &records, *id, subject)));
         }
-        Ok(Hearing::Granted)
+        Ok(Eligibility::Granted)
     }
 }
 
-impl Subject {
-    fn of(told: &Told) -> Result<Self> {
-        if told.is_ping() {
+impl DeliverySubject {
+    fn of(reported: &ReportedEvent) -> Result<Self> {
+        if reported.is_ping() {
             return Ok(Self::Ping);
         }
         let unknown = || {
             Error::internal(format!(
                 "cannot make the payload of a delivery of {}",
-                told.event
+                reported.event
             ))
         };
-        let subject = told.subject.as_ref().ok_or_else(unknown)?;
-        let event = told.event.parse::<Event>().map_err(|_| unknown())?;
-        let kind = subject.kind.parse::<Kind>().map_err(|_| unknown())?;
+        let subject = reported.subject.as_ref().ok_or_else(unknown)?;
+        let event = reported.event.parse::<Event>().map_err(|_| unknown())?;
+        let kind = subject.kind.parse::<RecordKind>().map_err(|_| unknown())?;
         Ok(if event == Event::WorkflowStep {
             Self::Run(subject.record_id)
         } else {
@@ -101,16 +102,16 @@ impl Subject {
 /// Reads the records that deliveries are about, one query for each kind.
 fn read<'s>(
     context: &mut Context<'_, '_>,
-    subjects: impl Iterator<Item = &'s Subject>,
-) -> Result<Records> {
-    let mut told: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+    subjects: impl Iterator<Item = &'s DeliverySubject>,
+) -> Result<PayloadRecords> {
+    let mut reported: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
     for subject in subjects {
-        if let Subject::Record(kind, id) = *subject {
-            told.entry(kind).or_default().push(id);
+        if let DeliverySubject::Record(kind, id) = *subject {
+            reported.entry(kind).or_default().push(id);
         }
     }
     let mut records = HashMap::new();
-    for (kind, ids) in told {
+    for (kind, ids) in reported {
         records.extend(
             find_records(context, kind, ids)?
                 .into_iter()
@@ -124,20 +125,20 @@ fn read<'s>(
 /// subject was deleted.
 fn data(
     context: &mut Context<'_, '_>,
-    records: &Records,
+    records: &PayloadRecords,
     subscription: Uuid,
-    subject: Subject,
-) -> Said {
+    subject: DeliverySubject,
+) -> EventData {
     match subject {
-        Subject::Record(kind, id) => records
+        DeliverySubject::Record(kind, id) => records
             .get(&(kind, id))
             .map(|record| raw(record.as_ref().map_err(Clone::clone)?))
             .transpose(),
-        Subject::Run(id) => workflow::run_data(context, id)?
+        DeliverySubject::Run(id) => workflow::run_data(context, id)?
             .as_ref()
             .map(raw)
             .transpose(),
-        Subject::Ping => raw(&Ping {
+        DeliverySubject::Ping => raw(&Ping {
             subscription_id: subscription,
         })
         .map(Some),

@@ -26,7 +26,7 @@ use super::Event;
 use super::audited;
 use super::owned::{not_found, require};
 use super::workflow::find_step;
-use crate::records::{Kind, exists};
+use crate::records::{RecordKind, exists};
 
 /// Maximum number of active subscriptions of one credential (rules: limits#lengths).
 const MAX_ACTIVE: i64 = 100;
@@ -129,7 +129,7 @@ impl Filters {
 /// The part of a subscription that is stored as a document.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Stored {
+pub(super) struct StoredSubscription {
     /// The filters.
     #[serde(default)]
     pub filters: Filters,
@@ -244,14 +244,14 @@ struct CreatedWebhookSubscription {
 /// Number of deleted subscriptions.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "deleted": 1 }))]
-struct Deleted {
+struct DeletedSubscriptions {
     deleted: u64,
 }
 
 impl WebhookSubscription {
     /// Reads a subscription from the columns of [`LIST`].
     fn from_row(row: &Row) -> Result<Self> {
-        let Json(Stored { filters, .. }) = row.get(8)?;
+        let Json(StoredSubscription { filters, .. }) = row.get(8)?;
         let reason: Option<String> = row.get(5)?;
         Ok(Self {
             id: row.get(0)?,
@@ -367,7 +367,7 @@ fn create(
     let (event, credential) = (input.event, context.access.credential);
     let mut filters = Filters::from(input.filters.unwrap_or_default());
     for id in &filters.property_ids {
-        if !context.reach().covers(*id) || !exists(context, Kind::Property, *id)? {
+        if !context.property_scope().covers(*id) || !exists(context, RecordKind::Property, *id)? {
             return Err(Error::not_found("Property").of(*id));
         }
     }
@@ -386,18 +386,18 @@ fn create(
         return Err(Error::conflict(Reason::rule("most_subscriptions", message)));
     }
     let (id, now) = (context.new_id(), context.now());
-    let stored = Stored {
+    let stored = StoredSubscription {
         filters,
         secrets: Secrets::fresh(context.ids()),
     };
     let doc = store::Value::json(&stored)?;
-    context.execute_along(
+    context.execute_deferred(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
     // Each disabled subscription was active once, so there are never many more than this limit.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
-        context.ring(DELETIONS);
+        context.wake(DELETIONS);
     }
     Ok(CreatedWebhookSubscription {
         signing_secret: stored.secrets.reveal().to_owned(),
@@ -483,7 +483,10 @@ impl EventAndFilters {
     }
 }
 
-fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> Result<Deleted> {
+fn delete(
+    context: &mut Context<'_, '_>,
+    input: DeleteWebhookSubscriptions,
+) -> Result<DeletedSubscriptions> {
     let (key, now) = (context.access.credential.key(), context.now());
     let deleted = match (input.id, input.target_url) {
         (Some(id), None) => {
@@ -507,8 +510,8 @@ fn delete(context: &mut Context<'_, '_>, input: DeleteWebhookSubscriptions) -> R
     if deleted == 0 {
         return Err(not_found());
     }
-    context.ring(DELETIONS);
-    Ok(Deleted { deleted })
+    context.wake(DELETIONS);
+    Ok(DeletedSubscriptions { deleted })
 }
 
 fn rotate(
@@ -516,7 +519,7 @@ fn rotate(
     input: RotateWebhookSecret,
 ) -> Result<CreatedWebhookSubscription> {
     let row = require(context, input.id)?;
-    let Json(mut stored): Json<Stored> = row.get(8)?;
+    let Json(mut stored): Json<StoredSubscription> = row.get(8)?;
     let grace = Duration::from_secs(input.grace_seconds.unwrap_or(GRACE_SECONDS).into());
     stored.secrets.rotate(context.ids(), context.now(), grace);
     let doc = store::Value::json(&stored)?;

@@ -8,9 +8,9 @@ use engine::app::{Gauge, Gauges, NetworkFormat};
 /// URL passes.
 pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     name: "webhook-target",
-    check: |kit, url| {
+    check: |app_state, url| {
         Box::pin(async move {
-            match kit.part::<Targets>() {
+            match app_state.extension::<Targets>() {
                 Some(targets) => targets.check(&url).await,
                 None => Ok(()),
             }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use engine::app_state::WakeSignal;
 use engine::due::{DueWork, DueWorker};
 use engine::error::Result;
-use engine::kit::Bell;
 use engine::pipeline::Service;
 use jiff::Timestamp;
 use store::Transaction;
@@ -42,8 +42,8 @@ impl DueWork for DeviceTimers {
 
     fn delay(service: &Service) -> Duration {
         service
-            .kit
-            .part::<ReconnectDelay>()
+            .app_state
+            .extension::<ReconnectDelay>()
             .map_or(Duration::ZERO, |delay| delay.0)
     }
 
@@ -57,7 +57,7 @@ impl DueWork for DeviceTimers {
         organization: Uuid,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(usize, BTreeSet<Bell>)> {
+    ) -> Result<(usize, BTreeSet<WakeSignal>)> {
         timer::expire(tx, service, organization, until, now)
     }
 

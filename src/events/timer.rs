@@ -10,10 +10,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::access::Access;
+use engine::app_state::WakeSignal;
 use engine::context::Context;
 use engine::error::Result;
-use engine::kit::Bell;
-use engine::operation::Touches;
+use engine::operation::RaisedRevision;
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
@@ -23,8 +23,8 @@ use uuid::Uuid;
 
 use super::derive::{Timer, is_back};
 use super::{Event, fire_all};
-use crate::events::Happening;
-use crate::records::{Device, Kind, typed_among};
+use crate::events::RecordEvent;
+use crate::records::{Device, RecordKind, typed_among};
 
 /// Maximum number of timers fired in one transaction. The organization is locked during the
 /// transaction.
@@ -85,7 +85,7 @@ pub(crate) fn set_all(context: &mut Context<'_, '_>, timers: &HashMap<Uuid, Time
 
 /// Ends devices' timers, if they have one.
 fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
-    context.execute_along(&DISARM, values![devices])
+    context.execute_deferred(&DISARM, values![devices])
 }
 
 /// Returns an organization with a due timer, other than these.
@@ -107,13 +107,13 @@ pub(super) fn expire(
     organization: Uuid,
     since: Timestamp,
     now: Timestamp,
-) -> Result<(usize, BTreeSet<Bell>)> {
+) -> Result<(usize, BTreeSet<WakeSignal>)> {
     let access = Access::platform();
     let mut context = Context::for_writing(
         service.system(tx, now),
         organization,
         &access,
-        Touches::Stream,
+        RaisedRevision::Stream,
     )?;
     let rows = context.rows(&DUE_WITHIN, values![since, BATCH])?;
     let ids = rows
@@ -123,13 +123,14 @@ pub(super) fn expire(
     disarm(&mut context, ids.clone())?;
     // A deleted device has no timer any more. The state is checked again, because the event says
     // that the device is online.
-    let devices: HashMap<Uuid, Device> = typed_among(&mut context, Kind::Device, ids.clone())?;
-    let (event, kind) = (Event::DeviceReconnected, Kind::Device);
+    let devices: HashMap<Uuid, Device> =
+        typed_among(&mut context, RecordKind::Device, ids.clone())?;
+    let (event, kind) = (Event::DeviceReconnected, RecordKind::Device);
     let back = ids
         .into_iter()
         .filter_map(|id| Some((id, devices.get(&id).filter(|device| is_back(device))?)));
     let happenings: Vec<_> = back
-        .map(|(record_id, device)| Happening {
+        .map(|(record_id, device)| RecordEvent {
             event,
             kind,
             record_id,
@@ -137,7 +138,7 @@ pub(super) fn expire(
         })
         .collect();
     fire_all(&mut context, &happenings)?;
-    Ok((rows.len(), context.rung()))
+    Ok((rows.len(), context.take_wake_signals()))
 }
 
 /// Returns the earliest moment at which a device with a timer came back.

@@ -15,7 +15,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::records::{
-    Kind, Record, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed,
+    Record, RecordKind, Workflow, WorkflowNode, WorkflowStepRun, find_record, list_all, typed,
     typed_among,
 };
 
@@ -74,7 +74,7 @@ struct WorkflowStep {
 
 /// A workflow in the form of its read.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct ListedWorkflow {
     id: Uuid,
     #[serde(flatten)]
     workflow: Workflow,
@@ -96,8 +96,8 @@ pub(super) fn operations() -> Vec<Operation> {
 /// Lists the steps by the creation of their workflows, and then in their order in the workflow.
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
-    for record in list_all(context, Kind::Workflow)? {
-        let Listed { id, workflow } = record.read()?;
+    for record in list_all(context, RecordKind::Workflow)? {
+        let ListedWorkflow { id, workflow } = record.read()?;
         steps.extend(workflow.steps(id));
     }
     let total = i64::try_from(steps.len()).unwrap_or(i64::MAX);
@@ -134,7 +134,7 @@ fn parts(id: &str) -> Option<(Uuid, &str)> {
 
 /// Reads a workflow that the caller may see.
 fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workflow>> {
-    let found = find_record(context, Kind::Workflow, id)?;
+    let found = find_record(context, RecordKind::Workflow, id)?;
     found.map(|record| record.read()).transpose()
 }
 
@@ -157,12 +157,12 @@ pub(super) fn find_runs(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, WorkflowStepRun>> {
-    typed_among(context, Kind::WorkflowStepRun, ids)
+    typed_among(context, RecordKind::WorkflowStepRun, ids)
 }
 
 /// Reads a run of a step.
 pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<WorkflowStepRun>> {
-    typed(context, Kind::WorkflowStepRun, id)
+    typed(context, RecordKind::WorkflowStepRun, id)
 }
 
 /// The `data` of `workflow.step`.
@@ -170,7 +170,7 @@ pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option
 pub(super) struct StepRunData {
     workflow: NamedWorkflow,
     step: LabelledStep,
-    record_type: Option<Kind>,
+    record_type: Option<RecordKind>,
     data: Option<Record>,
 }
 
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_step_in_both_versions_is_listed_once() {
         let node = |id: &str, node_type: &str, label: &str| json!({ "id": id, "nodeType": node_type, "label": label });
-        let listed: Listed = serde_json::from_value(json!({
+        let listed: ListedWorkflow = serde_json::from_value(json!({
             "id": FLOW, "name": "Welcome", "createdAt": "2026-11-21T09:30:00.000Z",
             "draftNodes": [
                 node("d", "external_automation", "Draft D"), node("b", "external_automation", "Draft B"),
@@ -270,12 +270,12 @@ mod tests {
         }))
         .unwrap();
         let steps = listed.workflow.steps(listed.id);
-        let told: Vec<_> = steps
+        let reported: Vec<_> = steps
             .iter()
             .map(|step| (step.node_id.as_str(), step.label.as_str(), step.is_live))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("b", "Live B", true),
                 ("d", "Draft D", false),
@@ -323,6 +323,6 @@ mod tests {
         };
         assert_eq!(run(json!(FLOW)).step(), Some(format!("{FLOW}:a")));
         assert_eq!(run(json!(null)).step(), None);
-        assert_eq!(run(json!(FLOW)).record_type, Some(Kind::Task));
+        assert_eq!(run(json!(FLOW)).record_type, Some(RecordKind::Task));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::access::Access;
-use engine::context::{Context, Touches};
+use engine::context::{Context, RaisedRevision};
 use engine::error::Result;
 use engine::pipeline::Service;
 use engine::sweeping;
@@ -94,8 +94,8 @@ pub(crate) async fn sweep(service: &Arc<Service>) {
 
 fn delay(service: &Service) -> Duration {
     service
-        .kit
-        .part::<CartAbandonmentDelay>()
+        .app_state
+        .extension::<CartAbandonmentDelay>()
         .map_or(EVERY, |delay| delay.0)
 }
 
@@ -139,27 +139,27 @@ fn judge_all(
         service.system(tx, now),
         organization,
         &access,
-        Touches::Stream,
+        RaisedRevision::Stream,
     )?;
     let rows = context.rows(&DUE_AMONG, values![stays, now])?;
     for row in &rows {
         let id: Uuid = row.get(0)?;
         let due = match judged(&mut context, id, now)? {
-            Judgement::Tell => {
+            CartOutcome::Tell => {
                 changes::record(&mut context, ChangeKind::CartAbandoned, id, None)?;
                 None
             }
-            Judgement::Wait => now.checked_add(delay(service).min(AGAIN)).ok(),
-            Judgement::Over => None,
+            CartOutcome::Wait => now.checked_add(delay(service).min(AGAIN)).ok(),
+            CartOutcome::Over => None,
         };
-        context.execute_along(&LOOK_AGAIN, values![id, due])?;
+        context.execute_deferred(&LOOK_AGAIN, values![id, due])?;
     }
     Ok(())
 }
 
 /// The outcome for a cart that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Judgement {
+enum CartOutcome {
     /// The cart is recorded as abandoned.
     Tell,
     /// The portal wants no reminder now.
@@ -168,7 +168,7 @@ enum Judgement {
     Over,
 }
 
-fn judged(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<Judgement> {
+fn judged(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<CartOutcome> {
     // The cart is deleted together with its reservation.
     let stay = Stay::load(context, id)?;
     let is_over = Hours::of(&stay).is_none_or(|hours| hours.check_out() <= now);
@@ -176,8 +176,8 @@ fn judged(context: &mut Context<'_, '_>, id: Uuid, now: Timestamp) -> Result<Jud
         .portal()
         .is_some_and(|portal| portal.is_cart_abandonment_enabled);
     Ok(match (stay.is_cancelled() || is_over, is_wanted) {
-        (true, _) => Judgement::Over,
-        (false, true) => Judgement::Tell,
-        (false, false) => Judgement::Wait,
+        (true, _) => CartOutcome::Over,
+        (false, true) => CartOutcome::Tell,
+        (false, false) => CartOutcome::Wait,
     })
 }

@@ -1,13 +1,13 @@
-//! The subject of a manual, as its icon indicates, and whether the manual is still for a guest whose
-//! stay is over.
+//! The subject of a manual, as its icon indicates, and whether the manual is still for a guest
+//! whose stay is over.
 
 use super::manuals::ManualView;
 use super::phase::Phase;
-use crate::manuals::Rule;
+use crate::manuals::VisibilityRule;
 
 /// The subject of a manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum ManualSubject {
     /// Getting into the flat.
     Door,
     /// Joining the network.
@@ -18,7 +18,7 @@ pub enum About {
     Else,
 }
 
-impl About {
+impl ManualSubject {
     /// Returns the subject by the name of the Lucide icon, and by whether the manual shows the
     /// flat's network.
     #[must_use]
@@ -62,10 +62,13 @@ impl About {
 
 /// Returns whether a manual is hidden because the stay is over: a manual about the door or the
 /// network. A `relative_date` rule with an end decides by itself how long its manual is shown.
-pub(super) fn is_over(icon_name: Option<&str>, rules: &[Rule], phase: Phase) -> bool {
-    let is_secret = matches!(About::of_icon(icon_name), About::Door | About::Wifi);
+pub(super) fn is_over(icon_name: Option<&str>, rules: &[VisibilityRule], phase: Phase) -> bool {
+    let is_secret = matches!(
+        ManualSubject::of_icon(icon_name),
+        ManualSubject::Door | ManualSubject::Wifi
+    );
     let has_end = rules.iter().any(
-        |rule| matches!(rule, Rule::RelativeDate(rule) if rule.end_date_relative_type.is_some()),
+        |rule| matches!(rule, VisibilityRule::RelativeDate(rule) if rule.end_date_relative_type.is_some()),
     );
     phase == Phase::After && is_secret && !has_end
 }
@@ -76,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn rule(more: serde_json::Value) -> Rule {
+    fn rule(more: serde_json::Value) -> VisibilityRule {
         let mut rule = json!({ "ruleCategory": "relative_date" });
         rule.as_object_mut()
             .unwrap()

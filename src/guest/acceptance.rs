@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::placeholders::{self, Place, Values};
-use super::setup::Setup;
+use super::placeholders::{self, TextPlacement, Values};
+use super::setup::GuestSetup;
 use super::stay::Stay;
 use super::step_view::{agreement_text, agreement_text_id};
 use crate::precheck::Step;
@@ -35,8 +35,8 @@ pub const TEXT_CHANGED: &str = "agreement.text_changed";
 pub struct Acceptance {
     /// Acceptance time.
     pub accepted_at: Moment,
-    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null where the text is kept elsewhere and
-    /// none was shown.
+    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null where the text is kept elsewhere
+    /// and none was shown.
     #[serde(default)]
     pub text_sha256: Option<String>,
     /// The language of the text; null where none was shown.
@@ -50,8 +50,8 @@ pub struct Acceptance {
 pub(super) struct StoredAcceptance {
     #[serde(flatten)]
     pub proof: Acceptance,
-    /// The language of the values in the text, such as dates; `None` where it is the language of the
-    /// text.
+    /// The language of the values in the text, such as dates; `None` where it is the language of
+    /// the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values_language: Option<String>,
 }
@@ -77,7 +77,7 @@ pub struct AcceptanceView {
 impl StoredAcceptance {
     /// Builds the proof that a guest accepts a step's agreement now. A text that is the same in
     /// every language counts as a text in the guest's language.
-    pub(super) fn of(step: &Step, setup: &Setup, accepted_at: Moment) -> Self {
+    pub(super) fn of(step: &Step, setup: &GuestSetup, accepted_at: Moment) -> Self {
         let text = agreement_text(step, &setup.texts);
         let linked = step
             .agreement
@@ -124,21 +124,21 @@ impl StoredAcceptance {
     ) -> Result<()> {
         match (&self.proof.text_sha256, text) {
             (Some(hash), Some(text)) => {
-                context.execute_along(&KEEP_TEXT, values![hash.as_str(), text])
+                context.execute_deferred(&KEEP_TEXT, values![hash.as_str(), text])
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Returns whether today's text of an agreement is the accepted text. Today's text is written as the
-/// accepted text was: in the language that was accepted, with values in the language of the page on
-/// which it was accepted. Otherwise a date in the text would count as another text for each reader of
-/// another language.
+/// Returns whether today's text of an agreement is the accepted text. Today's text is written as
+/// the accepted text was: in the language that was accepted, with values in the language of the
+/// page on which it was accepted. Otherwise a date in the text would count as another text for each
+/// reader of another language.
 pub(super) fn is_current(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    (step, setup): (&Step, &Setup),
+    (step, setup): (&Step, &GuestSetup),
     accepted: &StoredAcceptance,
 ) -> Result<bool> {
     let language = accepted.proof.language.as_deref();
@@ -164,7 +164,7 @@ pub(super) fn is_current(
 fn written_in(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    (step, setup): (&Step, &Setup),
+    (step, setup): (&Step, &GuestSetup),
     (language, values_language): (&str, &str),
 ) -> Result<Option<String>> {
     let source = setup.source();
@@ -183,7 +183,7 @@ fn written_in(
     let flat = placeholders::flat_id(stay.flat.as_deref());
     let custom = placeholders::custom_values(context, flat, std::iter::once(text.as_str()))?;
     let values = Values::of(stay, &custom, values_language, false);
-    Ok(values.plain(&text, Place::Elsewhere).ok())
+    Ok(values.plain(&text, TextPlacement::Elsewhere).ok())
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.

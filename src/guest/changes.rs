@@ -54,7 +54,7 @@ store::statements! {
     /// Selects the first cursor that is kept.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";
     /// Selects the changes after a cursor.
-    BEHIND = "select cursor, kind, reservation_id, step_id, occurred_at, details from guest_change where organization_id = ?1 and cursor > ?2
+    CHANGES_AFTER = "select cursor, kind, reservation_id, step_id, occurred_at, details from guest_change where organization_id = ?1 and cursor > ?2
         order by cursor limit ?3";
     /// Selects old changes, the oldest first.
     OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
@@ -146,7 +146,7 @@ struct GuestChange {
 }
 
 impl GuestChange {
-    /// Reads a row with the columns of [`BEHIND`].
+    /// Reads a row with the columns of [`CHANGES_AFTER`].
     fn from_row(row: &Row) -> Result<Self> {
         let kind = row
             .get::<String>(1)?
@@ -236,7 +236,7 @@ fn insert(
         .row(&NEXT, values![context.now()])?
         .ok_or_else(|| Error::internal("the query for the cursor returned no row"))?;
     let (cursor, occurred_at): (i64, Timestamp) = (row.get(0)?, row.get(1)?);
-    context.execute_along(
+    context.execute_deferred(
         &INSERT_CHANGE,
         values![
             cursor,
@@ -256,12 +256,12 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
     let oldest = context
         .row(&OLDEST, values![])?
         .map_or(Ok(None), |row| row.get(0))?;
-    let kept = Kept {
+    let kept = KeptChanges {
         oldest: oldest.unwrap_or(latest + 1),
         latest,
     };
     let after = kept.place(input.after.as_deref())?;
-    let rows = context.rows(&BEHIND, values![after, input.limit.unwrap_or(PAGE)])?;
+    let rows = context.rows(&CHANGES_AFTER, values![after, input.limit.unwrap_or(PAGE)])?;
     let items = rows
         .iter()
         .map(GuestChange::from_row)
@@ -290,14 +290,14 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
 
 /// The range of cursors whose changes are kept.
 #[derive(Debug, Clone, Copy)]
-struct Kept {
+struct KeptChanges {
     /// The first kept cursor; the next cursor to be given out where no change is kept.
     oldest: i64,
     /// The last cursor given out.
     latest: i64,
 }
 
-impl Kept {
+impl KeptChanges {
     /// Returns the cursor after which a reader continues. Fails with 410 where changes after it are
     /// deleted, and with 400 for a cursor that was never given out.
     fn place(self, after: Option<&str>) -> Result<i64> {
@@ -306,17 +306,17 @@ impl Kept {
             return Ok(before_oldest);
         };
         match after.parse::<i64>() {
-            Ok(after) if after > self.latest => Err(never_given()),
+            Ok(after) if after > self.latest => Err(unknown_cursor()),
             Ok(after) if after < before_oldest => Err(Error::gone(
                 "Some changes after this cursor are no longer kept, because changes are kept for 30 days. Start again without `after`.",
             )),
             Ok(after) => Ok(after),
-            Err(_) => Err(never_given()),
+            Err(_) => Err(unknown_cursor()),
         }
     }
 }
 
-fn never_given() -> Error {
+fn unknown_cursor() -> Error {
     Error::invalid(&["after"], "is not a cursor of this organization")
 }
 
@@ -342,7 +342,7 @@ mod tests {
         fn a_reader_with_a_valid_cursor_misses_no_change(given in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
             let swept = swept.min(given);
             let kept: Vec<i64> = (swept + 1..=given).collect();
-            let place = Kept { oldest: swept + 1, latest: given }.place(after.map(|after| after.to_string()).as_deref());
+            let place = KeptChanges { oldest: swept + 1, latest: given }.place(after.map(|after| after.to_string()).as_deref());
             let follow = |after: i64| -> Vec<i64> { (after + 1..=given).collect() };
             match (place.map_err(|error| error.kind().status()), after) {
                 (Ok(place), None) => prop_assert_eq!(follow(place), kept),

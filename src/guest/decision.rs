@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::flags::Flag;
+use super::flags::StoredFlag;
 use super::openness::StayStage;
 use super::precheckin::PrecheckinStatus;
 
@@ -36,7 +36,7 @@ pub(super) struct Decision {
     /// The steps that the guest is asked to look at again, while changes are requested.
     pub requested_step_ids: Vec<Uuid>,
     /// The flags that the last submission raised.
-    pub flags: Vec<Flag>,
+    pub flags: Vec<StoredFlag>,
 }
 
 impl Submitted {
@@ -120,7 +120,7 @@ mod tests {
             decided_by: Some("Front desk".into()),
             message: Some("The passport cannot be read.".into()),
             requested_step_ids: vec![Uuid::nil()],
-            flags: vec![Flag {
+            flags: vec![StoredFlag {
                 step_id: Uuid::nil(),
                 kind: FlagKind::External,
                 key: None,

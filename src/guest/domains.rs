@@ -14,7 +14,7 @@ use engine::access::named;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
-use engine::surface::{Admission, Knock, note, query, refuse, request_id};
+use engine::surface::{GateDecision, HostRequest, note, query, refuse, request_id};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::link::{LINK, PREVIEW_PREFIX};
 use crate::portals;
-use crate::records::{Kind, Reservation, find_domain, host_name, portal_hosts, typed_among};
+use crate::records::{RecordKind, Reservation, find_domain, host_name, portal_hosts, typed_among};
 use crate::scopes::portals_of;
 
 /// A path of the guest's page at which no stay is found. The page says so in the browser's
@@ -79,7 +79,7 @@ pub(crate) fn hosts(
     if of_branding.is_empty() {
         return Ok(HashMap::new());
     }
-    let stays = typed_among::<Reservation>(context, Kind::Reservation, reservations)?;
+    let stays = typed_among::<Reservation>(context, RecordKind::Reservation, reservations)?;
     let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
     let portals = portals_of(context, flats.into_iter().collect())?;
     let distinct: BTreeSet<Uuid> = portals.values().copied().collect();
@@ -104,32 +104,35 @@ pub(crate) fn hosts(
 /// Decides on a request under another host than that of the public URL. A host of a custom URL
 /// serves the guest's page and the guest interface, for the stays of its organization, and
 /// `/healthz`. Everything else is 404. A host that is registered nowhere serves everything.
-pub(crate) fn gate(service: Arc<Service>, knock: Knock) -> BoxFuture<'static, Result<Admission>> {
+pub(crate) fn gate(
+    service: Arc<Service>,
+    host_request: HostRequest,
+) -> BoxFuture<'static, Result<GateDecision>> {
     async move {
-        let Knock { host, path } = knock;
+        let HostRequest { host, path } = host_request;
         if path == "/healthz" {
-            return Ok(Admission::Pass);
+            return Ok(GateDecision::Pass);
         }
         let found = service.store.read(move |tx| find_domain(tx, &host)).await?;
         let Some(domain) = found else {
-            return Ok(Admission::Pass);
+            return Ok(GateDecision::Pass);
         };
         if !domain.is_guest_portal {
             return Err(Error::not_found("Route"));
         }
-        let place = Place::of(&path);
+        let place = ServicePath::of(&path);
         let is_own = match place {
-            Place::Page(token) | Place::Interface(token) => {
+            ServicePath::Page(token) | ServicePath::Interface(token) => {
                 owner(&service, token).await? == Some(domain.owner)
             }
-            Place::Icon => true,
-            Place::Elsewhere => false,
+            ServicePath::Icon => true,
+            ServicePath::Elsewhere => false,
         };
         match place {
-            _ if is_own => Ok(Admission::Pass),
-            Place::Page(_) => Ok(Admission::Instead(NO_STAY)),
-            Place::Interface(_) => Err(Error::not_found("Stay")),
-            Place::Icon | Place::Elsewhere => Err(Error::not_found("Route")),
+            _ if is_own => Ok(GateDecision::Pass),
+            ServicePath::Page(_) => Ok(GateDecision::Instead(NO_STAY)),
+            ServicePath::Interface(_) => Err(Error::not_found("Stay")),
+            ServicePath::Icon | ServicePath::Elsewhere => Err(Error::not_found("Route")),
         }
     }
     .boxed()
@@ -137,7 +140,7 @@ pub(crate) fn gate(service: Arc<Service>, knock: Knock) -> BoxFuture<'static, Re
 
 /// A place of the service, as a path names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place<'p> {
+enum ServicePath<'p> {
     /// The guest's page, with the token of a stay.
     Page(&'p str),
     /// The guest interface, with the token of a stay.
@@ -148,7 +151,7 @@ enum Place<'p> {
     Elsewhere,
 }
 
-impl<'p> Place<'p> {
+impl<'p> ServicePath<'p> {
     fn of(path: &'p str) -> Self {
         if let Some(rest) = path.strip_prefix("/stay/") {
             Self::Page(leading_token(rest))
@@ -260,20 +263,20 @@ mod tests {
     #[test]
     fn a_place_is_known_by_its_path() {
         for (path, place) in [
-            ("/stay/abc", Place::Page("abc")),
-            ("/stay/a-_1/steps/x", Place::Page("a-_1")),
-            ("/stay/abc.", Place::Page("abc")),
-            ("/stay/abc%2Fd", Place::Page("abc")),
-            ("/stay/", Place::Page("")),
-            ("/stay", Place::Page("")),
-            ("/guest/v1/stays/abc/submit", Place::Interface("abc")),
-            ("/favicon.ico", Place::Icon),
-            ("/guest/v1/openapi.json", Place::Elsewhere),
-            ("/stays/abc", Place::Elsewhere),
-            ("/api/v1/portals", Place::Elsewhere),
-            ("/", Place::Elsewhere),
+            ("/stay/abc", ServicePath::Page("abc")),
+            ("/stay/a-_1/steps/x", ServicePath::Page("a-_1")),
+            ("/stay/abc.", ServicePath::Page("abc")),
+            ("/stay/abc%2Fd", ServicePath::Page("abc")),
+            ("/stay/", ServicePath::Page("")),
+            ("/stay", ServicePath::Page("")),
+            ("/guest/v1/stays/abc/submit", ServicePath::Interface("abc")),
+            ("/favicon.ico", ServicePath::Icon),
+            ("/guest/v1/openapi.json", ServicePath::Elsewhere),
+            ("/stays/abc", ServicePath::Elsewhere),
+            ("/api/v1/portals", ServicePath::Elsewhere),
+            ("/", ServicePath::Elsewhere),
         ] {
-            assert_eq!(Place::of(path), place, "{path}");
+            assert_eq!(ServicePath::of(path), place, "{path}");
         }
     }
 }

@@ -17,9 +17,9 @@ use crate::portals::{Branding, BrandingFields, Portal, PortalFields};
 /// Fields of a resource, stored as they were sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Kept<T>(Value, #[serde(skip)] PhantomData<T>);
+pub(super) struct SentFields<T>(Value, #[serde(skip)] PhantomData<T>);
 
-impl<T: JsonSchema> JsonSchema for Kept<T> {
+impl<T: JsonSchema> JsonSchema for SentFields<T> {
     fn inline_schema() -> bool {
         true
     }
@@ -29,14 +29,14 @@ impl<T: JsonSchema> JsonSchema for Kept<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<Shape<T>>()
+        generator.subschema_for::<FieldsSchema<T>>()
     }
 }
 
 /// The schema of a resource's fields, under a name of its own.
-struct Shape<T>(PhantomData<T>);
+struct FieldsSchema<T>(PhantomData<T>);
 
-impl<T: JsonSchema> JsonSchema for Shape<T> {
+impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
     fn schema_name() -> Cow<'static, str> {
         format!("{}Draft", T::schema_name()).into()
     }
@@ -46,7 +46,7 @@ impl<T: JsonSchema> JsonSchema for Shape<T> {
     }
 }
 
-impl<T: DeserializeOwned + Default> Kept<T> {
+impl<T: DeserializeOwned + Default> SentFields<T> {
     /// Parses the fields; returns the default where another version stored fields that do not
     /// parse.
     fn fields(&self) -> T {
@@ -57,11 +57,11 @@ impl<T: DeserializeOwned + Default> Kept<T> {
 /// The unsaved settings of a preview.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Draft {
+pub(super) struct PreviewDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub portal: Option<Kept<PortalFields>>,
+    pub portal: Option<SentFields<PortalFields>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub branding: Option<Kept<BrandingFields>>,
+    pub branding: Option<SentFields<BrandingFields>>,
 }
 
 /// Ids of the texts in a draft. No translation has these ids.
@@ -72,13 +72,13 @@ const PROMPT: Uuid = Uuid::from_u128(4);
 const CALLOUT: Uuid = Uuid::from_u128(5);
 
 /// The state of a text field in a draft.
-enum Said {
+enum DraftText {
     Nothing,
     Null,
     Text(String),
 }
 
-impl Said {
+impl DraftText {
     /// Reads a field. An empty text counts as a field that was not sent.
     fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
         match field.sent() {
@@ -108,7 +108,7 @@ impl Said {
     }
 }
 
-impl Draft {
+impl PreviewDraft {
     pub fn is_empty(&self) -> bool {
         self.portal.is_none() && self.branding.is_none()
     }
@@ -122,10 +122,11 @@ impl Draft {
     pub fn set_up(&self, portal: &mut Portal) {
         let Some(kept) = &self.portal else { return };
         let fields = kept.fields();
-        Said::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
-        Said::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
-        Said::of(&fields.special_offer_cta_text).link(&mut portal.special_offer_cta_text_id, CALL);
-        Said::of(&fields.precheckin_prompt_message)
+        DraftText::of(&fields.special_offer_title).link(&mut portal.special_offer_title_id, TITLE);
+        DraftText::of(&fields.special_offer_type).link(&mut portal.special_offer_type_id, TYPE);
+        DraftText::of(&fields.special_offer_cta_text)
+            .link(&mut portal.special_offer_cta_text_id, CALL);
+        DraftText::of(&fields.precheckin_prompt_message)
             .link(&mut portal.precheckin_prompt_message_id, PROMPT);
         fields.apply(portal);
     }
@@ -136,23 +137,31 @@ impl Draft {
             return;
         };
         let fields = kept.fields();
-        let callout = Said::of(&fields.callout_message);
+        let callout = DraftText::of(&fields.callout_message);
         fields.apply(branding);
         callout.link(&mut branding.callout_message_id, CALLOUT);
     }
 
     /// Lists the texts of the draft with the ids that link them.
     pub fn texts(&self) -> impl Iterator<Item = (Uuid, String)> {
-        let portal = self.portal.as_ref().map(Kept::fields).unwrap_or_default();
-        let branding = self.branding.as_ref().map(Kept::fields).unwrap_or_default();
+        let portal = self
+            .portal
+            .as_ref()
+            .map(SentFields::fields)
+            .unwrap_or_default();
+        let branding = self
+            .branding
+            .as_ref()
+            .map(SentFields::fields)
+            .unwrap_or_default();
         let all = [
-            (TITLE, Said::of(&portal.special_offer_title)),
-            (TYPE, Said::of(&portal.special_offer_type)),
-            (CALL, Said::of(&portal.special_offer_cta_text)),
-            (PROMPT, Said::of(&portal.precheckin_prompt_message)),
-            (CALLOUT, Said::of(&branding.callout_message)),
+            (TITLE, DraftText::of(&portal.special_offer_title)),
+            (TYPE, DraftText::of(&portal.special_offer_type)),
+            (CALL, DraftText::of(&portal.special_offer_cta_text)),
+            (PROMPT, DraftText::of(&portal.precheckin_prompt_message)),
+            (CALLOUT, DraftText::of(&branding.callout_message)),
         ];
         all.into_iter()
-            .filter_map(|(id, said)| Some((id, said.text()?)))
+            .filter_map(|(id, text)| Some((id, text.text()?)))
     }
 }

@@ -15,20 +15,20 @@ use uuid::Uuid;
 use super::about::is_over;
 use super::hours::Hours;
 use super::phase::Phase;
-use super::placeholders::{self, CustomValues, Missing, Place, Values};
+use super::placeholders::{self, CustomValues, MissingPlaceholder, TextPlacement, Values};
 use super::precheckin;
-use super::stay::{Flat, Stay};
+use super::stay::{Stay, StayFlat};
 use super::step_view::linked_texts;
 use super::view::language_of;
-use crate::manuals::{self, DisplayMode, ManualView, Visibility};
+use crate::manuals::{self, DisplayMode, Visibility, WrittenManual};
 use crate::portals;
-use crate::precheck::{self, StayFacts, Step, StepType, Targeting, Verdict};
+use crate::precheck::{self, Step, StepType, Targeting, TargetingFacts, TargetingVerdict};
 use crate::records::typed;
 use crate::scopes::{self, EntityType, Resolved, Route, Target, TargetKind};
 use crate::translations::{self, Texts};
 
 /// Names of the objects that can stand on the path to the flat.
-pub(super) type Names = HashMap<Target, String>;
+pub(super) type TargetNames = HashMap<Target, String>;
 
 /// Explanation of a guest's view.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -225,7 +225,7 @@ fn explained_steps(
     context: &mut Context<'_, '_>,
     mut steps: Vec<Step>,
     stay: &Stay,
-    names: &Names,
+    names: &TargetNames,
 ) -> Result<Vec<ExplainedStep>> {
     let visible = precheck::visible_ids(context, &steps)?;
     steps.retain(|step| visible.contains(&step.id));
@@ -236,7 +236,7 @@ fn explained_steps(
     let contracts = steps
         .iter()
         .filter_map(|step| step.write_only.contract_template_text.as_deref());
-    let written = Written::load(context, stay, linked, contracts)?;
+    let written = TextsOfGuest::load(context, stay, linked, contracts)?;
     let values = written.values(stay);
     let texts = |step: &Step| linked_texts(step).collect::<Vec<_>>();
     let outdated = translations::outdated(context, steps.iter().flat_map(texts).collect())?;
@@ -279,7 +279,7 @@ fn explained_steps(
 fn manuals(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    names: &Names,
+    names: &TargetNames,
     at: Timestamp,
 ) -> Result<Vec<ExplainedItem>> {
     let all = manuals::all(context)?;
@@ -290,16 +290,16 @@ fn manuals(
     let assigned = closest(context, EntityType::Manual, stay)?;
     let facts = super::manuals::facts(stay);
     let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
-    let shown: Vec<ManualView> = all
+    let shown: Vec<WrittenManual> = all
         .into_iter()
         .map(|covered| covered.manual.answered)
         .filter(|manual| visible.contains(&manual.id))
         .collect();
     let linked = shown.iter().flat_map(|manual| texts_of(manual).into_iter());
     let linked = linked.filter_map(|(_, id)| id).collect();
-    let written = Written::load(context, stay, linked, std::iter::empty())?;
+    let written = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
     let values = written.values(stay);
-    let texts = |manual: &ManualView| {
+    let texts = |manual: &WrittenManual| {
         [manual.title_id, manual.description_id]
             .into_iter()
             .flatten()
@@ -363,13 +363,13 @@ fn manuals(
 }
 
 /// Some texts in the language of the guest, and the values that they may name.
-struct Written {
+struct TextsOfGuest {
     texts: Texts,
     custom: CustomValues,
     language: String,
 }
 
-impl Written {
+impl TextsOfGuest {
     /// Reads the linked texts. `others` are further texts that may name custom fields.
     fn load<'t>(
         context: &mut Context<'_, '_>,
@@ -401,7 +401,7 @@ impl Written {
     ) -> Vec<HiddenText> {
         let hidden = |(field, id)| {
             let missing = values
-                .plain(self.texts.written(id)?, Place::Elsewhere)
+                .plain(self.texts.written(id)?, TextPlacement::Elsewhere)
                 .err()?;
             Some(HiddenText {
                 field,
@@ -415,12 +415,12 @@ impl Written {
 
 /// Returns the texts of a manual, each with its place. A manual that shows a custom field has no
 /// text for its description.
-fn texts_of(manual: &ManualView) -> [(Place, Option<Uuid>); 2] {
+fn texts_of(manual: &WrittenManual) -> [(TextPlacement, Option<Uuid>); 2] {
     let is_text = manual.display_mode == DisplayMode::MultiLingualText;
     [
-        (Place::Elsewhere, manual.title_id),
+        (TextPlacement::Elsewhere, manual.title_id),
         (
-            Place::of_icon(manual.icon_name.as_deref()),
+            TextPlacement::of_icon(manual.icon_name.as_deref()),
             manual.description_id.filter(|_| is_text),
         ),
     ]
@@ -439,12 +439,12 @@ fn hidden_texts_of_portal(context: &mut Context<'_, '_>, stay: &Stay) -> Result<
     let callout = branding.and_then(|branding| branding.callout_message_id);
     let fields = [title, kind, call, prompt, ("calloutMessageId", callout)];
     let linked = fields.iter().filter_map(|(_, id)| *id).collect();
-    let written = Written::load(context, stay, linked, std::iter::empty())?;
+    let written = TextsOfGuest::load(context, stay, linked, std::iter::empty())?;
     Ok(written.hidden(&written.values(stay), fields))
 }
 
 /// Returns the reason for a placeholder without a value.
-fn value_missing(missing: &Missing) -> Reason {
+fn value_missing(missing: &MissingPlaceholder) -> Reason {
     Reason::new("value_missing", missing.message()).with(Facts {
         name: Some(format!("{{{{{}}}}}", missing.name)),
         ..Facts::default()
@@ -527,7 +527,7 @@ fn of_stay(stay: &Stay) -> Option<Reason> {
 
 /// Returns whether a guest gets a step, and the first rule that decides. The order is: the stay,
 /// the step's assignment and state, the portal, the step's targeting rules.
-fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &StayFacts) -> (bool, Reason) {
+fn judge(step: &Step, is_assigned: bool, stay: &Stay, facts: &TargetingFacts) -> (bool, Reason) {
     let refusal = if let Some(reason) = of_stay(stay) {
         Some(reason)
     } else if !is_assigned {
@@ -562,7 +562,7 @@ fn counted(number: i64, unit: &str) -> String {
 }
 
 /// Returns the reason for a verdict of the targeting rules.
-fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
+fn rule(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingFacts) -> Reason {
     let (nights, days) = (
         precheck::days(stay.check_in, stay.check_out),
         precheck::days_ahead(stay),
@@ -588,15 +588,15 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
         ..Facts::default()
     };
     match verdict {
-        Verdict::AlwaysShown => Reason::new(
+        TargetingVerdict::AlwaysShown => Reason::new(
             "always_shown",
             "The step is always shown; its other rules are ignored.",
         ),
-        Verdict::AllRulesPass => Reason::new(
+        TargetingVerdict::AllRulesPass => Reason::new(
             "all_rules_pass",
             "The step is assigned and active, and every rule lets it through.",
         ),
-        Verdict::MinLos => Reason::new(
+        TargetingVerdict::MinLos => Reason::new(
             "min_los",
             format!(
                 "The stay ({stays}) is shorter than minLos ({}).",
@@ -604,7 +604,7 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
             ),
         )
         .with(of_nights(rules.min_los)),
-        Verdict::MaxLos => Reason::new(
+        TargetingVerdict::MaxLos => Reason::new(
             "max_los",
             format!(
                 "The stay ({stays}) is longer than maxLos ({}).",
@@ -612,27 +612,27 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
             ),
         )
         .with(of_nights(rules.max_los)),
-        Verdict::LeadTimeMin => Reason::new(
+        TargetingVerdict::LeadTimeMin => Reason::new(
             "lead_time_min",
             format!("Booked {lead} before check-in, which is less than leadTimeMinDays ({least})."),
         )
         .with(of_days(least)),
-        Verdict::LeadTimeMax => Reason::new(
+        TargetingVerdict::LeadTimeMax => Reason::new(
             "lead_time_max",
             format!("Booked {lead} before check-in, which is more than leadTimeMaxDays ({most})."),
         )
         .with(of_days(most)),
-        Verdict::ChannelExcluded => Reason::new(
+        TargetingVerdict::ChannelExcluded => Reason::new(
             "channel_excluded",
             format!("The channel {channel} is among excludedSources."),
         )
         .with(of_channel()),
-        Verdict::ChannelNotIncluded => Reason::new(
+        TargetingVerdict::ChannelNotIncluded => Reason::new(
             "channel_not_included",
             format!("The channel {channel} is not among includedSourcesReturning."),
         )
         .with(of_channel()),
-        Verdict::ReturningGuest => Reason::new(
+        TargetingVerdict::ReturningGuest => Reason::new(
             "returning_guest",
             "The guest stayed before, and returning guests skip the step.",
         ),
@@ -640,7 +640,7 @@ fn rule(verdict: Verdict, rules: &Targeting, stay: &StayFacts) -> Reason {
 }
 
 /// Returns the portal that serves a flat, and the rule that selected it.
-pub(super) fn portal(flat: Option<&Flat>, names: &Names) -> ExplainedPortal {
+pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedPortal {
     let called = |kind, id: &Uuid| names.get(&(kind, *id)).cloned().unwrap_or_default();
     let Some((portal, Resolved { route, .. })) = flat.and_then(|flat| flat.portal.as_ref()) else {
         let reason = match flat {
@@ -685,14 +685,14 @@ pub(super) fn portal(flat: Option<&Flat>, names: &Names) -> ExplainedPortal {
 }
 
 /// Reads the names of all objects that can stand on a path to the property.
-pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&Flat>) -> Result<Names> {
+pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&StayFlat>) -> Result<TargetNames> {
     let mut names = HashMap::new();
-    for (kind, id) in flat.map(Flat::targets).unwrap_or_default() {
+    for (kind, id) in flat.map(StayFlat::targets).unwrap_or_default() {
         let name = match kind.record() {
             Some(record) => typed::<Object>(context, record, id)?
                 .and_then(|data| data.get("name").and_then(Value::as_str).map(str::to_owned)),
             None => flat
-                .and_then(Flat::portal)
+                .and_then(StayFlat::portal)
                 .and_then(|portal| portal.name.clone()),
         };
         names.extend(name.map(|name| ((kind, id), name)));
@@ -702,10 +702,10 @@ pub(super) fn names(context: &mut Context<'_, '_>, flat: Option<&Flat>) -> Resul
 
 /// Returns the path from an assignment to the property: through the portal, and through the object
 /// that the portal is assigned to.
-fn path(target: Option<Target>, stay: &Stay, names: &Names) -> Vec<Hop> {
+fn path(target: Option<Target>, stay: &Stay, names: &TargetNames) -> Vec<Hop> {
     let (
         Some(target),
-        Some(Flat {
+        Some(StayFlat {
             placement, portal, ..
         }),
     ) = (target, stay.flat.as_deref())

@@ -19,9 +19,9 @@ use uuid::Uuid;
 use super::abandonment::CartAbandonmentDelay;
 use super::changes::{self, ChangeDetails, ChangeKind};
 use super::operations::own_stay;
-use super::setup::Setup;
-use super::stay::{Flat, Stay};
-use crate::records::{Kind, all_records};
+use super::setup::GuestSetup;
+use super::stay::{Stay, StayFlat};
+use crate::records::{RecordKind, all_records};
 
 /// Maximum number of extras that a guest is shown.
 const MOST: usize = 200;
@@ -111,11 +111,11 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// Loads the extras of a flat, by creation. Without a portal there are none.
-pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<ExtraView>> {
+pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec<ExtraView>> {
     if flat.portal().is_none() {
         return Ok(Vec::new());
     }
-    let upsells = all_records::<Object>(context, Kind::Upsell)?;
+    let upsells = all_records::<Object>(context, RecordKind::Upsell)?;
     let offered = upsells
         .iter()
         .filter(|(_, upsell)| is_offered(upsell, flat.placement.property))
@@ -123,8 +123,8 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<Ext
     Ok(offered.take(MOST).collect())
 }
 
-/// Returns whether an upsell is active and offered in a flat. Null or absent `propertyIds` stand for
-/// every flat.
+/// Returns whether an upsell is active and offered in a flat. Null or absent `propertyIds` stand
+/// for every flat.
 fn is_offered(upsell: &Object, property: Uuid) -> bool {
     let is_active = upsell.get("isActive") != Some(&Value::Bool(false));
     let is_here = match upsell.get("propertyIds") {
@@ -174,7 +174,7 @@ fn repeated(items: &[CartItem]) -> Vec<Issue> {
 pub(super) fn selection(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    setup: &Setup,
+    setup: &GuestSetup,
 ) -> Result<Vec<CartItem>> {
     if setup.extras.is_empty() || stay.is_cancelled() {
         return Ok(Vec::new());
@@ -187,7 +187,7 @@ pub(super) fn selection(
     Ok(items)
 }
 
-fn has(setup: &Setup, upsell: Uuid) -> bool {
+fn has(setup: &GuestSetup, upsell: Uuid) -> bool {
     setup.extras.iter().any(|extra| extra.id == upsell)
 }
 
@@ -195,7 +195,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     let (stay, setup) = own_stay(context, None)?;
     check_is_on(&stay)?;
     if input.items.iter().any(|item| !has(&setup, item.upsell_id)) {
-        return Err(Error::not_found(&Kind::Upsell.label()));
+        return Err(Error::not_found(&RecordKind::Upsell.label()));
     }
     let cart = Cart { items: input.items };
     if cart.items.is_empty() {
@@ -203,8 +203,8 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
         return Ok(cart);
     }
     if let Some(row) = context.row(&TOLD_CART, values![stay.id])? {
-        let Json(told): Json<Cart> = row.get(0)?;
-        if told == cart {
+        let Json(reported): Json<Cart> = row.get(0)?;
+        if reported == cart {
             // Only a changed cart is reported again.
             return Ok(cart);
         }
@@ -212,7 +212,7 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     let now = context.now();
     let CartAbandonmentDelay(delay) = *context.part()?;
     let due_at = now.checked_add(delay).unwrap_or(Timestamp::MAX);
-    context.execute_along(
+    context.execute_deferred(
         &PUT_CART,
         values![
             stay.id,
@@ -258,7 +258,7 @@ fn check_is_on(stay: &Stay) -> Result<()> {
 
 /// Empties the carts of stays.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&EMPTY, values![reservations])
+    context.execute_deferred(&EMPTY, values![reservations])
 }
 
 #[cfg(test)]

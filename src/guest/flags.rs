@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::asked::Asked;
-use super::progress::{ProgressStatus, Report};
+use super::progress::{ProgressReport, ProgressStatus};
+use super::step_of_stay::StepOfStay;
 use super::step_view::QuestionView;
 use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 
@@ -32,7 +32,7 @@ pub(super) enum FlagKind {
 /// A flag, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Flag {
+pub(super) struct StoredFlag {
     /// The step that raised it.
     pub step_id: Uuid,
     pub kind: FlagKind,
@@ -59,7 +59,7 @@ pub(super) struct FlagView {
     message: String,
 }
 
-impl Flag {
+impl StoredFlag {
     const fn new(step_id: Uuid, kind: FlagKind, key: Option<String>) -> Self {
         Self {
             step_id,
@@ -104,16 +104,16 @@ fn in_words(question: &QuestionView) -> String {
         .iter()
         .filter(|option| is_chosen(option.id))
         .filter_map(|option| option.name.as_deref());
-    let said: Vec<&str> = names.chain(answer["text"].as_str()).collect();
+    let answers: Vec<&str> = names.chain(answer["text"].as_str()).collect();
     let text = question.text.as_deref().unwrap_or_default();
-    format!("“{text}”: {}", said.join(", "))
+    format!("“{text}”: {}", answers.join(", "))
 }
 
 /// Returns the flags that a submission raises, by the answers to its steps. The check-in date
 /// decides which guests are under age.
-pub(super) fn raised(steps: &[Asked], check_in: Date) -> Vec<Flag> {
+pub(super) fn raised(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
     let births: Vec<Date> = steps.iter().flat_map(births).collect();
-    let of_step = |asked: &Asked| {
+    let of_step = |asked: &StepOfStay| {
         let step = &asked.step;
         let own = if step.is_manual_review_enabled {
             of_answers(step, asked.answers())
@@ -127,16 +127,16 @@ pub(super) fn raised(steps: &[Asked], check_in: Date) -> Vec<Flag> {
         let is_underage = youngest
             .zip(minimum_age(step))
             .is_some_and(|(age, minimum)| i64::from(age) < i64::from(minimum));
-        let underage =
-            is_underage.then(|| Flag::new(step.id, FlagKind::Check, Some(UNDERAGE.to_owned())));
+        let underage = is_underage
+            .then(|| StoredFlag::new(step.id, FlagKind::Check, Some(UNDERAGE.to_owned())));
         own.into_iter().chain(underage).collect::<Vec<_>>()
     };
     steps.iter().flat_map(of_step).collect()
 }
 
 /// Returns the flags that the answers to a step raise.
-fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<Flag> {
-    let whole = || Flag::new(step.id, FlagKind::Step, None);
+fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
+    let whole = || StoredFlag::new(step.id, FlagKind::Step, None);
     match (step.step_type.review_rule(), answers) {
         (ReviewRule::Always, _) => vec![whole()],
         (ReviewRule::Questions, Some(answers)) => {
@@ -145,7 +145,7 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<Flag> {
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
                 return vec![whole()];
             }
-            let flag = |id: Uuid| Flag::new(step.id, FlagKind::Answer, Some(id.to_string()));
+            let flag = |id: Uuid| StoredFlag::new(step.id, FlagKind::Answer, Some(id.to_string()));
             flagged.into_iter().map(flag).collect()
         }
         (ReviewRule::Questions, None) | (ReviewRule::Never, _) => Vec::new(),
@@ -168,7 +168,7 @@ fn birth(guest: &Object) -> Option<Date> {
 }
 
 /// Returns the known birth dates of the guests that a step names.
-fn births(asked: &Asked) -> Vec<Date> {
+fn births(asked: &StepOfStay) -> Vec<Date> {
     let Some(answers) = asked.answers() else {
         return Vec::new();
     };
@@ -188,17 +188,17 @@ fn births(asked: &Asked) -> Vec<Date> {
 }
 
 /// Returns the flags of the last report about a step.
-pub(super) fn reported(step: &Step, report: Option<&Report>) -> Vec<Flag> {
+pub(super) fn reported(step: &Step, report: Option<&ProgressReport>) -> Vec<StoredFlag> {
     let Some(report) = report else {
         return Vec::new();
     };
-    let check = |name: &String| Flag::new(step.id, FlagKind::Check, Some(name.clone()));
+    let check = |name: &String| StoredFlag::new(step.id, FlagKind::Check, Some(name.clone()));
     let has_failed =
         step.step_type.checks_background() && report.progress.status == ProgressStatus::Failed;
-    let failure = has_failed.then(|| Flag::new(step.id, FlagKind::External, None));
-    let sentence = |sentence: &String| Flag {
+    let failure = has_failed.then(|| StoredFlag::new(step.id, FlagKind::External, None));
+    let sentence = |sentence: &String| StoredFlag {
         message: Some(sentence.clone()),
-        ..Flag::new(step.id, FlagKind::External, None)
+        ..StoredFlag::new(step.id, FlagKind::External, None)
     };
     let checks = report.raised.iter().map(check);
     let sentences = report.flags.iter().map(sentence);
@@ -207,8 +207,8 @@ pub(super) fn reported(step: &Step, report: Option<&Report>) -> Vec<Flag> {
 
 /// Returns all flags of a submission, each once: by the order of the steps, then those of steps
 /// that are no longer shown.
-pub(super) fn all(steps: &[Asked], stored: &[Flag]) -> Vec<Flag> {
-    let of_step = |asked: &Asked| {
+pub(super) fn all(steps: &[StepOfStay], stored: &[StoredFlag]) -> Vec<StoredFlag> {
+    let of_step = |asked: &StepOfStay| {
         let id = asked.step.id;
         let stored = stored
             .iter()
@@ -217,7 +217,7 @@ pub(super) fn all(steps: &[Asked], stored: &[Flag]) -> Vec<Flag> {
         let reported = reported(&asked.step, asked.given.report.as_ref());
         stored.chain(reported).collect::<Vec<_>>()
     };
-    let is_gone = |flag: &&Flag| steps.iter().all(|asked| asked.step.id != flag.step_id);
+    let is_gone = |flag: &&StoredFlag| steps.iter().all(|asked| asked.step.id != flag.step_id);
     let gone = stored.iter().filter(is_gone).cloned();
     let mut flags = Vec::new();
     for flag in steps.iter().flat_map(of_step).chain(gone) {

@@ -14,7 +14,7 @@ use store::Json;
 use uuid::Uuid;
 
 use super::phase::Phase;
-use super::stay::Flat;
+use super::stay::StayFlat;
 
 /// Maximum number of instructions that a guest is shown.
 const MOST: usize = 200;
@@ -42,7 +42,7 @@ pub struct InstructionView {
 }
 
 /// Loads the instructions of a flat in the order in which a guest reads them.
-pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat) -> Result<Vec<InstructionView>> {
+pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec<InstructionView>> {
     let placement = &flat.placement;
     let mut scopes: Vec<Uuid> = [placement.property]
         .into_iter()

@@ -19,7 +19,7 @@ use super::operations::own_reservation;
 use super::stay::{Stay, reservation};
 use crate::events::{self, Event};
 use crate::portals::Portal;
-use crate::records::{Kind, TaskStatus, add_record, typed_among};
+use crate::records::{RecordKind, TaskStatus, add_record, typed_among};
 
 /// Maximum number of characters in the title of a task.
 const TITLE: usize = 120;
@@ -49,8 +49,8 @@ struct ReportIssue {
     /// What is wrong, 1 to 6000 characters and not blank. The first line that is not blank becomes
     /// the title of the task. A stay has at most 20 issues.
     text: Text6000,
-    /// A UUID of the sender's own for this issue. A stay's issue with the same key is answered again
-    /// and no other is made. Left out: every request makes an issue.
+    /// A UUID of the sender's own for this issue. A stay's issue with the same key is answered
+    /// again and no other is made. Left out: every request makes an issue.
     #[serde(default)]
     key: Option<Uuid>,
 }
@@ -136,19 +136,28 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
         return Err(bounds::too_many_issues());
     }
     let (id, text) = (context.new_id(), input.text.0);
-    context.execute_along(
+    context.execute_deferred(
         &INSERT_ISSUE,
         values![id, stay.id, text.as_str(), context.now(), input.key],
     )?;
     let task = task(property, stay.id, &text);
-    let named = [(Kind::Property, property), (Kind::Reservation, stay.id)];
-    add_record(context, Kind::Task, id, task, &named)?;
+    let named = [
+        (RecordKind::Property, property),
+        (RecordKind::Reservation, stay.id),
+    ];
+    add_record(context, RecordKind::Task, id, task, &named)?;
     let details = ChangeDetails {
         task_id: Some(id),
         ..ChangeDetails::default()
     };
     changes::record_with(context, ChangeKind::IssueReported, stay.id, None, &details)?;
-    events::fire(context, Event::TaskCreated, Kind::Task, id, Some(property))?;
+    events::fire(
+        context,
+        Event::TaskCreated,
+        RecordKind::Task,
+        id,
+        Some(property),
+    )?;
     Ok(ReportedIssue { id })
 }
 
@@ -189,7 +198,7 @@ fn list(context: &mut Context<'_, '_>, _: ListOwnIssues) -> Result<Vec<GuestIssu
         .iter()
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
-    let tasks = typed_among::<Object>(context, Kind::Task, ids)?;
+    let tasks = typed_among::<Object>(context, RecordKind::Task, ids)?;
     let issue = |row: &store::Row| -> Result<GuestIssue> {
         let id = row.get(0)?;
         let status = tasks.get(&id).and_then(|task| task.get("status")).cloned();
@@ -205,7 +214,7 @@ fn list(context: &mut Context<'_, '_>, _: ListOwnIssues) -> Result<Vec<GuestIssu
 
 /// Deletes the issues of deleted reservations. Their tasks stay.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET, values![reservations])
+    context.execute_deferred(&FORGET, values![reservations])
 }
 
 #[cfg(test)]

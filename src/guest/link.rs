@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::access::{Access, Identified, Organization, Revisions, Settings, hash, named};
-use engine::app::Link;
+use engine::app::GuestTokenLookup;
 use engine::error::Result;
 use jiff::Timestamp;
 use store::{Json, Row, Transaction, Value};
@@ -28,7 +28,7 @@ pub(super) const PREVIEW_PREFIX: &str = "pv_";
 
 /// The credential of the guest interface: a token in the path that opens one reservation or one
 /// preview.
-pub(crate) const LINK: Link = Link { find, what: "Stay" };
+pub(crate) const LINK: GuestTokenLookup = GuestTokenLookup { find, what: "Stay" };
 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
     let mut found = HashMap::new();

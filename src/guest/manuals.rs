@@ -17,14 +17,15 @@ use uuid::Uuid;
 use super::about::is_over;
 use super::hours::Hours;
 use super::phase::Phase;
-use super::placeholders::{Missing, Place, Values, WIFI_ICON};
-use super::setup::Which;
-use super::stay::{Flat, Stay};
+use super::placeholders::{MissingPlaceholder, TextPlacement, Values, WIFI_ICON};
+use super::setup::SetupScope;
+use super::stay::{Stay, StayFlat};
 use crate::manuals::{
-    self, Category, Covered, DisplayMode, ManualView as Stored, Rule, StayFacts, Visibility,
+    self, DisplayMode, ManualWithCover, StoredCategory, Visibility, VisibilityFacts,
+    VisibilityRule, WrittenManual as Stored,
 };
 use crate::markdown;
-use crate::records::{Kind, Property, typed};
+use crate::records::{Property, RecordKind, typed};
 use crate::scopes::{self, EntityType};
 use crate::translations::{TextLanguages, Texts, has_placeholders};
 
@@ -114,11 +115,11 @@ type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 
 /// The manuals that reach a flat, before translation.
 #[derive(Default)]
-pub(super) struct Stock {
+pub(super) struct FlatManuals {
     /// Headings in portal order.
-    categories: Vec<Category>,
+    categories: Vec<StoredCategory>,
     /// Manuals in the order of their creation.
-    manuals: Vec<Covered>,
+    manuals: Vec<ManualWithCover>,
     /// Names and values of the custom fields that are shown, by field.
     fields: CustomFields,
     /// The flat's wireless network.
@@ -127,28 +128,32 @@ pub(super) struct Stock {
 
 /// The manuals that reach a flat, in one language, for every stay in the flat.
 #[derive(Serialize)]
-pub(super) struct Shelves {
+pub(super) struct ManualGroups {
     /// Headings in portal order. The last entry is for manuals without a heading.
     headings: Vec<Heading>,
     /// Manuals in the order of their creation.
-    manuals: Vec<Shelved>,
+    manuals: Vec<TranslatedManual>,
 }
 
 /// A translated manual with its heading and its visibility rules.
 #[derive(Serialize)]
-struct Shelved {
+struct TranslatedManual {
     heading: Option<Uuid>,
     /// Whether the description is a text of the organization, which may have placeholders.
     is_written: bool,
-    rules: Vec<Rule>,
+    rules: Vec<VisibilityRule>,
     view: ManualView,
 }
 
-impl Stock {
-    pub(super) fn load(context: &mut Context<'_, '_>, flat: &Flat, which: Which) -> Result<Self> {
+impl FlatManuals {
+    pub(super) fn load(
+        context: &mut Context<'_, '_>,
+        flat: &StayFlat,
+        which: SetupScope,
+    ) -> Result<Self> {
         let ids = scopes::reaching_ids(context, EntityType::Manual, &flat.targets())?;
         let mut manuals = manuals::among(context, ids)?;
-        manuals.retain(|manual| which == Which::All || manual.manual.answered.is_active);
+        manuals.retain(|manual| which == SetupScope::All || manual.manual.answered.is_active);
         let categories = if manuals.is_empty() {
             Vec::new()
         } else {
@@ -180,7 +185,7 @@ impl Stock {
     }
 
     /// Resolves all texts of the manuals and headings.
-    pub(super) fn shelve(self, texts: &Texts, language: &str) -> Shelves {
+    pub(super) fn shelve(self, texts: &Texts, language: &str) -> ManualGroups {
         let Self {
             categories,
             manuals,
@@ -195,24 +200,24 @@ impl Stock {
             })
             .chain([(None, None, TextLanguages::default())]);
         let shelved = |covered| shelved(covered, (texts, language), &fields, wifi.as_ref());
-        Shelves {
+        ManualGroups {
             headings: headings.collect(),
             manuals: manuals.into_iter().map(shelved).collect(),
         }
     }
 }
 
-impl Shelved {
+impl TranslatedManual {
     /// Returns the manual with filled placeholders.
-    fn filled(&self, values: &Values<'_>) -> std::result::Result<Self, Missing> {
+    fn filled(&self, values: &Values<'_>) -> std::result::Result<Self, MissingPlaceholder> {
         let mut view = self.view.clone();
         let title = view.title.as_deref();
         view.title = title
-            .map(|title| values.plain(title, Place::Elsewhere))
+            .map(|title| values.plain(title, TextPlacement::Elsewhere))
             .transpose()?;
         let description = self.view.description.as_deref();
         if let Some(text) = description.filter(|text| self.is_written && has_placeholders(text)) {
-            let place = Place::of_icon(view.icon_name.as_deref());
+            let place = TextPlacement::of_icon(view.icon_name.as_deref());
             let language = view.text_languages.of("description");
             let language = language.unwrap_or_else(|| values.language());
             view.description_html = values.html(text, place, language)?;
@@ -227,13 +232,13 @@ impl Shelved {
     }
 }
 
-impl Shelves {
+impl ManualGroups {
     /// Returns the manuals with filled placeholders. A manual with a placeholder without a value is
     /// left out.
     pub(super) fn filled(&self, values: &Values<'_>) -> Self {
         let heading = |(id, title, languages): &Heading| {
             let title = title.as_deref();
-            let title = title.and_then(|title| values.plain(title, Place::Elsewhere).ok());
+            let title = title.and_then(|title| values.plain(title, TextPlacement::Elsewhere).ok());
             let languages = match title {
                 Some(_) => languages.clone(),
                 None => TextLanguages::default(),
@@ -252,7 +257,7 @@ impl Shelves {
     /// Returns whether a manual is shown by the guest's verification status.
     pub(super) fn ask_for_verification(&self) -> bool {
         let mut rules = self.manuals.iter().flat_map(|shelved| &shelved.rules);
-        rules.any(|rule| matches!(rule, Rule::VerificationStatus(_)))
+        rules.any(|rule| matches!(rule, VisibilityRule::VerificationStatus(_)))
     }
 
     /// Returns the manuals that the guest of a stay sees at a moment, by heading. Headings without
@@ -264,7 +269,7 @@ impl Shelves {
         let phase = Hours::of(stay).map_or(Phase::Before, |hours| hours.phase(at));
         let is_tentative = stay.is_tentative();
         let mut by_heading = HashMap::<Option<Uuid>, Vec<ManualView>>::new();
-        for Shelved {
+        for TranslatedManual {
             heading,
             rules,
             view,
@@ -296,7 +301,7 @@ impl Shelves {
         let bounds = self
             .manuals
             .iter()
-            .filter_map(|Shelved { rules, .. }| manuals::changes_at(rules, &facts, at));
+            .filter_map(|TranslatedManual { rules, .. }| manuals::changes_at(rules, &facts, at));
         bounds.min().unwrap_or(Timestamp::MAX)
     }
 
@@ -305,7 +310,7 @@ impl Shelves {
         let Some(facts) = facts(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();
         };
-        let hint = |Shelved { rules, view, .. }: &Shelved| {
+        let hint = |TranslatedManual { rules, view, .. }: &TranslatedManual| {
             let visible_from = Moment(manuals::shown_from(rules, &facts, at)?);
             Some(UpcomingView {
                 title: view.title.clone()?,
@@ -320,7 +325,7 @@ impl Shelves {
 }
 
 /// Returns the flat's wireless network; `None` where the flat has no network name.
-fn wifi(flat: &Flat) -> Option<WifiView> {
+fn wifi(flat: &StayFlat) -> Option<WifiView> {
     let Property {
         wifi_name,
         wifi_password,
@@ -338,12 +343,12 @@ fn wifi(flat: &Flat) -> Option<WifiView> {
 }
 
 fn shelved(
-    covered: Covered,
+    covered: ManualWithCover,
     (texts, language): (&Texts, &str),
     fields: &CustomFields,
     wifi: Option<&WifiView>,
-) -> Shelved {
-    let Covered { manual, image_url } = covered;
+) -> TranslatedManual {
+    let ManualWithCover { manual, image_url } = covered;
     let Stored {
         id,
         manual_category_id,
@@ -399,7 +404,7 @@ fn shelved(
         is_inactive,
         text_languages,
     };
-    Shelved {
+    TranslatedManual {
         heading: manual_category_id,
         is_written: display_mode == DisplayMode::MultiLingualText,
         rules: manual.answered.visibility_rules,
@@ -409,7 +414,11 @@ fn shelved(
 
 /// Returns the name and the value of each custom field that is shown. The value at the property
 /// comes before the general value.
-fn fields(context: &mut Context<'_, '_>, flat: &Flat, manuals: &[Covered]) -> Result<CustomFields> {
+fn fields(
+    context: &mut Context<'_, '_>,
+    flat: &StayFlat,
+    manuals: &[ManualWithCover],
+) -> Result<CustomFields> {
     let mut wanted: Vec<Uuid> = manuals
         .iter()
         .filter_map(|covered| covered.manual.answered.custom_field_id)
@@ -419,11 +428,11 @@ fn fields(context: &mut Context<'_, '_>, flat: &Flat, manuals: &[Covered]) -> Re
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
-    let property =
-        typed::<Object>(context, Kind::Property, flat.placement.property)?.unwrap_or_default();
+    let property = typed::<Object>(context, RecordKind::Property, flat.placement.property)?
+        .unwrap_or_default();
     let mut fields = HashMap::new();
     for id in wanted {
-        let field = typed::<Object>(context, Kind::CustomField, id)?.unwrap_or_default();
+        let field = typed::<Object>(context, RecordKind::CustomField, id)?.unwrap_or_default();
         let here = property
             .get("customFields")
             .and_then(|values| values.get(id.to_string()))
@@ -444,15 +453,19 @@ pub(super) fn written(value: &Value) -> Option<String> {
 }
 
 /// Applies the visibility rules of a manual; `None` for a manual without rules.
-pub(super) fn judge(rules: &[Rule], facts: &StayFacts, at: Timestamp) -> Option<Visibility> {
+pub(super) fn judge(
+    rules: &[VisibilityRule],
+    facts: &VisibilityFacts,
+    at: Timestamp,
+) -> Option<Visibility> {
     (!rules.is_empty()).then(|| manuals::decide(rules, facts, at))
 }
 
 /// Returns the facts that visibility rules read; `None` without a flat.
-pub(super) fn facts(stay: &Stay) -> Option<StayFacts> {
-    let Flat { property, .. } = stay.flat.as_deref()?;
+pub(super) fn facts(stay: &Stay) -> Option<VisibilityFacts> {
+    let StayFlat { property, .. } = stay.flat.as_deref()?;
     let reservation = &stay.reservation;
-    Some(StayFacts {
+    Some(VisibilityFacts {
         check_in: reservation.check_in,
         check_out: reservation.check_out,
         check_in_time: reservation.arrival_time(Some(property)),

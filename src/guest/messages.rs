@@ -29,7 +29,7 @@ store::statements! {
             order by created_at desc, id desc limit ?3
         ) as latest order by created_at, id";
     /// Selects the messages of a stay after a given message, oldest first.
-    BEHIND = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+    MESSAGES_AFTER = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
     /// Selects a page of the messages of a stay, oldest first.
     PAGE = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
@@ -89,7 +89,7 @@ pub(super) fn send(
     let created_at = written
         .get::<Option<Timestamp>>(1)?
         .map_or(Moment(now), |latest| Moment(latest).advanced_to(now));
-    context.execute_along(
+    context.execute_deferred(
         &INSERT_MESSAGE,
         values![id, stay.id, text.as_str(), created_at, key],
     )?;
@@ -123,7 +123,7 @@ pub(super) fn page(
             (row.get(0)?, id)
         }
     };
-    read(&context.rows(&BEHIND, values![reservation, moment, id, limit])?)
+    read(&context.rows(&MESSAGES_AFTER, values![reservation, moment, id, limit])?)
 }
 
 /// Returns a page of the messages of a stay, oldest first, and their total number.
@@ -155,5 +155,5 @@ fn message(row: &Row) -> Result<Message> {
 
 /// Deletes the messages of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET_MESSAGES, values![reservations])
+    context.execute_deferred(&FORGET_MESSAGES, values![reservations])
 }

@@ -3,7 +3,6 @@
 mod abandonment;
 mod about;
 mod acceptance;
-mod asked;
 mod audited;
 mod bounds;
 mod changes;
@@ -37,6 +36,7 @@ mod recognition;
 mod review;
 mod setup;
 mod stay;
+mod step_of_stay;
 mod step_view;
 mod stored_answers;
 mod submission;
@@ -44,11 +44,11 @@ mod surveys;
 mod text_preview;
 mod view;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-use crate::records::{Kind, OnChanged, OnGone, OnRelinked};
+use crate::records::{OnChanged, OnDeleted, OnRelinked, RecordKind};
 pub(crate) use abandonment::{CartAbandonmentDelay, run as tell_of_carts, sweep as sweep_carts};
-pub use about::About;
+pub use about::ManualSubject;
 pub use acceptance::{AcceptanceView, TEXT_CHANGED, fingerprint};
 pub use bounds::{UploadLimits, is_reached};
 pub use changes::sweep;
@@ -76,7 +76,7 @@ pub(crate) use view::{BrandingView, OfferView, PropertyView};
 pub use view::{GuestView, language_of};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: || {
         let of_guests = [
             operations::operations(),
@@ -133,12 +133,12 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     erased: erased::STATEMENTS,
     routes: Some(|service| files::routes(service).merge(domains::routes(service))),
     lists: |lists| {
-        lists.add(OnGone(|context, kind, ids| match kind {
-            Kind::Reservation => operations::forget_stays(context, ids),
+        lists.add(OnDeleted(|context, kind, ids| match kind {
+            RecordKind::Reservation => operations::forget_stays(context, ids),
             _ => Ok(()),
         }));
         lists.add(OnRelinked(|context, kind, ids| match kind {
-            Kind::Reservation => review::follow(context, ids),
+            RecordKind::Reservation => review::follow(context, ids),
             _ => Ok(()),
         }));
         lists.add(OnChanged(charges::follow));
@@ -159,5 +159,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             "What guests did, in order, to be followed.",
         ),
     ],
-    ..Chapter::new("guest")
+    ..Module::new("guest")
 };

@@ -7,7 +7,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{Language, Text6000};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Object, Operation, PageLimits};
+use engine::operation::{CacheBasis, Needs, Object, Operation, PageLimits};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use super::messages::{self, Message};
 use super::passes;
 use super::precheckin::{Precheckin, SentAnswers};
 use super::preview;
-use super::setup::{self, Setup};
+use super::setup::{self, GuestSetup};
 use super::stay::{Stay, reservation};
 use super::step_view::StepView;
 use super::stored_answers;
@@ -34,7 +34,7 @@ use super::submission::{self, Submission};
 use super::surveys;
 use super::view::{GuestView, PrecheckinView, precheckin_view, view};
 use crate::events::{self, Event};
-use crate::records::{Kind, get_record};
+use crate::records::{RecordKind, get_record};
 
 /// Messages on a page without a given limit.
 const MESSAGES_PAGE: u32 = 50;
@@ -57,8 +57,8 @@ struct GetStay {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest, else
-    /// English.
+    /// Language to answer in, as a BCP 47 tag. Left out: the language of the reservation's guest,
+    /// else English.
     #[serde(default)]
     language: Option<Language>,
     /// Another moment to preview the stay at; needs `Authorization` with a credential of the
@@ -77,12 +77,12 @@ struct SaveAnswers {
     step_id: Uuid,
     /// The guest's answers; missing ones leave the step incomplete. For `your_details` the guest's
     /// fields and for `other_guests` `{guests: [{…}]}`, at most 50, both merged with saved answers,
-    /// field by field and guest by guest: null removes a field. Each saved guest has an `id`. An item
-    /// with an `id` changes that guest, or removes it with `isRemoved: true`; a list without any `id`
-    /// stands for all guests. Other answers replace the saved ones: for `additional_questions` by question id
-    /// `{optionIds: […]}` or `{text}`, for `agreement` `{isAccepted, signedName}`, for
-    /// `background_check` `{isAccepted}`, for `damage_deposit` `{choice: "deposit"}` or
-    /// `{choice: "waiver", damageWaiverId}`, for other types any object.
+    /// field by field and guest by guest: null removes a field. Each saved guest has an `id`. An
+    /// item with an `id` changes that guest, or removes it with `isRemoved: true`; a list without
+    /// any `id` stands for all guests. Other answers replace the saved ones: for
+    /// `additional_questions` by question id `{optionIds: […]}` or `{text}`, for `agreement`
+    /// `{isAccepted, signedName}`, for `background_check` `{isAccepted}`, for `damage_deposit`
+    /// `{choice: "deposit"}` or `{choice: "waiver", damageWaiverId}`, for other types any object.
     answers: Object,
     /// Language the guest reads the step in, as a BCP 47 tag: the response uses it, and an
     /// agreement is accepted in it. Left out: the language of the reservation's guest, else
@@ -178,7 +178,7 @@ struct ExplainGuestView {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneReservation {
+struct ReservationOfLink {
     /// Id of the reservation's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
@@ -189,7 +189,7 @@ struct OneReservation {
 /// Address of a guest's page.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/kq3…" }))]
-struct GuestLink {
+struct GuestPageAddress {
     url: String,
 }
 
@@ -198,7 +198,7 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         Operation::guest("getStay", Method::GET, "/stays/{token}")
             .summary("What this guest of this flat sees now")
-            .kept(Basis::Everything)
+            .cached(CacheBasis::Everything)
             .run(stay),
         Operation::guest("saveStepAnswers", Method::PUT, "/stays/{token}/steps/{stepId}").summary("Save a step").touches_stream().run(save),
         Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit")
@@ -222,15 +222,15 @@ pub(super) fn operations() -> Vec<Operation> {
                     `createPortalPreview`.",
             )
             .run(|context, input: GetGuestLink| {
-                get_record(context, Kind::Reservation, input.id)?;
+                get_record(context, RecordKind::Reservation, input.id)?;
                 let token = stay_token(context, input.id)?;
-                Ok(GuestLink { url: domains::stay_url(context, input.id, &token)? })
+                Ok(GuestPageAddress { url: domains::stay_url(context, input.id, &token)? })
             }),
         Operation::public("listReservationMessages", Method::GET, "/reservations/{id}/messages", reads)
             .summary("List what a reservation's guest has written to the host, oldest first")
             .tool("reservations", "List guest messages", "What a guest wrote, oldest first.")
             .pages(MESSAGES, |context, input: GetMessages, page| {
-                get_record(context, Kind::Reservation, input.id)?;
+                get_record(context, RecordKind::Reservation, input.id)?;
                 messages::listed(context, input.id, page)
             }),
         Operation::public("explainGuestView", Method::GET, "/reservations/{id}/explain", reads)
@@ -242,20 +242,20 @@ pub(super) fn operations() -> Vec<Operation> {
                     one rule that decided) and `path` (how the assignment reaches the flat). Ask for one step with `stepId`, for another moment with `at`.",
             )
             .run(|context, input: ExplainGuestView| -> Result<Explanation> {
-                get_record(context, Kind::Reservation, input.id)?;
+                get_record(context, RecordKind::Reservation, input.id)?;
                 let at = input.at.map_or_else(|| context.now(), |at| at.0);
                 explain(context, input.id, at, input.step_id)
             }),
         Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
             .summary("What a guest has handed in, and how it is to be acted on")
-            .run(|context, input: OneReservation| -> Result<Submission> {
-                get_record(context, Kind::Reservation, input.reservation_id)?;
+            .run(|context, input: ReservationOfLink| -> Result<Submission> {
+                get_record(context, RecordKind::Reservation, input.reservation_id)?;
                 submission::read(context, input.reservation_id)
             }),
         Operation::platform("listGuestMessages", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/messages")
             .summary("What a guest has written to the host, oldest first")
             .run(|context, input: ListMessages| -> Result<Vec<Message>> {
-                get_record(context, Kind::Reservation, input.reservation_id)?;
+                get_record(context, RecordKind::Reservation, input.reservation_id)?;
                 messages::page(context, input.reservation_id, input.after, input.limit.unwrap_or(MESSAGES_PAGE))
             }),
     ]
@@ -273,7 +273,7 @@ pub(super) fn own_reservation(context: &Context<'_, '_>) -> Result<Uuid> {
 pub(super) fn own_stay(
     context: &mut Context<'_, '_>,
     language: Option<&str>,
-) -> Result<(Stay, Arc<Setup>)> {
+) -> Result<(Stay, Arc<GuestSetup>)> {
     let id = own_reservation(context)?;
     setup::visit(context, id, language)
 }
@@ -291,7 +291,7 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     let at = input.at.map_or_else(|| context.now(), |at| at.0);
     if input.at.is_none() {
         let until = surveys::until(&stay, at);
-        context.holds_until(setup.shelves.until(&stay, at).min(until));
+        context.holds_until(setup.manual_groups.until(&stay, at).min(until));
     }
     view(context, stay, &setup, at)
 }
@@ -323,7 +323,7 @@ fn submit(context: &mut Context<'_, '_>, _: Submit) -> Result<PrecheckinView> {
     events::fire(
         context,
         Event::ReservationPrecheckinSubmitted,
-        Kind::Reservation,
+        RecordKind::Reservation,
         stay.id,
         stay.reservation.property_id,
     )?;
@@ -350,7 +350,7 @@ fn read_messages(context: &mut Context<'_, '_>, _: ReadMessages) -> Result<Vec<M
 
 /// Deletes the links of deleted reservations, and everything that their guests handed in.
 pub(super) fn forget_stays(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&DELETE_GUEST_LINKS, values![reservations])?;
+    context.execute_deferred(&DELETE_GUEST_LINKS, values![reservations])?;
     stored_answers::forget(context, reservations)?;
     charges::forget(context, reservations)?;
     files::forget(context, reservations)?;

@@ -1,7 +1,8 @@
-//! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to date.
+//! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to
+//! date.
 
 use engine::access::{Access, Credential};
-use engine::context::{Context, Touches};
+use engine::context::{Context, RaisedRevision};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::{Object, Operation};
@@ -19,7 +20,7 @@ use uuid::Uuid;
 use super::hours::Hours;
 use super::operations::own_reservation;
 use super::stay::Stay;
-use crate::records::{Photos, ReservationStatus};
+use crate::records::{PhotoSigner, ReservationStatus};
 
 /// The prefix of a pass's token.
 const PREFIX: &str = "wp_";
@@ -138,7 +139,7 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
         && stay
             .portal()
             .is_some_and(|portal| portal.is_wallet_pass_enabled);
-    let signer = context.part::<Photos>()?.signer(PURPOSE)?;
+    let signer = context.part::<PhotoSigner>()?.signer(PURPOSE)?;
     let organization = context.organization.id;
     let signature = signer.sign(&[organization.as_bytes(), stay.id.as_bytes()]);
     let (door_codes, next_change_at) = if is_enabled {
@@ -154,8 +155,8 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
     })
 }
 
-/// Returns the door codes of a confirmed stay that are in force now, those that name the stay first,
-/// and when one of its codes comes into force or ends.
+/// Returns the door codes of a confirmed stay that are in force now, those that name the stay
+/// first, and when one of its codes comes into force or ends.
 fn door_codes(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -234,7 +235,11 @@ fn in_force(
 pub(crate) fn owner(service: &Service, token: &str, reservation: Uuid) -> Option<Uuid> {
     let (organization, signature) = token.strip_prefix(PREFIX)?.split_at_checked(ORGANIZATION)?;
     let organization = Uuid::try_parse(organization).ok()?;
-    let signer = service.kit.part::<Photos>()?.signer(PURPOSE).ok()?;
+    let signer = service
+        .app_state
+        .extension::<PhotoSigner>()?
+        .signer(PURPOSE)
+        .ok()?;
     signer
         .is_signed(
             &[organization.as_bytes(), reservation.as_bytes()],
@@ -290,7 +295,7 @@ pub(crate) fn register(
     let told_at = context
         .row(&STATE, values![reservation])?
         .map_or(Ok(now), |row| row.get(1))?;
-    context.execute_along(&REGISTER, values![reservation, device, push_token, told_at])?;
+    context.execute_deferred(&REGISTER, values![reservation, device, push_token, told_at])?;
     Ok(if is_known {
         Registered::Known
     } else {
@@ -308,8 +313,8 @@ pub(crate) fn unregister(
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
     match device {
-        Some(device) => context.execute_along(&UNREGISTER, values![reservation, device]),
-        None => context.execute_along(&FORGET, values![vec![reservation]]),
+        Some(device) => context.execute_deferred(&UNREGISTER, values![reservation, device]),
+        None => context.execute_deferred(&FORGET, values![vec![reservation]]),
     }
 }
 
@@ -350,7 +355,7 @@ pub(crate) fn note_change(
     let now = second(context.now());
     let next = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
     let changed_at = next.map_or(now, |next| next.max(now));
-    context.execute_along(
+    context.execute_deferred(
         &NOTE_STATE,
         values![reservation, store::Value::Bytes(hash.to_vec()), changed_at],
     )?;
@@ -369,14 +374,14 @@ pub(super) fn opened<'c, 't>(
         service.system(tx, now),
         organization,
         access,
-        Touches::Stream,
+        RaisedRevision::Stream,
     )
 }
 
 /// Forgets the passes of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET, values![reservations])?;
-    context.execute_along(&FORGET_STATES, values![reservations])
+    context.execute_deferred(&FORGET, values![reservations])?;
+    context.execute_deferred(&FORGET_STATES, values![reservations])
 }
 
 #[cfg(test)]

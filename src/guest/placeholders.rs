@@ -17,15 +17,15 @@ use uuid::Uuid;
 
 use super::manuals::written;
 use super::postal::address_lines;
-use super::stay::{Flat, Stay};
+use super::stay::{Stay, StayFlat};
 use super::step_view::agreement_text_id;
 use crate::markdown;
 use crate::precheck::{self, AnswerForm, Step};
-use crate::records::{Kind, Property, ReservationStatus, typed};
+use crate::records::{Property, RecordKind, ReservationStatus, typed};
 use crate::translations::{
-    Piece, Placeholder, StayValue, Texts, custom_fields, has_placeholders, pieces,
+    Placeholder, StayValue, TextPiece, Texts, custom_fields, has_placeholders, pieces,
 };
-use crate::words::{Dates, dates_in, regional};
+use crate::words::{DateFormats, dates_in, regional};
 
 /// The text in place of a secret in previews.
 pub(super) const HIDDEN: &str = "••••••••";
@@ -33,11 +33,11 @@ pub(super) const HIDDEN: &str = "••••••••";
 pub(super) const WIFI_ICON: &str = "wifi";
 
 /// The values of custom fields at a flat, by name in lower case.
-pub(super) type CustomValues = HashMap<String, Result<String, Why>>;
+pub(super) type CustomValues = HashMap<String, Result<String, MissingReason>>;
 
 /// The reason that a placeholder has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) enum Why {
+pub(super) enum MissingReason {
     /// The stay or the flat has no such value.
     NoValue,
     /// No custom field has the name.
@@ -54,43 +54,49 @@ pub(super) enum Why {
 
 /// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(super) struct MissingPlaceholder {
     /// The name as the text writes it.
     pub name: String,
-    why: Why,
+    why: MissingReason,
 }
 
-impl Missing {
+impl MissingPlaceholder {
     /// Returns the reason for people.
     pub(super) fn message(&self) -> String {
         let name = format!("{{{{{}}}}}", self.name);
         match self.why {
-            Why::NoValue => format!("The text names {name}, which has no value for this stay."),
-            Why::NoField => format!("The text names {name}, but no custom field has this name."),
-            Why::SeveralFields => {
+            MissingReason::NoValue => {
+                format!("The text names {name}, which has no value for this stay.")
+            }
+            MissingReason::NoField => {
+                format!("The text names {name}, but no custom field has this name.")
+            }
+            MissingReason::SeveralFields => {
                 format!("The text names {name}, but several custom fields have this name.")
             }
-            Why::NotHere => format!(
+            MissingReason::NotHere => format!(
                 "The text names {name}, which may stand only in the description of a manual with the icon wifi."
             ),
-            Why::Tentative => {
+            MissingReason::Tentative => {
                 format!("The text names {name}, which is not shown while the booking is tentative.")
             }
-            Why::Unknown => format!("The text names {name}, which is no known placeholder."),
+            MissingReason::Unknown => {
+                format!("The text names {name}, which is no known placeholder.")
+            }
         }
     }
 }
 
 /// Whether a text may contain the password of the wireless network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextPlacement {
     /// The description of a manual about the network.
     WifiManual,
     /// Any other text.
     Elsewhere,
 }
 
-impl Place {
+impl TextPlacement {
     /// Returns the place of the description of a manual with this icon.
     pub(super) fn of_icon(icon: Option<&str>) -> Self {
         if icon == Some(WIFI_ICON) {
@@ -105,7 +111,7 @@ impl Place {
 pub(super) struct Values<'s> {
     stay: &'s Stay,
     custom: &'s CustomValues,
-    dates: Arc<Dates>,
+    dates: Arc<DateFormats>,
     language: &'s str,
     is_preview: bool,
 }
@@ -135,25 +141,33 @@ impl<'s> Values<'s> {
     }
 
     /// Fills a text that is shown as it is.
-    pub(super) fn plain(&self, text: &str, place: Place) -> Result<String, Missing> {
+    pub(super) fn plain(
+        &self,
+        text: &str,
+        place: TextPlacement,
+    ) -> Result<String, MissingPlaceholder> {
         self.fill(text, place, |_, value| value)
     }
 
     /// Fills Markdown. Values show as plain text where the Markdown is rendered.
-    pub(super) fn markdown(&self, text: &str, place: Place) -> Result<String, Missing> {
+    pub(super) fn markdown(
+        &self,
+        text: &str,
+        place: TextPlacement,
+    ) -> Result<String, MissingPlaceholder> {
         self.fill(text, place, |before, value| {
             markdown::escaped_value(before, &value)
         })
     }
 
-    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` where nothing visible
-    /// is left.
+    /// Fills Markdown in a language and renders it as safe HTML. Returns `None` where nothing
+    /// visible is left.
     pub(super) fn html(
         &self,
         text: &str,
-        place: Place,
+        place: TextPlacement,
         language: &str,
-    ) -> Result<Option<String>, Missing> {
+    ) -> Result<Option<String>, MissingPlaceholder> {
         let mut values = Vec::new();
         let marked = self.fill(text, place, |_, value| {
             values.push(value);
@@ -165,23 +179,23 @@ impl<'s> Values<'s> {
     fn fill(
         &self,
         text: &str,
-        place: Place,
+        place: TextPlacement,
         mut write: impl FnMut(&str, String) -> String,
-    ) -> Result<String, Missing> {
+    ) -> Result<String, MissingPlaceholder> {
         let mut filled = String::with_capacity(text.len());
         for piece in pieces(text) {
             let name = match &piece {
-                Piece::Text(part) => {
+                TextPiece::Text(part) => {
                     filled.push_str(part);
                     continue;
                 }
-                Piece::Named { name, .. } => *name,
+                TextPiece::Named { name, .. } => *name,
             };
             let value = match piece.placeholder() {
                 Some(placeholder) => self.value(&placeholder, place),
-                None => Err(Why::Unknown),
+                None => Err(MissingReason::Unknown),
             };
-            let value = value.map_err(|why| Missing {
+            let value = value.map_err(|why| MissingPlaceholder {
                 name: name.to_owned(),
                 why,
             })?;
@@ -191,31 +205,37 @@ impl<'s> Values<'s> {
         Ok(filled)
     }
 
-    fn value(&self, placeholder: &Placeholder, place: Place) -> Result<String, Why> {
+    fn value(
+        &self,
+        placeholder: &Placeholder,
+        place: TextPlacement,
+    ) -> Result<String, MissingReason> {
         match placeholder {
-            Placeholder::Custom(name) => {
-                self.custom.get(name).cloned().unwrap_or(Err(Why::NoField))
-            }
+            Placeholder::Custom(name) => self
+                .custom
+                .get(name)
+                .cloned()
+                .unwrap_or(Err(MissingReason::NoField)),
             Placeholder::Stay(StayValue::WifiPassword) => self.password(place),
             Placeholder::Stay(value) => self
                 .of_stay(*value)
                 .filter(|value| !is_blank(value))
-                .ok_or(Why::NoValue),
+                .ok_or(MissingReason::NoValue),
         }
     }
 
-    fn password(&self, place: Place) -> Result<String, Why> {
-        if place != Place::WifiManual {
-            return Err(Why::NotHere);
+    fn password(&self, place: TextPlacement) -> Result<String, MissingReason> {
+        if place != TextPlacement::WifiManual {
+            return Err(MissingReason::NotHere);
         }
         if self.stay.reservation.status == ReservationStatus::Tentative {
-            return Err(Why::Tentative);
+            return Err(MissingReason::Tentative);
         }
         let password = self
             .property()
             .and_then(|property| property.wifi_password.clone())
             .filter(|password| !password.is_empty())
-            .ok_or(Why::NoValue)?;
+            .ok_or(MissingReason::NoValue)?;
         Ok(if self.is_preview {
             HIDDEN.to_owned()
         } else {
@@ -282,7 +302,7 @@ pub(super) fn custom_values<'t>(
     }
     let mut fields = custom_fields(context)?;
     let property = match flat {
-        Some(id) => typed::<Object>(context, Kind::Property, id)?,
+        Some(id) => typed::<Object>(context, RecordKind::Property, id)?,
         None => None,
     };
     let here = property
@@ -291,15 +311,15 @@ pub(super) fn custom_values<'t>(
     let value = |name: String| {
         let found = fields.remove(&name).unwrap_or_default();
         let value = match found.as_slice() {
-            [] => Err(Why::NoField),
+            [] => Err(MissingReason::NoField),
             [field] => here
                 .and_then(|values| values.get(field.id.to_string()))
                 .filter(|value| !value.is_null())
                 .or(field.value.as_ref())
                 .and_then(written)
                 .filter(|value| !is_blank(value))
-                .ok_or(Why::NoValue),
-            _ => Err(Why::SeveralFields),
+                .ok_or(MissingReason::NoValue),
+            _ => Err(MissingReason::SeveralFields),
         };
         (name, value)
     };
@@ -319,7 +339,7 @@ pub(super) fn filled_step(
     let contract = step.write_only.contract_template_text.as_deref();
     let filled = contract
         .filter(|text| has_placeholders(text))
-        .and_then(|text| values.plain(text, Place::Elsewhere).ok());
+        .and_then(|text| values.plain(text, TextPlacement::Elsewhere).ok());
     match filled {
         Some(filled) => {
             let mut step = Step::clone(step);
@@ -332,7 +352,11 @@ pub(super) fn filled_step(
 
 /// Returns the first placeholder without a value in the texts that the guest of a step answers: the
 /// text of an agreement, the questions and their options.
-pub(super) fn missing_of_step(step: &Step, texts: &Texts, values: &Values<'_>) -> Option<Missing> {
+pub(super) fn missing_of_step(
+    step: &Step,
+    texts: &Texts,
+    values: &Values<'_>,
+) -> Option<MissingPlaceholder> {
     let form = step.step_type.answer_form();
     let questions = (form == AnswerForm::Questions).then_some(&step.questions);
     let asked = questions.into_iter().flatten().flat_map(|question| {
@@ -348,11 +372,11 @@ pub(super) fn missing_of_step(step: &Step, texts: &Texts, values: &Values<'_>) -
         .chain([agreement_text_id(step)])
         .filter_map(|id| texts.written(id))
         .chain(contract)
-        .find_map(|text| values.plain(text, Place::Elsewhere).err())
+        .find_map(|text| values.plain(text, TextPlacement::Elsewhere).err())
 }
 
 /// Returns the id of the flat that custom fields are read at.
-pub(super) fn flat_id(flat: Option<&Flat>) -> Option<Uuid> {
+pub(super) fn flat_id(flat: Option<&StayFlat>) -> Option<Uuid> {
     flat.map(|flat| flat.placement.property)
 }
 
@@ -362,17 +386,17 @@ mod tests {
 
     #[test]
     fn a_missing_value_is_named_in_the_message() {
-        let missing = |why| Missing {
+        let missing = |why| MissingPlaceholder {
             name: "custom.Door code".into(),
             why,
         };
         for why in [
-            Why::NoValue,
-            Why::NoField,
-            Why::SeveralFields,
-            Why::NotHere,
-            Why::Tentative,
-            Why::Unknown,
+            MissingReason::NoValue,
+            MissingReason::NoField,
+            MissingReason::SeveralFields,
+            MissingReason::NotHere,
+            MissingReason::Tentative,
+            MissingReason::Unknown,
         ] {
             let message = missing(why).message();
             assert!(message.contains("{{custom.Door code}}"), "{message}");
@@ -381,8 +405,14 @@ mod tests {
 
     #[test]
     fn only_wifi_manuals_may_name_the_password() {
-        assert_eq!(Place::of_icon(Some("wifi")), Place::WifiManual);
-        assert_eq!(Place::of_icon(Some("key-round")), Place::Elsewhere);
-        assert_eq!(Place::of_icon(None), Place::Elsewhere);
+        assert_eq!(
+            TextPlacement::of_icon(Some("wifi")),
+            TextPlacement::WifiManual
+        );
+        assert_eq!(
+            TextPlacement::of_icon(Some("key-round")),
+            TextPlacement::Elsewhere
+        );
+        assert_eq!(TextPlacement::of_icon(None), TextPlacement::Elsewhere);
     }
 }

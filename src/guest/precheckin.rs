@@ -14,19 +14,21 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::acceptance::{self, StoredAcceptance};
-use super::asked::Asked;
 use super::bounds;
 use super::decision::{Decision, Submitted};
-use super::flags::{self, Flag};
+use super::flags::{self, StoredFlag};
 use super::openness::{self, StayStage};
-use super::progress::Report;
+use super::progress::ProgressReport;
 use super::review;
-use super::setup::{Setup, Which, length_of};
-use super::stay::{Flat, Stay};
+use super::setup::{GuestSetup, SetupScope, length_of};
+use super::stay::{Stay, StayFlat};
+use super::step_of_stay::StepOfStay;
 use super::step_view::{StepView, agreement_text};
-use super::stored_answers::{Given, Saved, add_files, handed_in, has_storage, submission};
+use super::stored_answers::{Saved, StoredAnswers, add_files, handed_in, has_storage, submission};
 use crate::portals::Portal;
-use crate::precheck::{self, AnswerForm, Ground, Merging, Reported, SortKey, Step, StepState};
+use crate::precheck::{
+    self, AnswerContext, AnswerForm, Merging, Reported, SortKey, Step, StepState,
+};
 use crate::scopes::{self, EntityType};
 
 store::statements! {
@@ -70,9 +72,9 @@ pub(super) struct Precheckin {
     /// Whether the portal has pre-check-in enabled and the stay is not cancelled.
     pub is_enabled: bool,
     /// The steps that the stay gets, in guest order.
-    pub steps: Vec<Asked>,
+    pub steps: Vec<StepOfStay>,
     /// Data of steps that the stay does not get, or no longer gets.
-    pub earlier: HashMap<Uuid, Given>,
+    pub earlier: HashMap<Uuid, StoredAnswers>,
     /// The length of the stay in nights.
     pub nights: i64,
     /// The submission and its review; `None` before the first submission.
@@ -94,7 +96,7 @@ impl Precheckin {
             add_files(context, stay.id, &mut given)?;
         }
         let submitted = submission(context, stay.id)?;
-        let stored = Stored {
+        let stored = StoredPrecheckin {
             given,
             submitted,
             has_storage: has_storage(context),
@@ -107,7 +109,7 @@ impl Precheckin {
     pub(super) fn load_for(
         context: &mut Context<'_, '_>,
         stay: &Stay,
-        setup: &Setup,
+        setup: &GuestSetup,
     ) -> Result<Self> {
         let mut precheckin = Self::load(context, stay, &setup.steps)?;
         precheckin.compare(context, stay, setup)?;
@@ -119,11 +121,11 @@ impl Precheckin {
     pub(super) fn of_list(
         context: &mut Context<'_, '_>,
         stay: &Stay,
-        setup: &Setup,
-        given: HashMap<Uuid, Given>,
+        setup: &GuestSetup,
+        given: HashMap<Uuid, StoredAnswers>,
         submitted: Submitted,
     ) -> Result<Self> {
-        let stored = Stored {
+        let stored = StoredPrecheckin {
             given,
             submitted: Some(submitted),
             has_storage: has_storage(context),
@@ -133,9 +135,14 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the saved choices and the accepted texts with those of today. A step that belongs to
-    /// the last submission is not asked again because of them.
-    fn compare(&mut self, context: &mut Context<'_, '_>, stay: &Stay, setup: &Setup) -> Result<()> {
+    /// Compares the saved choices and the accepted texts with those of today. A step that belongs
+    /// to the last submission is not asked again because of them.
+    fn compare(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        stay: &Stay,
+        setup: &GuestSetup,
+    ) -> Result<()> {
         let (nights, submitted) = (self.nights, self.submitted.as_ref());
         for asked in &mut self.steps {
             let (step, given_at) = (&asked.step, asked.given.given_at());
@@ -159,7 +166,7 @@ impl Precheckin {
 
     /// Builds the pre-check-in of a stay for which nothing is stored.
     pub(super) fn unanswered(context: &Context<'_, '_>, stay: &Stay, steps: &[Arc<Step>]) -> Self {
-        let stored = Stored {
+        let stored = StoredPrecheckin {
             given: HashMap::new(),
             submitted: None,
             has_storage: has_storage(context),
@@ -167,8 +174,8 @@ impl Precheckin {
         Self::of(stay, steps, stored)
     }
 
-    fn of(stay: &Stay, steps: &[Arc<Step>], stored: Stored) -> Self {
-        let Stored {
+    fn of(stay: &Stay, steps: &[Arc<Step>], stored: StoredPrecheckin) -> Self {
+        let StoredPrecheckin {
             mut given,
             submitted,
             has_storage,
@@ -183,7 +190,7 @@ impl Precheckin {
             .filter(|step| is_enabled && precheck::decide(&step.targeting, &facts).is_shown());
         let asked = |step: &Arc<Step>| {
             let given = given.remove(&step.id).unwrap_or_default();
-            Asked::new(step.clone(), given, stay, has_storage)
+            StepOfStay::new(step.clone(), given, stay, has_storage)
         };
         let steps = shown.map(asked).collect();
         let nights = precheck::days(facts.check_in, facts.check_out);
@@ -209,17 +216,17 @@ impl Precheckin {
 
     /// Returns the ids of the shown steps that are open again after a submission, in guest order.
     pub(super) fn open_steps(&self) -> Vec<Uuid> {
-        let steps = self.steps.iter().map(Asked::facts);
+        let steps = self.steps.iter().map(StepOfStay::facts);
         openness::open_steps(self.submitted.as_ref(), steps, self.stage)
     }
 
     /// Returns whether the guest may save a shown step now.
-    pub(super) fn is_open(&self, asked: &Asked) -> bool {
+    pub(super) fn is_open(&self, asked: &StepOfStay) -> bool {
         openness::is_open(self.submitted.as_ref(), asked.facts(), self.stage)
     }
 
-    /// Returns whether there is something to submit: a first submission, the answer to a request for
-    /// changes, or steps that are open again.
+    /// Returns whether there is something to submit: a first submission, the answer to a request
+    /// for changes, or steps that are open again.
     fn may_submit(&self) -> bool {
         self.submitted
             .as_ref()
@@ -227,8 +234,8 @@ impl Precheckin {
             || !self.open_steps().is_empty()
     }
 
-    /// Submits the pre-check-in. Fails with 409 where a step waits for the guest, and where the stay
-    /// has no steps. Fails with 409 also for a submission after which nothing is open again.
+    /// Submits the pre-check-in. Fails with 409 where a step waits for the guest, and where the
+    /// stay has no steps. Fails with 409 also for a submission after which nothing is open again.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
         self.require_open(None)?;
         if self.steps.is_empty() {
@@ -249,7 +256,8 @@ impl Precheckin {
         }
         let raised = flags::raised(&self.steps, stay.reservation.check_in);
         let status = self.outcome(stay, &raised);
-        // Answers that were saved before belong to the submission, even within the same millisecond.
+        // Answers that were saved before belong to the submission, even within the same
+        // millisecond.
         let given = self.steps.iter().filter_map(|asked| asked.given.given_at());
         let now = Moment(context.now());
         let at = given.max().map_or(now, |given| given.max(now));
@@ -263,7 +271,7 @@ impl Precheckin {
             ..decision
         };
         let doc = store::Value::json(&decision)?;
-        context.execute_along(
+        context.execute_deferred(
             &SUBMIT,
             values![
                 stay.id,
@@ -282,14 +290,14 @@ impl Precheckin {
     }
 
     /// Returns the status of a submission with these flags of its own.
-    fn outcome(&self, stay: &Stay, raised: &[Flag]) -> PrecheckinStatus {
+    fn outcome(&self, stay: &Stay, raised: &[StoredFlag]) -> PrecheckinStatus {
         let is_waiting = self.steps.iter().any(|asked| {
             matches!(
                 asked.state(),
                 StepState::Pending | StepState::ActionRequired
             )
         });
-        let judged = Judged {
+        let judged = ReviewFacts {
             is_waiting,
             is_reviewed: stay
                 .portal()
@@ -304,7 +312,7 @@ impl Precheckin {
     }
 
     /// Returns the flags of the submission, and those that other systems reported.
-    pub(super) fn flags(&self) -> Vec<Flag> {
+    pub(super) fn flags(&self) -> Vec<StoredFlag> {
         let submitted = self.submitted.as_ref();
         let stored = submitted.map(|submitted| submitted.decision.flags.as_slice());
         flags::all(&self.steps, stored.unwrap_or_default())
@@ -318,7 +326,7 @@ impl Precheckin {
         context: &mut Context<'_, '_>,
         stay: &Stay,
         step: Uuid,
-        report: Report,
+        report: ProgressReport,
         at: Moment,
     ) -> Result<()> {
         let Some(asked) = self.steps.iter_mut().find(|asked| asked.step.id == step) else {
@@ -351,9 +359,9 @@ impl Precheckin {
         review::put_decision(context, stay.id, status, &decision)
     }
 
-    /// Checks that the guest may save a `step`, or submit. Fails with 403 where pre-check-in is off,
-    /// with 409 after the stay, and with 409 for a step that is not open or a submission that adds
-    /// nothing.
+    /// Checks that the guest may save a `step`, or submit. Fails with 403 where pre-check-in is
+    /// off, with 409 after the stay, and with 409 for a step that is not open or a submission that
+    /// adds nothing.
     pub(super) fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
@@ -383,7 +391,8 @@ impl Precheckin {
         }))
     }
 
-    /// Returns the time of something that the guest gives now. It is later than the last submission.
+    /// Returns the time of something that the guest gives now. It is later than the last
+    /// submission.
     pub(super) fn given_now(&self, now: Timestamp) -> Moment {
         self.submitted
             .as_ref()
@@ -399,7 +408,7 @@ impl Precheckin {
             .map(|saved| &saved.answers);
         self.steps
             .iter()
-            .filter_map(Asked::answers)
+            .filter_map(StepOfStay::answers)
             .chain(earlier)
             .map(length_of)
             .sum()
@@ -414,7 +423,7 @@ impl Precheckin {
         &mut self,
         context: &mut Context<'_, '_>,
         stay: &Stay,
-        setup: &Setup,
+        setup: &GuestSetup,
         step: Uuid,
         mut sent: SentAnswers,
     ) -> Result<()> {
@@ -434,7 +443,7 @@ impl Precheckin {
             .map(|deposit| deposit.choices)
             .unwrap_or_default();
         let today = now.to_zoned(stay.zone()).date();
-        let ground = Ground {
+        let ground = AnswerContext {
             today,
             country: &context.organization.settings.country,
             choices: &offered,
@@ -470,7 +479,7 @@ impl Precheckin {
             .map(store::Value::json)
             .transpose()?
             .unwrap_or(store::Value::Null);
-        context.execute_along(
+        context.execute_deferred(
             &PUT_ANSWER,
             values![
                 stay.id,
@@ -491,7 +500,7 @@ impl Precheckin {
     }
 
     /// Returns the steps as the guest sees them.
-    pub(super) fn views(&self, setup: &Setup) -> Vec<StepView> {
+    pub(super) fn views(&self, setup: &GuestSetup) -> Vec<StepView> {
         self.steps
             .iter()
             .map(|asked| self.view_of(asked, setup))
@@ -499,7 +508,7 @@ impl Precheckin {
     }
 
     /// Returns a step as the guest sees it; 404 for a step that is not shown.
-    pub(super) fn view(&self, step: Uuid, setup: &Setup) -> Result<StepView> {
+    pub(super) fn view(&self, step: Uuid, setup: &GuestSetup) -> Result<StepView> {
         let asked = self
             .steps
             .iter()
@@ -508,14 +517,14 @@ impl Precheckin {
         Ok(self.view_of(asked, setup))
     }
 
-    fn view_of(&self, asked: &Asked, setup: &Setup) -> StepView {
+    fn view_of(&self, asked: &StepOfStay, setup: &GuestSetup) -> StepView {
         asked.view(setup, self.nights, self.is_open(asked))
     }
 }
 
 /// The stored data of a stay.
-struct Stored {
-    given: HashMap<Uuid, Given>,
+struct StoredPrecheckin {
+    given: HashMap<Uuid, StoredAnswers>,
     submitted: Option<Submitted>,
     /// Whether the service can store files.
     has_storage: bool,
@@ -543,7 +552,7 @@ fn below_answers(mut issues: Vec<Issue>) -> Error {
 
 /// The facts that decide whether a submission is held.
 #[derive(Debug, Clone, Copy)]
-struct Judged {
+struct ReviewFacts {
     /// Whether the result of another system is missing.
     is_waiting: bool,
     /// Whether the portal has submissions reviewed.
@@ -553,7 +562,7 @@ struct Judged {
     is_flagged: bool,
 }
 
-impl Judged {
+impl ReviewFacts {
     /// Returns the status of the submission: held, or approved without a person.
     const fn outcome(self) -> PrecheckinStatus {
         let is_held = self.is_flagged || !self.has_reviewable;
@@ -569,8 +578,8 @@ impl Judged {
 /// portal serves the flat, or where its portal has pre-check-in off.
 pub(super) fn reaching(
     context: &mut Context<'_, '_>,
-    flat: &Flat,
-    which: Which,
+    flat: &StayFlat,
+    which: SetupScope,
 ) -> Result<Vec<Arc<Step>>> {
     if !flat
         .portal()
@@ -580,8 +589,8 @@ pub(super) fn reaching(
     }
     let ids = scopes::reaching_ids(context, EntityType::PrecheckStep, &flat.targets())?;
     let found = match which {
-        Which::Active => precheck::among(context, ids)?,
-        Which::All => precheck::some(context, ids)?,
+        SetupScope::Active => precheck::among(context, ids)?,
+        SetupScope::All => precheck::some(context, ids)?,
     };
     let mut steps: Vec<Arc<Step>> = found.into_iter().map(Arc::new).collect();
     sort(&mut steps, flat.portal());
@@ -615,7 +624,7 @@ mod tests {
         /// isManualReviewEnabled and all those steps have it false.
         #[test]
         fn approval_agrees_with_the_sentences(is_waiting: bool, is_reviewed: bool, has_reviewable: bool, is_flagged: bool) {
-            let judged = Judged { is_waiting, is_reviewed, has_reviewable, is_flagged };
+            let judged = ReviewFacts { is_waiting, is_reviewed, has_reviewable, is_flagged };
             let is_approved = !is_waiting && (!is_reviewed || (has_reviewable && !is_flagged));
             prop_assert_eq!(judged.outcome() == PrecheckinStatus::Approved, is_approved);
         }

@@ -25,16 +25,18 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::domains::page_address;
-use super::draft::{Draft, Kept};
+use super::draft::{PreviewDraft, SentFields};
 use super::link::PREVIEW_PREFIX;
 use super::placeholders::HIDDEN;
 use super::precheckin::Precheckin;
-use super::recognition::{self, Wanted};
-use super::setup::{Setup, Which};
-use super::stay::{Flat, Stay, reservation};
-use super::view::{Given, GuestView, PrecheckinView, language_of, precheckin_view, view_of};
+use super::recognition::{self, WantedFacts};
+use super::setup::{GuestSetup, SetupScope};
+use super::stay::{Stay, StayFlat, reservation};
+use super::view::{GuestState, GuestView, PrecheckinView, language_of, precheckin_view, view_of};
 use crate::portals::{self, BrandingFields, PortalFields};
-use crate::records::{Guest, Kind, Property, Reservation, ReservationStatus, get_record, typed};
+use crate::records::{
+    Guest, Property, RecordKind, Reservation, ReservationStatus, get_record, typed,
+};
 use crate::scopes;
 use crate::words::in_language;
 
@@ -48,7 +50,7 @@ const SWEEP_BATCH: u32 = 500;
 /// The number of nights that a made-up guest stays.
 const NIGHTS: i64 = 3;
 /// The fields of a preview that the audit log records.
-const TOLD: [&str; 6] = [
+const STATED_FIELDS: [&str; 6] = [
     "reservationId",
     "propertyId",
     "language",
@@ -90,8 +92,8 @@ struct CreatePreview {
     /// the portal's first, else the organization's first, else a made-up one.
     #[serde(default)]
     property_id: Option<Uuid>,
-    /// Language of the page, as a BCP 47 tag. Null or left out: that of the reservation's guest, else
-    /// English.
+    /// Language of the page, as a BCP 47 tag. Null or left out: that of the reservation's guest,
+    /// else English.
     #[serde(default)]
     language: Option<Language>,
     /// Moment that the page shows; a made-up guest arrives on that day. Null or left out: the time
@@ -104,11 +106,11 @@ struct CreatePreview {
     /// Portal settings to show instead of the saved ones, as `updatePortal` takes them under
     /// `data`; nothing is changed. Left out: the saved ones.
     #[serde(default)]
-    portal: Field<Kept<PortalFields>>,
+    portal: Field<SentFields<PortalFields>>,
     /// Branding settings to show likewise, as `updatePortalBranding` takes them, with
     /// `calloutMessage` besides.
     #[serde(default)]
-    branding: Field<Kept<BrandingFields>>,
+    branding: Field<SentFields<BrandingFields>>,
 }
 
 /// A preview's address and its end.
@@ -137,7 +139,7 @@ pub struct PreviewView {
 /// The request for a preview, as it is stored.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Preview {
+struct StoredPreview {
     /// The portal.
     portal_id: Uuid,
     /// The flat; `None` where it is made up. It is fixed when the preview is created, because the
@@ -154,7 +156,7 @@ struct Preview {
     /// Whether inactive items are shown.
     is_inactive_included: bool,
     /// Unsaved settings that are shown instead of the saved ones.
-    draft: Draft,
+    draft: PreviewDraft,
 }
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -171,7 +173,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .audited(Audits::does(portals::named_portal).telling(&TOLD).withholding(&["url"]))
+            .audited(Audits::does(portals::named_portal).telling(&STATED_FIELDS).withholding(&["url"]))
             .run(create),
         Operation::public("previewGuestView", Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
             .summary("What a guest of a portal would see, without a link to it")
@@ -215,20 +217,20 @@ fn issue(input: &CreatePreview) -> Option<Issue> {
 }
 
 /// Returns the requested preview, after checking that the caller has access to everything it names.
-fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview> {
+fn requested(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<StoredPreview> {
     let portal_id = portals::readable_portal(context, input.id)?.id;
     let named = match (input.reservation_id, input.property_id) {
         (Some(id), _) => {
-            get_record(context, Kind::Reservation, id)?;
+            get_record(context, RecordKind::Reservation, id)?;
             reservation(context, id)?.property_id
         }
         (None, Some(id)) => {
-            get_record(context, Kind::Property, id)?;
+            get_record(context, RecordKind::Property, id)?;
             Some(id)
         }
         (None, None) => None,
     };
-    let draft = Draft {
+    let draft = PreviewDraft {
         portal: input.portal.into_sent(),
         branding: input.branding.into_sent(),
     };
@@ -240,12 +242,12 @@ fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview>
         None => scopes::first_served(context, portal_id)?,
     };
     let property = property_id.map_or(Ok(None), |id| {
-        typed::<Property>(context, Kind::Property, id)
+        typed::<Property>(context, RecordKind::Property, id)
     })?;
     let zone = property
         .and_then(|property| TimeZone::get(&property.timezone).ok())
         .unwrap_or(TimeZone::UTC);
-    Ok(Preview {
+    Ok(StoredPreview {
         portal_id,
         property_id,
         reservation_id: input.reservation_id,
@@ -262,7 +264,7 @@ fn asked(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview>
 }
 
 fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<PreviewLink> {
-    let preview = asked(context, input)?;
+    let preview = requested(context, input)?;
     let (id, token) = (
         context.new_id(),
         token_of(PREVIEW_PREFIX, context.organization.id, context.ids()),
@@ -273,8 +275,8 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
             .checked_add(GOOD_FOR)
             .unwrap_or(Timestamp::MAX),
     );
-    context.execute_along(&MAKE_ROOM, values![MOST, MOST - 1])?;
-    context.execute_along(
+    context.execute_deferred(&MAKE_ROOM, values![MOST, MOST - 1])?;
+    context.execute_deferred(
         &INSERT,
         values![
             id,
@@ -291,9 +293,9 @@ fn create(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<Preview
 
 /// Returns the guest's view of a preview at once, without storing the preview.
 fn look(context: &mut Context<'_, '_>, input: CreatePreview) -> Result<GuestView> {
-    let preview = asked(context, input)?;
+    let preview = requested(context, input)?;
     let (id, now) = (context.new_id(), Moment(context.now()));
-    seen(context, id, preview, now, None, None)
+    build_view(context, id, preview, now, None, None)
 }
 
 /// Returns the view for anyone with a preview's link. The requested moment and language apply, else
@@ -307,17 +309,17 @@ pub(super) fn view(
     let row = context
         .row(&ONE, values![id])?
         .ok_or_else(|| Error::not_found("Stay"))?;
-    let (expires_at, Json(preview)): (_, Json<Preview>) = (Moment(row.get(0)?), row.get(1)?);
+    let (expires_at, Json(preview)): (_, Json<StoredPreview>) = (Moment(row.get(0)?), row.get(1)?);
     // The answer is not kept in memory: people who design a portal open a preview once or twice.
     context.holds_until(context.now());
-    seen(context, id, preview, expires_at, language, at)
+    build_view(context, id, preview, expires_at, language, at)
 }
 
 /// Builds the view of the preview with this id.
-fn seen(
+fn build_view(
     context: &mut Context<'_, '_>,
     id: Uuid,
-    preview: Preview,
+    preview: StoredPreview,
     expires_at: Moment,
     language: Option<&str>,
     at: Option<Timestamp>,
@@ -325,16 +327,16 @@ fn seen(
     let now = context.now();
     let at = at.or(preview.at.map(|at| at.0)).unwrap_or(now);
     let which = if preview.is_inactive_included {
-        Which::All
+        SetupScope::All
     } else {
-        Which::Active
+        SetupScope::Active
     };
     let (stay, reservation) = match preview.reservation_id {
         Some(stay) => (stay, reservation(context, stay)?),
         None => (id, made_up(preview.check_in)),
     };
     let language = language_of(language.or(preview.language.as_deref()), &reservation.guest);
-    let setup = Setup::previewed(
+    let setup = GuestSetup::previewed(
         context,
         preview.portal_id,
         preview.property_id,
@@ -348,7 +350,7 @@ fn seen(
         flat: setup.flat.clone(),
     };
     if preview.reservation_id.is_some() {
-        let wanted = Wanted::by(&setup);
+        let wanted = WantedFacts::by(&setup);
         recognition::complete(context, stay.id, &mut stay.reservation, wanted)?;
     }
     stay.reservation.guest = Guest {
@@ -371,7 +373,7 @@ fn seen(
         stay,
         &setup,
         precheckin,
-        Given::default(),
+        GuestState::default(),
         context.organization.settings.languages.clone(),
         at,
     );
@@ -399,7 +401,7 @@ fn seen(
 fn without_answers(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    setup: &Setup,
+    setup: &GuestSetup,
     at: Timestamp,
 ) -> Result<PrecheckinView> {
     let theirs = Precheckin::load_for(context, stay, setup)?.at(stay, at);
@@ -418,19 +420,20 @@ pub(super) fn flat(
     context: &mut Context<'_, '_>,
     portal: Uuid,
     property: Option<Uuid>,
-    draft: &Draft,
-) -> Result<Flat> {
+    draft: &PreviewDraft,
+) -> Result<StayFlat> {
     let mut portal =
         portals::find_portal(context, portal)?.ok_or_else(|| Error::not_found("Portal"))?;
     draft.set_up(&mut portal);
     let (id, property) = match property {
         Some(id) => (
             id,
-            typed(context, Kind::Property, id)?.ok_or_else(|| Error::not_found("Property"))?,
+            typed(context, RecordKind::Property, id)?
+                .ok_or_else(|| Error::not_found("Property"))?,
         ),
         None => (portal.id, made_up_flat(context, &portal)),
     };
-    Ok(Flat::served_by(portal, id, property))
+    Ok(StayFlat::served_by(portal, id, property))
 }
 
 /// Builds a flat for an organization without flats. It has the portal's name, and nothing is

@@ -18,7 +18,7 @@ use super::precheckin::Precheckin;
 use super::setup;
 use super::stored_answers;
 use crate::precheck::{self, Carrier, IdentityVerdict, RETAKE_LIMIT, Reported, Step, StepType};
-use crate::records::{Kind, get_record};
+use crate::records::{RecordKind, get_record};
 
 store::statements! {
     /// Selects the progress of a step of a stay.
@@ -63,7 +63,7 @@ pub struct Progress {
 /// The last report of the system that carries a step out, with its consequences, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct ProgressReport {
     #[serde(flatten)]
     pub progress: Progress,
     /// The identity checks that were raised.
@@ -83,7 +83,7 @@ pub(super) struct Report {
     pub is_retaken: bool,
 }
 
-impl Report {
+impl ProgressReport {
     /// Builds a report about a step, after the report `before`. Without `flags` the earlier ones
     /// are kept.
     fn new(
@@ -122,8 +122,8 @@ impl Report {
         self.raised.iter().any(|check| check == RETAKE_LIMIT)
     }
 
-    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` says that the
-    /// guest has handed in a file since.
+    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` says that
+    /// the guest has handed in a file since.
     pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> Reported {
         let is_check = match step_type.carrier() {
             Carrier::IdentityCheck | Carrier::BackgroundCheck => true,
@@ -234,7 +234,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         flags,
         ..
     } = input;
-    get_record(context, Kind::Reservation, reservation_id)?;
+    get_record(context, RecordKind::Reservation, reservation_id)?;
     let step = precheck::one(context, step_id)?.ok_or_else(|| Error::not_found("Step"))?;
     if !step.is_carried_out_elsewhere() {
         return Err(Error::invalid(
@@ -261,11 +261,11 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         .row(&PROGRESS, values![reservation_id, step_id])?
         .map(|row| {
             let Json(report) = row.get(0)?;
-            Ok::<(Report, Moment), Error>((report, Moment(row.get(1)?)))
+            Ok::<(ProgressReport, Moment), Error>((report, Moment(row.get(1)?)))
         })
         .transpose()?;
     let last = before.as_ref().map(|(report, _)| report);
-    let report = Report::new(&step, progress, checks, flags, last);
+    let report = ProgressReport::new(&step, progress, checks, flags, last);
     let updated_at = match &before {
         Some((last, at)) if *last == report => {
             return Ok(StepProgress::new(step_id, report, *at));
@@ -281,7 +281,7 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
         None
     };
     let doc = store::Value::json(&report)?;
-    context.execute_along(
+    context.execute_deferred(
         &PUT_PROGRESS,
         values![reservation_id, step_id, updated_at, doc],
     )?;
@@ -293,8 +293,8 @@ fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress
 }
 
 impl StepProgress {
-    fn new(step_id: Uuid, report: Report, updated_at: Moment) -> Self {
-        let Report {
+    fn new(step_id: Uuid, report: ProgressReport, updated_at: Moment) -> Self {
+        let ProgressReport {
             progress,
             checks,
             flags,
@@ -312,7 +312,7 @@ impl StepProgress {
 
 /// Deletes the progress of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET_PROGRESS, values![reservations])
+    context.execute_deferred(&FORGET_PROGRESS, values![reservations])
 }
 
 #[cfg(test)]

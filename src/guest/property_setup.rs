@@ -4,7 +4,7 @@
 use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Result};
-use engine::operation::{Basis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::explain::{self, Reason};
 use super::precheckin;
-use super::stay::Flat;
+use super::stay::StayFlat;
 use crate::precheck::{self, StepType};
-use crate::records::{Kind, get_record};
+use crate::records::{RecordKind, get_record};
 use crate::scopes::{self, EntityType};
 
 /// The property whose setup is read.
@@ -72,14 +72,14 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .summary("The portal that serves a property, and the steps that reach it")
         .rest_only()
-        .kept(Basis::Configuration)
+        .cached(CacheBasis::Configuration)
         .run(read),
     ]
 }
 
 fn read(context: &mut Context<'_, '_>, input: ReadPropertySetup) -> Result<PropertySetup> {
-    get_record(context, Kind::Property, input.property_id)?;
-    let flat = Flat::load(context, Some(input.property_id))?
+    get_record(context, RecordKind::Property, input.property_id)?;
+    let flat = StayFlat::load(context, Some(input.property_id))?
         .ok_or_else(|| Error::not_found("Property"))?;
     let names = explain::names(context, Some(&flat))?;
     let explained = explain::portal(Some(&flat), &names);

@@ -1,8 +1,9 @@
 //! The phones that wait for a push about a changed pass (rules: guest-requests#passes, 6).
 //!
 //! A registration names the last change that was pushed to its phone. A push is due while the pass
-//! has a later change. A push is claimed for a while under the lock of the organization, so that one
-//! node sends it; a node that ends before it has noted the result leaves the push to the others.
+//! has a later change. A push is claimed for a while under the lock of the organization, so that
+//! one node sends it; a node that ends before it has noted the result leaves the push to the
+//! others.
 
 use engine::access::Access;
 use engine::context::Context;
@@ -49,11 +50,12 @@ store::statements! {
         where r.organization_id = ?1 and r.told_at < s.changed_at
         and (r.next_push_at is null or r.next_push_at <= ?2 or r.next_push_at > ?4)
         order by r.reservation_id, r.device_id limit ?3";
-    /// Sets when a push may be sent again, and how often it failed. A registration with another token is left alone.
+    /// Sets when a push may be sent again, and how often it failed. A registration with another
+    /// token is left alone.
     POSTPONE = "update pass_registration set next_push_at = ?5, attempts = ?6
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
     /// Notes the change that a phone knows of.
-    TOLD = "update pass_registration set told_at = ?5, attempts = 0, next_push_at = null
+    NOTIFIED = "update pass_registration set told_at = ?5, attempts = 0, next_push_at = null
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
     /// Removes a phone whose token is not good any more.
     GONE = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
@@ -62,7 +64,8 @@ store::statements! {
 /// A registered pass, and the state of its organization.
 pub(crate) struct Watched {
     pub pass: HeldPass,
-    /// The revisions of configuration and records. While they stand, the pass changes by time alone.
+    /// The revisions of configuration and records. While they stand, the pass changes by time
+    /// alone.
     pub revisions: (i64, i64),
 }
 
@@ -81,7 +84,7 @@ pub(crate) struct Push {
 
 /// The outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum PushOutcome {
     /// The push was accepted, or no retry can help.
     Over,
     /// The registration goes.
@@ -150,7 +153,7 @@ pub(crate) fn settle(
     tx: &mut Transaction<'_>,
     service: &Service,
     organization: Uuid,
-    results: Vec<(Push, Settled)>,
+    results: Vec<(Push, PushOutcome)>,
 ) -> Result<()> {
     let access = Access::platform();
     let mut context = opened(tx, service, organization, &access)?;
@@ -158,15 +161,16 @@ pub(crate) fn settle(
     for (push, settled) in results {
         let attempts = push.attempts + 1;
         match settled {
-            Settled::Gone => {
-                context.execute_along(&GONE, values![push.reservation, push.device, push.token])?;
+            PushOutcome::Gone => {
+                context
+                    .execute_deferred(&GONE, values![push.reservation, push.device, push.token])?;
             }
-            Settled::Again if attempts < MOST_ATTEMPTS => {
+            PushOutcome::Again if attempts < MOST_ATTEMPTS => {
                 push.postpone(&mut context, later(now, pause(attempts)), attempts)?;
             }
-            Settled::Over | Settled::Again => {
-                let told = values![push.reservation, push.device, push.token, push.changed_at];
-                context.execute_along(&TOLD, told)?;
+            PushOutcome::Over | PushOutcome::Again => {
+                let reported = values![push.reservation, push.device, push.token, push.changed_at];
+                context.execute_deferred(&NOTIFIED, reported)?;
             }
         }
     }
@@ -187,7 +191,7 @@ impl Push {
             ..
         } = self;
         let values = values![*reservation, device.clone(), token.clone(), until, attempts];
-        context.execute_along(&POSTPONE, values)
+        context.execute_deferred(&POSTPONE, values)
     }
 }
 

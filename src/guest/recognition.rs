@@ -10,10 +10,10 @@ use jiff::{Timestamp, ToSpan as _};
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::progress::{ProgressStatus, Report};
-use super::setup::Setup;
+use super::progress::{ProgressReport, ProgressStatus};
+use super::setup::GuestSetup;
 use crate::events;
-use crate::records::{Kind, Property, Reservation, VerificationStatus, typed};
+use crate::records::{Property, RecordKind, Reservation, VerificationStatus, typed};
 
 /// Maximum number of earlier stays that are looked at.
 const EARLIER: i64 = 50;
@@ -34,14 +34,14 @@ store::statements! {
 
 /// The facts that are wanted. Each takes a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedFacts {
     /// Whether the guest stayed before.
     pub stayed: bool,
     /// Whether the guest's identity is verified.
     pub verified: bool,
 }
 
-impl Wanted {
+impl WantedFacts {
     /// Both facts.
     pub(super) const BOTH: Self = Self {
         stayed: true,
@@ -49,13 +49,13 @@ impl Wanted {
     };
 
     /// Returns the facts that the rules of the setup's steps and manuals depend on.
-    pub(super) fn by(setup: &Setup) -> Self {
+    pub(super) fn by(setup: &GuestSetup) -> Self {
         Self {
             stayed: setup
                 .steps
                 .iter()
                 .any(|step| step.targeting.is_returning_guest_excluded),
-            verified: setup.shelves.ask_for_verification(),
+            verified: setup.manual_groups.ask_for_verification(),
         }
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,
     reservation: &mut Reservation,
-    wanted: Wanted,
+    wanted: WantedFacts,
 ) -> Result<()> {
     if wanted.stayed && reservation.is_returning_guest != Some(true) {
         reservation.is_returning_guest = Some(stayed_before(context, id)?);
@@ -75,14 +75,14 @@ pub(super) fn complete(
         let row = context.row(&IDENTITY, values![id])?;
         let report = row.map(|row| row.get(0)).transpose()?;
         reservation.verification_status =
-            report.map(|Json(report): Json<Report>| verification(&report));
+            report.map(|Json(report): Json<ProgressReport>| verification(&report));
     }
     Ok(())
 }
 
 /// Returns the verification status that follows from a report on an identity check. A check that
 /// sends the step back to the guest or to the team outweighs the status.
-fn verification(report: &Report) -> VerificationStatus {
+fn verification(report: &ProgressReport) -> VerificationStatus {
     if report.has_reached_retake_limit() {
         return VerificationStatus::Failed;
     }
@@ -107,14 +107,15 @@ fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns when a stay ends; `None` if it has ended. The flat is read only if its time zone decides.
+/// Returns when a stay ends; `None` if it has ended. The flat is read only if its time zone
+/// decides.
 fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Option<Timestamp>> {
     let Json(stay): Json<Reservation> = row.get(0)?;
     if is_over_everywhere(stay.check_out, now) {
         return Ok(None);
     }
     let flat = match stay.property_id {
-        Some(id) => typed::<Property>(context, Kind::Property, id)?,
+        Some(id) => typed::<Property>(context, RecordKind::Property, id)?,
         None => None,
     };
     let end = events::check_out(&stay, flat.as_ref()).unwrap_or_else(|| end_of_day(stay.check_out));
@@ -167,7 +168,7 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(more.as_object().unwrap().clone());
-            let report: Report = serde_json::from_value(report).unwrap();
+            let report: ProgressReport = serde_json::from_value(report).unwrap();
             assert_eq!(verification(&report), status, "{reported} {more}");
         }
     }

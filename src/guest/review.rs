@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use engine::access::{Permission, Reach};
+use engine::access::{Permission, PropertyScope};
 use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{Language, Note2000};
 use engine::moment::Moment;
 use engine::operation::{
-    Basis, ById, Findings, Listing, Needs, Object, Operation, Page, PageLimits,
+    ById, CacheBasis, Findings, Listing, Needs, Object, Operation, Page, PageLimits,
 };
 use engine::values;
 use http::Method;
@@ -24,22 +24,22 @@ use store::Row;
 use uuid::Uuid;
 
 use super::acceptance::AcceptanceView;
-use super::asked::Asked;
 use super::audited;
 use super::decision::{Decision, Submitted};
 use super::files::{AddressedFile, addressed};
-use super::flags::{Flag, FlagView};
+use super::flags::{FlagView, StoredFlag};
 use super::openness::StayStage;
 use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::progress::{Progress, ProgressStatus};
 use super::setup;
 use super::stay::Stay;
+use super::step_of_stay::StepOfStay;
 use super::step_view::{OptionView, QuestionView, linked_texts};
-use super::stored_answers::{self, Given};
+use super::stored_answers::{self, StoredAnswers};
 use super::submission::answered_earlier;
 use super::surveys;
 use crate::precheck::{self, QuestionKind, Step, StepState, StepType};
-use crate::records::{Guest, Kind, Reservation, record_names, typed, typed_among};
+use crate::records::{Guest, RecordKind, Reservation, record_names, typed, typed_among};
 use crate::translations::{self, ENGLISH};
 
 /// Selects the submissions of one page. `$of` is the query for the reservation ids of that page.
@@ -298,7 +298,7 @@ impl PrecheckinSubmission {
 
 /// The place of a step in the guest's pre-check-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ReviewPosition {
     /// The guest gets it and may save it.
     Open,
     /// The guest gets it and may not save it.
@@ -310,8 +310,8 @@ enum Place {
 impl ReviewedStep {
     fn new(
         context: &Context<'_, '_>,
-        asked: &Asked,
-        place: Place,
+        asked: &StepOfStay,
+        place: ReviewPosition,
         texts: &translations::Texts,
         language: &str,
     ) -> Result<Self> {
@@ -333,10 +333,10 @@ impl ReviewedStep {
             id: asked.step.id,
             step_type: asked.step.step_type,
             title: asked.title(texts, language),
-            is_shown: place != Place::Earlier,
+            is_shown: place != ReviewPosition::Earlier,
             state,
             is_complete: state == StepState::Done,
-            is_open: place == Place::Open,
+            is_open: place == ReviewPosition::Open,
             answers,
             acceptance: asked.acceptance(),
             files,
@@ -413,7 +413,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "What guests handed in before arrival, the longest waiting first: guest, property, status. Filter with `status`: \
                     \"in_review\" for what staff has to decide.",
             )
-            .kept(Basis::Everything)
+            .cached(CacheBasis::Everything)
             .pages(PageLimits { default: 50, max: 100 }, list),
         Operation::public("getPrecheckinSubmission", Method::GET, "/reservations/{id}/precheckin", reads)
             .summary("Read what a reservation's guest handed in before arrival, answers and all")
@@ -460,10 +460,10 @@ fn list(
 ) -> Result<Listing<PrecheckinSubmission>> {
     let Page { limit, offset } = page;
     let status = input.status.as_ref().map(AsRef::as_ref);
-    let on = match (context.reach(), input.property_id) {
-        (Reach::Everything, None) => None,
-        (Reach::Properties(ids), None) => Some(ids.iter().copied().collect()),
-        (reach, Some(property)) => Some(if reach.covers(property) {
+    let on = match (context.property_scope(), input.property_id) {
+        (PropertyScope::Everything, None) => None,
+        (PropertyScope::Properties(ids), None) => Some(ids.iter().copied().collect()),
+        (property_scope, Some(property)) => Some(if property_scope.covers(property) {
             vec![property]
         } else {
             Vec::new()
@@ -500,13 +500,16 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
         .map(|row| Ok((row.get(0)?, Submitted::from_row(row, 1)?)))
         .collect::<Result<Vec<(Uuid, Submitted)>>>()?;
     let ids = submissions.iter().map(|(id, _)| *id).collect();
-    let stays: HashMap<Uuid, Reservation> = typed_among(context, Kind::Reservation, ids)?;
+    let stays: HashMap<Uuid, Reservation> = typed_among(context, RecordKind::Reservation, ids)?;
     let mut open = open_steps_of(context, &submissions, &stays)?;
     let properties: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
-    let names: HashMap<Uuid, Option<String>> =
-        record_names(context, Kind::Property, properties.into_iter().collect())?
-            .into_iter()
-            .collect();
+    let names: HashMap<Uuid, Option<String>> = record_names(
+        context,
+        RecordKind::Property,
+        properties.into_iter().collect(),
+    )?
+    .into_iter()
+    .collect();
     let item = |(id, submitted): (Uuid, Submitted)| {
         let stay = stays
             .get(&id)
@@ -555,44 +558,44 @@ fn open_steps_of(
 
 /// Fails with 404 for a missing reservation, and for a reservation outside a limited caller's
 /// properties.
-fn check_within_reach(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    let reach = context.reach();
-    let stay: Option<Reservation> = typed(context, Kind::Reservation, id)?;
+fn check_within_scope(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
+    let property_scope = context.property_scope();
+    let stay: Option<Reservation> = typed(context, RecordKind::Reservation, id)?;
     let is_theirs = |stay: &Reservation| {
-        !reach.is_limited() || stay.property_id.is_some_and(|id| reach.covers(id))
+        !property_scope.is_limited() || stay.property_id.is_some_and(|id| property_scope.covers(id))
     };
     stay.filter(is_theirs)
         .map(drop)
-        .ok_or_else(|| Error::not_found(&Kind::Reservation.label()))
+        .ok_or_else(|| Error::not_found(&RecordKind::Reservation.label()))
 }
 
 fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<ReviewedSubmission> {
-    check_within_reach(context, input.id)?;
+    check_within_scope(context, input.id)?;
     let language = input.language.as_deref().unwrap_or(ENGLISH);
     let (stay, setup) = setup::visit(context, input.id, Some(language))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let item = PrecheckinSubmission::of(&stay, &precheckin);
     let flags = precheckin.flags();
-    let places: Vec<Place> = precheckin
+    let places: Vec<ReviewPosition> = precheckin
         .steps
         .iter()
         .map(|asked| {
             if precheckin.is_open(asked) {
-                Place::Open
+                ReviewPosition::Open
             } else {
-                Place::Closed
+                ReviewPosition::Closed
             }
         })
         .collect();
     let Precheckin { steps, earlier, .. } = precheckin;
-    let earlier = earlier_within_reach(context, &stay, &steps, earlier)?;
+    let earlier = earlier_within_scope(context, &stay, &steps, earlier)?;
     let texts = translations::texts(
         context,
         earlier.iter().flat_map(|asked| linked_texts(&asked.step)),
         &setup.language,
     )?;
-    let flag = |flag: Flag| {
-        let is_its_step = |asked: &&Asked| asked.step.id == flag.step_id;
+    let flag = |flag: StoredFlag| {
+        let is_its_step = |asked: &&StepOfStay| asked.step.id == flag.step_id;
         let shown = steps.iter().find(is_its_step);
         let shown = shown.map(|asked| (asked, &setup.texts));
         let gone = || {
@@ -610,21 +613,27 @@ fn read(context: &mut Context<'_, '_>, input: ReadSubmission) -> Result<Reviewed
     let shown = steps.iter().zip(places).map(|(asked, place)| {
         ReviewedStep::new(context, asked, place, &setup.texts, &setup.language)
     });
-    let earlier = earlier
-        .iter()
-        .map(|asked| ReviewedStep::new(context, asked, Place::Earlier, &texts, &setup.language));
+    let earlier = earlier.iter().map(|asked| {
+        ReviewedStep::new(
+            context,
+            asked,
+            ReviewPosition::Earlier,
+            &texts,
+            &setup.language,
+        )
+    });
     let steps = shown.chain(earlier).collect::<Result<_>>()?;
     Ok(ReviewedSubmission { item, steps, flags })
 }
 
 /// Returns the steps that were answered and are no longer shown, without those that the caller may
 /// not see.
-fn earlier_within_reach(
+fn earlier_within_scope(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    shown: &[Asked],
-    given: HashMap<Uuid, Given>,
-) -> Result<Vec<Asked>> {
+    shown: &[StepOfStay],
+    given: HashMap<Uuid, StoredAnswers>,
+) -> Result<Vec<StepOfStay>> {
     let mut earlier = answered_earlier(context, stay, shown, given)?;
     let steps: Vec<Step> = earlier
         .iter()
@@ -636,7 +645,7 @@ fn earlier_within_reach(
 }
 
 fn approve(context: &mut Context<'_, '_>, input: ById) -> Result<PrecheckinSubmission> {
-    check_within_reach(context, input.id)?;
+    check_within_scope(context, input.id)?;
     let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let submitted = precheckin.submitted.as_ref();
@@ -658,7 +667,7 @@ fn request_changes(
     context: &mut Context<'_, '_>,
     input: RequestChanges,
 ) -> Result<PrecheckinSubmission> {
-    check_within_reach(context, input.id)?;
+    check_within_scope(context, input.id)?;
     let (stay, setup) = setup::visit(context, input.id, Some(ENGLISH))?;
     let precheckin = Precheckin::load_for(context, &stay, &setup)?;
     let steps = precheckin.steps.iter();
@@ -718,12 +727,12 @@ pub(super) fn put_decision(
     decision: &Decision,
 ) -> Result<()> {
     let doc = store::Value::json(decision)?;
-    context.execute_along(&DECIDE, values![reservation, status.as_ref(), doc])
+    context.execute_deferred(&DECIDE, values![reservation, status.as_ref(), doc])
 }
 
 /// Copies the current property of some reservations to their submissions.
 pub(super) fn follow(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FOLLOW, values![reservations])
+    context.execute_deferred(&FOLLOW, values![reservations])
 }
 
 fn example() -> Value {

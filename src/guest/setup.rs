@@ -9,21 +9,21 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use engine::app_state::Weighed;
 use engine::context::Context;
 use engine::error::Result;
-use engine::kit::Weighed;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::draft::Draft;
+use super::draft::PreviewDraft;
 use super::extras::{self, ExtraView};
 use super::instructions::{self, InstructionView};
-use super::manuals::{Shelves, Stock};
-use super::placeholders::{self, CustomValues, Place, Values};
+use super::manuals::{FlatManuals, ManualGroups};
+use super::placeholders::{self, CustomValues, TextPlacement, Values};
 use super::precheckin;
 use super::preview;
-use super::recognition::{self, Wanted};
-use super::stay::{Flat, Stay, reservation};
+use super::recognition::{self, WantedFacts};
+use super::stay::{Stay, StayFlat, reservation};
 use super::step_view::linked_texts;
 use super::view::language_of;
 use crate::portals::{self, Branding};
@@ -32,9 +32,9 @@ use crate::records::{Reservation, portal_host};
 use crate::translations::{self, Texts, has_placeholders};
 
 /// The configuration for the guests of a flat, in one language.
-pub(super) struct Setup {
+pub(super) struct GuestSetup {
     /// The flat; `None` where the stay has none.
-    pub flat: Option<Arc<Flat>>,
+    pub flat: Option<Arc<StayFlat>>,
     pub language: String,
     /// The branding of the portal. It is the organization's default where the portal has none, or
     /// where there is no portal.
@@ -42,7 +42,7 @@ pub(super) struct Setup {
     /// The host of the branding's domain; `None` where guests use the public URL.
     pub domain: Option<String>,
     /// Whether the setup includes inactive items.
-    pub which: Which,
+    pub which: SetupScope,
     /// The steps that reach the flat, in guest order.
     pub steps: Vec<Arc<Step>>,
     /// The costs of these steps, by step; steps without costs are left out.
@@ -50,7 +50,7 @@ pub(super) struct Setup {
     /// All texts except those of the manuals.
     pub texts: Texts,
     /// The manuals that reach the flat.
-    pub shelves: Shelves,
+    pub manual_groups: ManualGroups,
     /// The extras that are offered in the flat.
     pub extras: Vec<ExtraView>,
     /// The instructions for guests of the flat.
@@ -65,7 +65,7 @@ pub(super) struct Setup {
 
 /// Which steps, manuals and offers a setup includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum SetupScope {
     /// Active items only, as guests get them.
     Active,
     /// Inactive items too.
@@ -78,7 +78,7 @@ pub(super) fn visit(
     context: &mut Context<'_, '_>,
     id: Uuid,
     asked: Option<&str>,
-) -> Result<(Stay, Arc<Setup>)> {
+) -> Result<(Stay, Arc<GuestSetup>)> {
     let reservation = reservation(context, id)?;
     visit_of(context, id, reservation, asked)
 }
@@ -89,13 +89,13 @@ pub(super) fn visit_of(
     id: Uuid,
     mut reservation: Reservation,
     asked: Option<&str>,
-) -> Result<(Stay, Arc<Setup>)> {
-    let setup = Setup::of(
+) -> Result<(Stay, Arc<GuestSetup>)> {
+    let setup = GuestSetup::of(
         context,
         reservation.property_id,
         language_of(asked, &reservation.guest),
     )?;
-    recognition::complete(context, id, &mut reservation, Wanted::by(&setup))?;
+    recognition::complete(context, id, &mut reservation, WantedFacts::by(&setup))?;
     let stay = Stay {
         id,
         reservation,
@@ -105,7 +105,7 @@ pub(super) fn visit_of(
     Ok((stay, setup))
 }
 
-impl Setup {
+impl GuestSetup {
     /// Returns the current setup of a flat, from the cache where it is there.
     fn of(
         context: &mut Context<'_, '_>,
@@ -114,8 +114,8 @@ impl Setup {
     ) -> Result<Arc<Self>> {
         let key = format!("{} {language}", property.unwrap_or_default());
         context.cached(&key, |context| {
-            let flat = Flat::load(context, property)?;
-            Self::load(context, flat, language, Which::Active)
+            let flat = StayFlat::load(context, property)?;
+            Self::load(context, flat, language, SetupScope::Active)
         })
     }
 
@@ -126,8 +126,8 @@ impl Setup {
         portal: Uuid,
         property: Option<Uuid>,
         language: String,
-        which: Which,
-        draft: Draft,
+        which: SetupScope,
+        draft: PreviewDraft,
     ) -> Result<Arc<Self>> {
         let flat = property.map_or_else(|| "-".into(), |id| id.to_string());
         let key = format!("preview {portal} {flat} {which:?} {language}");
@@ -170,8 +170,8 @@ impl Setup {
             costs: self.costs.clone(),
             texts: self
                 .texts
-                .filled(|text| values.plain(text, Place::Elsewhere).ok()),
-            shelves: self.shelves.filled(&values),
+                .filled(|text| values.plain(text, TextPlacement::Elsewhere).ok()),
+            manual_groups: self.manual_groups.filled(&values),
             extras: self.extras.clone(),
             instructions: self.instructions.clone(),
             custom: CustomValues::new(),
@@ -187,21 +187,21 @@ impl Setup {
 
     fn load(
         context: &mut Context<'_, '_>,
-        flat: Option<Flat>,
+        flat: Option<StayFlat>,
         language: String,
-        which: Which,
+        which: SetupScope,
     ) -> Result<Self> {
-        let (steps, stock, extras, instructions) = match &flat {
+        let (steps, manuals, extras, instructions) = match &flat {
             Some(flat) => (
                 precheckin::reaching(context, flat, which)?,
-                Stock::load(context, flat, which)?,
+                FlatManuals::load(context, flat, which)?,
                 extras::load(context, flat)?,
                 instructions::load(context, flat)?,
             ),
             None => Default::default(),
         };
         let costs = precheck::costs(context, &steps)?;
-        let portal = flat.as_ref().and_then(Flat::portal);
+        let portal = flat.as_ref().and_then(StayFlat::portal);
         let branding = match portal.and_then(|portal| portal.branding_id) {
             Some(id) => portals::find_branding(context, id)?,
             None => portals::default_branding(context)?,
@@ -228,7 +228,7 @@ impl Setup {
         let linked: HashSet<Uuid> = copy.chain(callout).flatten().chain(of_steps).collect();
         let mut texts = translations::texts(
             context,
-            linked.iter().copied().chain(stock.linked_texts()),
+            linked.iter().copied().chain(manuals.linked_texts()),
             &language,
         )?;
         let contracts = steps
@@ -238,7 +238,7 @@ impl Setup {
         let flat_id = placeholders::flat_id(flat.as_ref());
         let custom = placeholders::custom_values(context, flat_id, written.iter().copied())?;
         let has_placeholders = written.into_iter().any(has_placeholders);
-        let shelves = stock.shelve(&texts, &language);
+        let manual_groups = manuals.shelve(&texts, &language);
         texts.retain(&linked);
         Ok(Self {
             flat: flat.map(Arc::new),
@@ -249,7 +249,7 @@ impl Setup {
             steps,
             costs,
             texts,
-            shelves,
+            manual_groups,
             extras,
             instructions,
             custom,
@@ -259,7 +259,7 @@ impl Setup {
     }
 }
 
-impl Weighed for Setup {
+impl Weighed for GuestSetup {
     /// Returns the length as JSON, which approximates the use of memory.
     fn weight(&self) -> u64 {
         let flat = self
@@ -273,7 +273,7 @@ impl Weighed for Setup {
             steps,
             &self.costs,
             &self.texts,
-            &self.shelves,
+            &self.manual_groups,
             (&self.extras, &self.instructions, &self.custom),
         ))
     }

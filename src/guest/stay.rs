@@ -9,10 +9,10 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use super::recognition::{self, Wanted};
+use super::recognition::{self, WantedFacts};
 use crate::portals::{self, Portal};
-use crate::precheck::StayFacts;
-use crate::records::{Kind, Property, Reservation, ReservationStatus, typed};
+use crate::precheck::TargetingFacts;
+use crate::records::{Property, RecordKind, Reservation, ReservationStatus, typed};
 use crate::scopes::{Placement, Resolved, Route, Target, TargetKind, effective_portal};
 
 /// A reservation with its property.
@@ -22,11 +22,11 @@ pub(crate) struct Stay {
     /// The reservation, completed with what is known of its guest ([`recognition::complete`]).
     pub reservation: Reservation,
     /// The flat; `None` until it is known.
-    pub flat: Option<Arc<Flat>>,
+    pub flat: Option<Arc<StayFlat>>,
 }
 
 /// The property of a stay, with the portal that serves it.
-pub(crate) struct Flat {
+pub(crate) struct StayFlat {
     pub property: Property,
     /// The property's id, group and tags.
     pub placement: Placement,
@@ -38,8 +38,8 @@ impl Stay {
     /// Loads a stay; 404 where there is no such reservation.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
         let mut reservation = reservation(context, id)?;
-        recognition::complete(context, id, &mut reservation, Wanted::BOTH)?;
-        let flat = Flat::load(context, reservation.property_id)?;
+        recognition::complete(context, id, &mut reservation, WantedFacts::BOTH)?;
+        let flat = StayFlat::load(context, reservation.property_id)?;
         Ok(Self {
             id,
             reservation,
@@ -53,8 +53,8 @@ impl Stay {
         self.reservation.status == ReservationStatus::Cancelled
     }
 
-    /// Returns whether the booking is not confirmed yet. The network of the flat, door codes and the
-    /// wallet pass are withheld then (rules: stays#tentative-stays).
+    /// Returns whether the booking is not confirmed yet. The network of the flat, door codes and
+    /// the wallet pass are withheld then (rules: stays#tentative-stays).
     pub(crate) fn is_tentative(&self) -> bool {
         self.reservation.status == ReservationStatus::Tentative
     }
@@ -107,9 +107,9 @@ impl Stay {
     }
 
     /// Returns the facts that the rules of steps read.
-    pub(crate) fn facts(&self) -> StayFacts {
+    pub(crate) fn facts(&self) -> TargetingFacts {
         let reservation = &self.reservation;
-        StayFacts {
+        TargetingFacts {
             check_in: reservation.check_in,
             check_out: reservation.check_out,
             booked_on: reservation.booked_at.0.to_zoned(self.zone()).date(),
@@ -119,11 +119,11 @@ impl Stay {
     }
 }
 
-impl Flat {
+impl StayFlat {
     /// Loads the flat that a reservation names; `None` where it names no flat or the flat is gone.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Result<Option<Self>> {
         let Some(id) = id else { return Ok(None) };
-        let Some(property) = typed::<Property>(context, Kind::Property, id)? else {
+        let Some(property) = typed::<Property>(context, RecordKind::Property, id)? else {
             return Ok(None);
         };
         let placement = placement(id, &property);
@@ -198,7 +198,7 @@ fn on_the_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
 
 /// Reads the reservation of a stay; 404 where there is none.
 pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
-    typed(context, Kind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
+    typed(context, RecordKind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::acceptance::AcceptanceView;
-use super::asked::Asked;
 use super::charges::{self, DepositView};
 use super::files::{FileView, GuestFile};
 use super::progress::Progress;
-use super::setup::Setup;
+use super::setup::GuestSetup;
+use super::step_of_stay::StepOfStay;
 use crate::precheck::{
     self, AnswerForm, Cost, Fee, FileUse, GuestFieldRules, GuestPart, Question, QuestionKind,
     QuestionOption, Step, StepState, StepType,
@@ -55,7 +55,8 @@ pub struct StepView {
     /// Fields each guest must fill, for guest details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_fields: Option<Vec<String>>,
-    /// Guests of whom a required field is required, by field; absent where no field has such a rule.
+    /// Guests of whom a required field is required, by field; absent where no field has such a
+    /// rule.
     #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
     pub guest_field_rules: GuestFieldRules,
     /// Number of other guests, for details of other guests; null where the reservation omits it.
@@ -203,7 +204,7 @@ pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
     texts.of(agreement_text_id(step)).or_else(written)
 }
 
-impl Asked {
+impl StepOfStay {
     /// Returns the heading of the step in the guest's language.
     pub(super) fn title(&self, texts: &Texts, language: &str) -> String {
         let step = &self.step;
@@ -229,8 +230,8 @@ impl Asked {
 
     /// Builds the guest's view of the step, for a stay of this many nights. `is_open` says that the
     /// guest may save it.
-    pub(super) fn view(&self, setup: &Setup, nights: i64, is_open: bool) -> StepView {
-        let Setup {
+    pub(super) fn view(&self, setup: &GuestSetup, nights: i64, is_open: bool) -> StepView {
+        let GuestSetup {
             texts,
             language,
             costs,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::acceptance::StoredAcceptance;
 use super::decision::Submitted;
 use super::files::{self, GuestFile};
-use super::progress::{self, Report};
+use super::progress::{self, ProgressReport};
 
 store::statements! {
     /// Selects the guest's answers, and the progress that other systems reported, by step.
@@ -52,18 +52,18 @@ pub(super) struct Saved {
 
 /// Everything stored for one step of a stay.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct StoredAnswers {
     /// The answers that the guest saved.
     pub saved: Option<Saved>,
     /// The files that the guest handed in with the step, oldest first.
     pub files: Vec<GuestFile>,
     /// The last report of another system, where that system carries out the step.
-    pub report: Option<Report>,
+    pub report: Option<ProgressReport>,
     /// The time of that report.
     pub reported_at: Option<Moment>,
 }
 
-impl Given {
+impl StoredAnswers {
     /// Returns whether the guest saved answers or handed in files.
     pub(super) fn is_of_guest(&self) -> bool {
         self.saved.is_some() || !self.files.is_empty()
@@ -86,7 +86,7 @@ pub(super) fn has_storage(context: &Context<'_, '_>) -> bool {
 pub(super) fn handed_in(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
-) -> Result<HashMap<Uuid, Given>> {
+) -> Result<HashMap<Uuid, StoredAnswers>> {
     let mut given = HashMap::new();
     for row in context.rows(&ANSWERS, values![reservation])? {
         add_row(&mut given, &row)?;
@@ -98,8 +98,8 @@ pub(super) fn handed_in(
 pub(super) fn handed_in_of(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,
-) -> Result<HashMap<Uuid, HashMap<Uuid, Given>>> {
-    let mut of_stays = HashMap::<Uuid, HashMap<Uuid, Given>>::new();
+) -> Result<HashMap<Uuid, HashMap<Uuid, StoredAnswers>>> {
+    let mut of_stays = HashMap::<Uuid, HashMap<Uuid, StoredAnswers>>::new();
     if reservations.is_empty() {
         return Ok(of_stays);
     }
@@ -114,7 +114,7 @@ pub(super) fn handed_in_of(
 }
 
 /// Adds a row with the columns of [`ANSWERS`] to the data of a stay.
-fn add_row(given: &mut HashMap<Uuid, Given>, row: &Row) -> Result<()> {
+fn add_row(given: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> {
     let of_step = given.entry(row.get(0)?).or_default();
     if row.get(4)? {
         let Json(report) = row.get(1)?;
@@ -137,7 +137,7 @@ fn add_row(given: &mut HashMap<Uuid, Given>, row: &Row) -> Result<()> {
 pub(super) fn add_files(
     context: &mut Context<'_, '_>,
     reservation: Uuid,
-    given: &mut HashMap<Uuid, Given>,
+    given: &mut HashMap<Uuid, StoredAnswers>,
 ) -> Result<()> {
     for (step, files) in files::of_stay(context, reservation)? {
         given.entry(step).or_default().files = files;
@@ -158,7 +158,7 @@ pub(super) fn submission(
 
 /// Deletes the answers, the progress and the submissions of deleted reservations.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET_ANSWERS, values![reservations])?;
+    context.execute_deferred(&FORGET_ANSWERS, values![reservations])?;
     progress::forget(context, reservations)?;
-    context.execute_along(&FORGET_SUBMISSION, values![reservations])
+    context.execute_deferred(&FORGET_SUBMISSION, values![reservations])
 }

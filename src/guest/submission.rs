@@ -14,7 +14,6 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::acceptance::Acceptance;
-use super::asked::Asked;
 use super::decision::Decision;
 use super::files::{AddressedFile, addressed};
 use super::messages::{self, Message};
@@ -22,7 +21,8 @@ use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::progress::Progress;
 use super::setup;
 use super::stay::Stay;
-use super::stored_answers::{self, Given, Saved};
+use super::step_of_stay::StepOfStay;
+use super::stored_answers::{self, Saved, StoredAnswers};
 use crate::precheck::{
     self, FlagAction, Step, StepSettings, StepState, StepType, identity_actions,
 };
@@ -82,12 +82,12 @@ struct SubmittedStep {
 }
 
 impl SubmittedStep {
-    fn new(context: &Context<'_, '_>, asked: Asked, is_shown: bool) -> Result<Self> {
+    fn new(context: &Context<'_, '_>, asked: StepOfStay, is_shown: bool) -> Result<Self> {
         let state = asked.state();
-        let Asked {
+        let StepOfStay {
             step,
             given:
-                Given {
+                StoredAnswers {
                     saved,
                     files,
                     report,
@@ -191,16 +191,17 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
 pub(super) fn answered_earlier(
     context: &mut Context<'_, '_>,
     stay: &Stay,
-    shown: &[Asked],
-    mut earlier: HashMap<Uuid, Given>,
-) -> Result<Vec<Asked>> {
+    shown: &[StepOfStay],
+    mut earlier: HashMap<Uuid, StoredAnswers>,
+) -> Result<Vec<StepOfStay>> {
     stored_answers::add_files(context, stay.id, &mut earlier)?;
     let has_storage = stored_answers::has_storage(context);
     let mut steps = Vec::new();
     for (id, given) in earlier {
         if given.is_of_guest() && shown.iter().all(|asked| asked.step.id != id) {
             let step = precheck::one(context, id)?;
-            steps.extend(step.map(|step| Asked::new(Arc::new(step), given, stay, has_storage)));
+            steps
+                .extend(step.map(|step| StepOfStay::new(Arc::new(step), given, stay, has_storage)));
         }
     }
     steps.sort_by_key(|asked| asked.step.created_at);

@@ -18,7 +18,7 @@ use super::operations::own_reservation;
 use super::stay::Stay;
 use crate::events::{self, Event};
 use crate::portals::Portal;
-use crate::records::{Kind, SurveyKind, add_record};
+use crate::records::{RecordKind, SurveyKind, add_record};
 
 /// Days after the day of check-out on which the survey of departure is still open.
 const DAYS: i64 = 14;
@@ -153,13 +153,13 @@ pub(super) fn requested(
 ) -> Result<Vec<SurveyKind>> {
     let mut open = open(stay, at);
     if !open.is_empty() {
-        let given = given(context, stay.id)?;
+        let given = given_surveys(context, stay.id)?;
         open.retain(|kind| !given.contains(kind));
     }
     Ok(open)
 }
 
-fn given(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<SurveyKind>> {
+fn given_surveys(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<SurveyKind>> {
     let kind = |row: &store::Row| -> Result<SurveyKind> {
         row.get::<String>(0)?
             .parse()
@@ -175,19 +175,22 @@ fn give(context: &mut Context<'_, '_>, input: GiveReview) -> Result<GivenReview>
     let Some(property) = stay.reservation.property_id.filter(|_| is_open) else {
         return Err(Error::forbidden("This review is not asked for now."));
     };
-    if given(context, stay.id)?.contains(&input.kind) {
+    if given_surveys(context, stay.id)?.contains(&input.kind) {
         return Err(Error::conflict("This review has been given already."));
     }
     let id = context.new_id();
-    context.execute_along(&INSERT_GIVEN, values![stay.id, input.kind.as_ref(), id])?;
+    context.execute_deferred(&INSERT_GIVEN, values![stay.id, input.kind.as_ref(), id])?;
     let review = review(&input, property, stay.id, Moment(context.now()));
-    let named = [(Kind::Property, property), (Kind::Reservation, stay.id)];
-    add_record(context, Kind::Review, id, review, &named)?;
+    let named = [
+        (RecordKind::Property, property),
+        (RecordKind::Reservation, stay.id),
+    ];
+    add_record(context, RecordKind::Review, id, review, &named)?;
     events::note_arrived_reviews(context, [id])?;
     events::fire(
         context,
         Event::ReviewSubmitted,
-        Kind::Review,
+        RecordKind::Review,
         id,
         Some(property),
     )?;
@@ -211,5 +214,5 @@ fn review(input: &GiveReview, property: Uuid, reservation: Uuid, now: Moment) ->
 
 /// Forgets the surveys of deleted reservations. Their reviews stay.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET, values![reservations])
+    context.execute_deferred(&FORGET, values![reservations])
 }

@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::placeholders::{self, Place, Values};
+use super::placeholders::{self, TextPlacement, Values};
 use super::preview::made_up;
-use super::stay::{Flat, Stay};
+use super::stay::{Stay, StayFlat};
 use super::view::language_of;
 use crate::manuals;
-use crate::records::{Guest, Kind, get_record};
-use crate::translations::{self, Piece, check_readable, pieces};
+use crate::records::{Guest, RecordKind, get_record};
+use crate::translations::{self, TextPiece, check_readable, pieces};
 use crate::words::in_language;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<TextPreview> {
     check_readable(context, input.id)?;
-    get_record(context, Kind::Property, input.property_id)?;
+    get_record(context, RecordKind::Property, input.property_id)?;
     let guest = Guest::default();
     let language = language_of(input.language.as_deref(), &guest);
     let stay = stay(context, input.property_id, &language)?;
@@ -114,7 +114,7 @@ fn preview(context: &mut Context<'_, '_>, input: PreviewTranslation) -> Result<T
 
 /// Returns the stay of a made-up guest who arrives today.
 fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result<Stay> {
-    let flat = Flat::load(context, Some(property))?;
+    let flat = StayFlat::load(context, Some(property))?;
     let zone = flat
         .as_ref()
         .and_then(|flat| TimeZone::get(&flat.property.timezone).ok())
@@ -132,24 +132,24 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
 }
 
 /// Returns where a text stands: in a manual about the network, or elsewhere.
-fn place(context: &mut Context<'_, '_>, text: Uuid) -> Result<Place> {
+fn place(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     let manuals = manuals::all(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {
         let manual = &covered.manual.answered;
         manual.description_id == Some(text)
-            && Place::of_icon(manual.icon_name.as_deref()) == Place::WifiManual
+            && TextPlacement::of_icon(manual.icon_name.as_deref()) == TextPlacement::WifiManual
     });
     Ok(if is_of_wifi {
-        Place::WifiManual
+        TextPlacement::WifiManual
     } else {
-        Place::Elsewhere
+        TextPlacement::Elsewhere
     })
 }
 
-fn missing(text: &str, values: &Values<'_>, place: Place) -> Vec<MissingValue> {
-    let of = |piece: &Piece<'_>| match piece {
-        Piece::Text(_) => None,
-        Piece::Named { whole, .. } => {
+fn missing(text: &str, values: &Values<'_>, place: TextPlacement) -> Vec<MissingValue> {
+    let of = |piece: &TextPiece<'_>| match piece {
+        TextPiece::Text(_) => None,
+        TextPiece::Named { whole, .. } => {
             let missing = values.plain(whole, place).err()?;
             Some(MissingValue {
                 message: missing.message(),

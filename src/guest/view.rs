@@ -21,8 +21,8 @@ use super::issues;
 use super::manuals::{ManualCategoryView, UpcomingView};
 use super::precheckin::{Precheckin, PrecheckinStatus};
 use super::preview::PreviewView;
-use super::setup::{Setup, Which};
-use super::stay::{Flat, Stay};
+use super::setup::{GuestSetup, SetupScope};
+use super::stay::{Stay, StayFlat};
 use super::step_view::StepView;
 use super::surveys;
 use crate::portals::{Branding, CommunicationMethod, Portal, Tile, contact, tiles};
@@ -228,7 +228,7 @@ pub fn language_of(asked: Option<&str>, guest: &Guest) -> String {
 
 /// What a guest has given and what is still asked, besides pre-check-in. A preview has none of it.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct GuestState {
     /// Open surveys without an answer.
     pub review_requests: Vec<SurveyKind>,
     /// The selected extras.
@@ -239,13 +239,13 @@ pub(super) struct Given {
 pub(super) fn view(
     context: &mut Context<'_, '_>,
     stay: Stay,
-    setup: &Setup,
+    setup: &GuestSetup,
     at: Timestamp,
 ) -> Result<GuestView> {
     let precheckin = Precheckin::load_for(context, &stay, setup)?.at(&stay, at);
     let precheckin = precheckin_view(&precheckin, setup);
     let languages = context.organization.settings.languages.clone();
-    let given = Given {
+    let given = GuestState {
         review_requests: surveys::requested(context, &stay, at)?,
         cart: extras::selection(context, &stay, setup)?,
     };
@@ -255,9 +255,9 @@ pub(super) fn view(
 /// Builds the view of a stay with a given state of pre-check-in.
 pub(super) fn view_of(
     stay: Stay,
-    setup: &Setup,
+    setup: &GuestSetup,
     precheckin: PrecheckinView,
-    given: Given,
+    given: GuestState,
     languages: Vec<String>,
     at: Timestamp,
 ) -> GuestView {
@@ -289,14 +289,14 @@ pub(super) fn view_of(
             .filter(|portal| is_offered(portal, setup.which))
             .map(|portal| offer(portal, setup)),
         precheckin,
-        manual_categories: setup.shelves.view(&stay, at),
+        manual_categories: setup.manual_groups.view(&stay, at),
         upcoming: portal
             .filter(|portal| portal.is_unlock_hint_shown)
-            .map(|_| setup.shelves.upcoming(&stay, at))
+            .map(|_| setup.manual_groups.upcoming(&stay, at))
             .unwrap_or_default(),
         languages,
         property: setup.flat.as_deref().map(|flat| flat_of(flat, &times)),
-        portal: portal.map(shown),
+        portal: portal.map(portal_view),
         branding: setup
             .branding
             .as_ref()
@@ -307,11 +307,11 @@ pub(super) fn view_of(
 }
 
 /// Builds the guest's view of pre-check-in.
-pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &Setup) -> PrecheckinView {
-    let Setup {
+pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &GuestSetup) -> PrecheckinView {
+    let GuestSetup {
         texts, language, ..
     } = setup;
-    let portal = setup.flat.as_deref().and_then(Flat::portal);
+    let portal = setup.flat.as_deref().and_then(StayFlat::portal);
     let written = portal.and_then(|portal| texts.of(portal.precheckin_prompt_message_id));
     let request = precheckin.submitted.as_ref().and_then(Submitted::request);
     PrecheckinView {
@@ -372,7 +372,7 @@ fn stay_of(
 }
 
 /// Returns the flat with the times of a stay.
-fn flat_of(flat: &Flat, [check_in_time, check_out_time]: &[Option<String>; 2]) -> PropertyView {
+fn flat_of(flat: &StayFlat, [check_in_time, check_out_time]: &[Option<String>; 2]) -> PropertyView {
     let Property {
         name,
         timezone,
@@ -397,7 +397,7 @@ fn flat_of(flat: &Flat, [check_in_time, check_out_time]: &[Option<String>; 2]) -
     }
 }
 
-fn shown(portal: &Portal) -> PortalView {
+fn portal_view(portal: &Portal) -> PortalView {
     PortalView {
         id: portal.id,
         name: portal.name.clone(),
@@ -413,7 +413,7 @@ fn shown(portal: &Portal) -> PortalView {
     }
 }
 
-fn look(branding: &Branding, setup: &Setup) -> BrandingView {
+fn look(branding: &Branding, setup: &GuestSetup) -> BrandingView {
     let branding = branding.clone();
     BrandingView {
         callout_message: setup.texts.of(branding.callout_message_id),
@@ -438,7 +438,7 @@ fn look(branding: &Branding, setup: &Setup) -> BrandingView {
 
 /// Returns whether the special offer is shown. Previews show an inactive offer only where it has a
 /// text.
-fn is_offered(portal: &Portal, which: Which) -> bool {
+fn is_offered(portal: &Portal, which: SetupScope) -> bool {
     let has_copy = || {
         [
             portal.special_offer_title_id,
@@ -448,10 +448,10 @@ fn is_offered(portal: &Portal, which: Which) -> bool {
         .iter()
         .any(Option::is_some)
     };
-    portal.is_special_offer_active || which == Which::All && has_copy()
+    portal.is_special_offer_active || which == SetupScope::All && has_copy()
 }
 
-fn offer(portal: &Portal, setup: &Setup) -> OfferView {
+fn offer(portal: &Portal, setup: &GuestSetup) -> OfferView {
     let texts = &setup.texts;
     let linked = [
         ("title", portal.special_offer_title_id),

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{categories, records};
-use crate::records::{Kind, typed};
+use crate::records::{RecordKind, typed};
 use crate::translations::{self, ENGLISH};
 
 /// Describes a manual.
 pub(super) fn manual(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
     let found = id(input, "id").map_or(Ok(None), |id| records::find(context, id))?;
-    let thing = |manual: super::ManualView| {
+    let thing = |manual: super::WrittenManual| {
         Thing::new("manual", Some(manual.id), Some(manual.nickname.clone())).showing(&manual)
     };
     found.map(|manual| thing(manual.answered)).transpose()
@@ -52,7 +52,7 @@ pub(super) fn instruction(context: &mut Context<'_, '_>, input: &Value) -> Resul
     let Some(id) = id(input, "id") else {
         return Ok(None);
     };
-    let Some(data) = typed::<Object>(context, Kind::Instruction, id)? else {
+    let Some(data) = typed::<Object>(context, RecordKind::Instruction, id)? else {
         return Ok(None);
     };
     let title = data.get("title").and_then(Value::as_str).map(str::to_owned);

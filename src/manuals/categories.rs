@@ -28,7 +28,7 @@ store::statements! {
 
 /// A category, as stored.
 #[derive(Debug, Clone)]
-pub(crate) struct Category {
+pub(crate) struct StoredCategory {
     pub id: Uuid,
     /// Translation of its title.
     pub title_id: Option<Uuid>,
@@ -55,7 +55,7 @@ pub(super) struct CategoryView {
     updated_at: Moment,
 }
 
-impl Category {
+impl StoredCategory {
     fn from_row(row: &Row) -> Result<Self> {
         let (created_at, updated_at) = (Moment(row.get(3)?), Moment(row.get(4)?));
         Ok(Self {
@@ -87,20 +87,20 @@ impl Category {
 }
 
 /// Returns the categories of the organization, in portal order.
-pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<Category>> {
+pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<StoredCategory>> {
     context
         .rows(&CATEGORIES, [])?
         .iter()
-        .map(Category::from_row)
+        .map(StoredCategory::from_row)
         .collect()
 }
 
 /// Reads a category.
-pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Category>> {
+pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<StoredCategory>> {
     context
         .row(&CATEGORY, values![id])?
         .as_ref()
-        .map(Category::from_row)
+        .map(StoredCategory::from_row)
         .transpose()
 }
 
@@ -108,7 +108,7 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Cat
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     before: Option<Uuid>,
-    category: &Category,
+    category: &StoredCategory,
 ) -> Result<()> {
     put(context, category)?;
     translations::note_links(
@@ -120,23 +120,23 @@ pub(super) fn save(
 }
 
 /// Saves a category whose title is the same text as before.
-pub(super) fn put(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
-    let Category {
+pub(super) fn put(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
+    let StoredCategory {
         id,
         title_id,
         sort_order,
         created_at,
         updated_at,
     } = *category;
-    context.execute_along(
+    context.execute_deferred(
         &PUT_CATEGORY,
         values![id, title_id, sort_order, created_at, updated_at],
     )
 }
 
 /// Deletes a category and its title.
-pub(super) fn delete(context: &mut Context<'_, '_>, category: &Category) -> Result<()> {
-    context.execute_along(&DELETE_CATEGORY, values![category.id])?;
+pub(super) fn delete(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
+    context.execute_deferred(&DELETE_CATEGORY, values![category.id])?;
     category
         .title_id
         .map_or(Ok(()), |id| translations::delete(context, id))

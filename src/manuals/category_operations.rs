@@ -9,16 +9,16 @@ use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::{CategoryTitle, Language, folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Findings, Needs, Operation};
+use engine::operation::{ById, CacheBasis, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::categories::{self, Category, CategoryView};
+use super::categories::{self, CategoryView, StoredCategory};
 use super::{audited, records, visible};
-use crate::translations::{self, ENGLISH, Others, SourceTable};
+use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -76,11 +76,11 @@ struct Reordered {
 
 /// Success.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Deleted {
+pub(super) struct DeletedManualCategory {
     success: bool,
 }
 
-impl Deleted {
+impl DeletedManualCategory {
     pub(super) const DONE: Self = Self { success: true };
 }
 
@@ -94,7 +94,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "List manual categories",
                 "The headings that house manuals are filed under, in the order guests see them: id, title.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list),
         Operation::public("createPortalManualCategory", Method::POST, "/portal-manual-categories", Needs::Permission(ModifyGuides))
             .summary("Create a manual category, after the others")
@@ -163,7 +163,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateCategory) -> Result<Catego
         .map(|category| category.sort_order + 1)
         .max()
         .unwrap_or(0);
-    let category = Category {
+    let category = StoredCategory {
         id: context.new_id(),
         title_id: Some(title_id),
         sort_order,
@@ -191,9 +191,9 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
         // Spec: other languages are translated again only if all of them are machine translations.
         Some(id) => {
             let others = if translations::are_others_machine_made(context, id)? {
-                Others::Renew
+                OtherLanguages::Renew
             } else {
-                Others::Keep
+                OtherLanguages::Keep
             };
             translations::put(context, id, ENGLISH, &input.title, others)?;
         }
@@ -238,7 +238,7 @@ fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
     })
 }
 
-fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCategory> {
     let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     if records::filed(context)?.contains_key(&category.id) {
         return Err(Error::conflict(Reason::rule(
@@ -247,14 +247,14 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
         )));
     }
     categories::delete(context, &category)?;
-    Ok(Deleted::DONE)
+    Ok(DeletedManualCategory::DONE)
 }
 
 fn not_found() -> Error {
     Error::not_found("Manual category")
 }
 
-fn in_english(context: &mut Context<'_, '_>, category: &Category) -> Result<CategoryView> {
+fn in_english(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<CategoryView> {
     let texts = translations::texts(context, category.title_id, ENGLISH)?;
     Ok(category.view(&texts))
 }
@@ -295,7 +295,7 @@ fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
 /// Returns the categories among these without manuals on properties that a limited caller cannot
 /// access.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
     let of_others = visible::of_others(context)?;

@@ -1,4 +1,4 @@
-//! Statements that erase the rows of this chapter with their organization.
+//! Statements that erase the rows of this module with their organization.
 
 use engine::some_of;
 

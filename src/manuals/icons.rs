@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use engine::operation::{Basis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundIcons {
     /// The names found, in alphabetical order, up to the limit.
     pub items: Vec<&'static str>,
     /// Matches before the limit.
@@ -31,7 +31,7 @@ pub struct Found {
 /// Returns the icons whose names contain the query, ignoring case. Without a query, returns every
 /// icon.
 #[must_use]
-pub fn search(query: Option<&str>, limit: usize) -> Found {
+pub fn search(query: Option<&str>, limit: usize) -> FoundIcons {
     let wanted = query.unwrap_or_default().to_lowercase();
     let mut items: Vec<_> = NAMES
         .iter()
@@ -40,7 +40,7 @@ pub fn search(query: Option<&str>, limit: usize) -> Found {
         .collect();
     let total = items.len();
     items.truncate(limit);
-    Found { items, total }
+    FoundIcons { items, total }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -85,9 +85,9 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Search cover icons",
                 "Names of icons for the cover of a manual, for its field `iconName`. Example: {\"query\": \"wifi\"}",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(|_, input: SearchCoverIcons| {
-                let Found { items, total } = search(input.query.as_deref(), input.limit);
+                let FoundIcons { items, total } = search(input.query.as_deref(), input.limit);
                 Ok(CoverIcons { items: items.into_iter().map(|name| CoverIcon { name }).collect(), total })
             }),
     ]
@@ -116,7 +116,7 @@ mod tests {
     fn icons_are_found_by_part_of_their_name_but_not_by_tags() {
         assert_eq!(
             search(Some("HOUSE-wi"), 25),
-            Found {
+            FoundIcons {
                 items: vec!["house-wifi"],
                 total: 1
             }
@@ -124,14 +124,14 @@ mod tests {
         // The query is a tag of `accessibility`. Tags are not searched.
         assert_eq!(
             search(Some("disability"), 25),
-            Found {
+            FoundIcons {
                 items: vec![],
                 total: 0
             }
         );
         assert_eq!(
             search(None, 2),
-            Found {
+            FoundIcons {
                 items: NAMES[..2].to_vec(),
                 total: NAMES.len()
             }

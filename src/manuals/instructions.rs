@@ -16,9 +16,9 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::audited;
-use super::category_operations::Deleted;
+use super::category_operations::DeletedManualCategory;
 use crate::records::{
-    Kind, Record, basis, list_all, list_of, remove_record, replace_record, typed,
+    Record, RecordKind, basis, list_all, list_of, remove_record, replace_record, typed,
 };
 use crate::scopes::{Coverage, Target, TargetKind};
 
@@ -41,9 +41,9 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Instructions that guests read until the day of arrival, each for a property, group or tag (`scopeId`). What they \
                     read besides are manuals: `listPortalManuals`.",
             )
-            .kept(basis(Kind::Instruction))
+            .cached(basis(RecordKind::Instruction))
             .run(list)
-            .answering(|| list_of(Kind::Instruction)),
+            .answering(|| list_of(RecordKind::Instruction)),
         Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
             .summary("Delete an instruction; those after it in its scope move up")
             .tool(
@@ -57,18 +57,19 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Record>> {
-    let mut instructions = list_all(context, Kind::Instruction)?;
+    let mut instructions = list_all(context, RecordKind::Instruction)?;
     retain_visible(context, &mut instructions)?;
     Ok(instructions)
 }
 
-fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
-    let not_found = || Error::not_found(&Kind::Instruction.label());
-    let data = typed::<Object>(context, Kind::Instruction, input.id)?.ok_or_else(not_found)?;
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCategory> {
+    let not_found = || Error::not_found(&RecordKind::Instruction.label());
+    let data =
+        typed::<Object>(context, RecordKind::Instruction, input.id)?.ok_or_else(not_found)?;
     if !may_change_instruction(context, &data)? {
         return Err(not_found());
     }
-    remove_record(context, Kind::Instruction, input.id)?;
+    remove_record(context, RecordKind::Instruction, input.id)?;
     let scope = data
         .get("scopeId")
         .and_then(Value::as_str)
@@ -85,15 +86,15 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<Deleted> {
     for (position, (id, mut data)) in left.into_iter().enumerate() {
         let position = Value::from(position);
         if data.insert("position".into(), position.clone()) != Some(position) {
-            replace_record(context, Kind::Instruction, id, data)?;
+            replace_record(context, RecordKind::Instruction, id, data)?;
         }
     }
-    Ok(Deleted::DONE)
+    Ok(DeletedManualCategory::DONE)
 }
 
 /// Removes the instructions that a limited caller may not see.
 fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>) -> Result<()> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(());
     }
     let mut places = HashMap::<Uuid, Vec<TargetKind>>::new();
@@ -111,7 +112,7 @@ fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>)
 /// Returns whether the caller may change an instruction. Its scope must be writable for the caller,
 /// or be no property, group or tag.
 fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(true);
     }
     let scope = instruction

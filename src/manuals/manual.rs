@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::rule::{Rule, VisibilityRules};
+use super::rule::{VisibilityRule, VisibilityRules};
 
 /// Content of a manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ pub enum DisplayMode {
 #[serde(rename_all = "camelCase", default)]
 pub struct Manual {
     /// The part that is answered.
-    pub answered: ManualView,
+    pub answered: WrittenManual,
     /// Whether the image was made for this manual. Such an image is deleted when it is replaced.
     pub owns_image: bool,
 }
@@ -34,7 +34,7 @@ pub struct Manual {
 engine::resource! {
     /// A manual, as create and update answer it.
     #[schemars(rename = "PortalManual", example = example())]
-    pub struct ManualView {
+    pub struct WrittenManual {
         /// Server-assigned.
         id: Uuid = Uuid::nil();
 
@@ -113,7 +113,7 @@ engine::resource! {
         sent as Option<UpTo200>, by hand;
 
         /// All must hold for a guest to see it; none means always visible.
-        visibility_rules: Vec<Rule> = Vec::new(),
+        visibility_rules: Vec<VisibilityRule> = Vec::new(),
         /// When guests see the manual: all rules must hold for the reservation, at most one of a
         /// category. Replaces the whole set; `[]`, the default, means always. A rule keeps the
         /// fields of its category, others are ignored.
@@ -154,12 +154,12 @@ impl Manual {
     /// Returns a manual with default values, except its nickname.
     #[must_use]
     pub fn new(id: Uuid, nickname: String, now: Moment) -> Self {
-        let answered = ManualView {
+        let answered = WrittenManual {
             id,
             nickname,
             created_at: now,
             updated_at: now,
-            ..ManualView::default()
+            ..WrittenManual::default()
         };
         Self {
             answered,
@@ -219,16 +219,16 @@ impl<T: PartialEq> Patch<T> {
 
 /// The change of the cover in a request (rules: manuals#covers).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cover {
+pub struct CoverChange {
     /// The change of the image.
-    pub image: Patch<Image>,
+    pub image: Patch<CoverImage>,
     /// The change of the icon's name.
     pub icon: Patch<String>,
 }
 
 /// An image for the cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Image {
+pub enum CoverImage {
     /// An address. A record is created for it.
     Url(String),
     /// An existing record.
@@ -237,11 +237,11 @@ pub enum Image {
 
 impl ManualFields {
     /// Returns the change of the cover, or the issues of a request with several covers.
-    pub fn cover(&self, base: &[&str]) -> Result<Cover, Vec<Issue>> {
+    pub fn cover(&self, base: &[&str]) -> Result<CoverChange, Vec<Issue>> {
         let url = Patch::of(&self.image_url, |url| {
-            (!url.is_empty()).then(|| Image::Url(url.0.clone()))
+            (!url.is_empty()).then(|| CoverImage::Url(url.0.clone()))
         });
-        let record = Patch::of(&self.image_id, |id| Some(Image::Record(*id)));
+        let record = Patch::of(&self.image_id, |id| Some(CoverImage::Record(*id)));
         let icon = Patch::of(&self.icon_name, |name| {
             (!name.is_empty()).then(|| name.0.clone())
         });
@@ -270,20 +270,20 @@ impl ManualFields {
         let image = url.or(record);
         // Setting one kind of cover removes the other.
         Ok(match (image.sets(), icon.sets()) {
-            (true, _) => Cover {
+            (true, _) => CoverChange {
                 image,
                 icon: Patch::Clear,
             },
-            (_, true) => Cover {
+            (_, true) => CoverChange {
                 image: Patch::Clear,
                 icon,
             },
-            _ => Cover { image, icon },
+            _ => CoverChange { image, icon },
         })
     }
 
     /// Returns the sent visibility rules, or the issues that concern several of their fields.
-    pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<Rule>>, Vec<Issue>> {
+    pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<VisibilityRule>>, Vec<Issue>> {
         self.visibility_rules
             .sent()
             .cloned()
@@ -296,7 +296,7 @@ impl ManualFields {
 /// has a title then, and `title_field` names the field that gives it.
 #[must_use]
 pub fn issues(
-    manual: &ManualView,
+    manual: &WrittenManual,
     has_title: bool,
     title_field: &str,
     base: &[&str],
@@ -334,14 +334,14 @@ pub fn issues(
     issues
 }
 
-fn example() -> ManualView {
+fn example() -> WrittenManual {
     let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
     let manual = Manual::new(
         id,
         "Wi-Fi".into(),
         Moment(Timestamp::constant(1_795_253_400, 0)),
     );
-    ManualView {
+    WrittenManual {
         is_active: true,
         title_id: Some(id),
         icon_name: Some("wifi".into()),
@@ -361,7 +361,7 @@ mod tests {
     fn a_cover_is_an_image_or_an_icon() {
         use Patch::{Clear, Keep, Set};
         let id = Uuid::from_u128(7);
-        let url = || Set(Image::Url("https://a.example/1.jpg".into()));
+        let url = || Set(CoverImage::Url("https://a.example/1.jpg".into()));
         for (body, image, icon) in [
             (json!({}), Keep, Keep),
             (
@@ -379,10 +379,10 @@ mod tests {
                 url(),
                 Clear,
             ),
-            (json!({ "imageId": id }), Set(Image::Record(id)), Clear),
+            (json!({ "imageId": id }), Set(CoverImage::Record(id)), Clear),
             (
                 json!({ "imageId": id, "imageUrl": "" }),
-                Set(Image::Record(id)),
+                Set(CoverImage::Record(id)),
                 Clear,
             ),
             (json!({ "iconName": "wifi" }), Clear, Set("wifi".to_owned())),
@@ -399,7 +399,7 @@ mod tests {
         ] {
             assert_eq!(
                 fields(body.clone()).cover(&[]),
-                Ok(Cover { image, icon }),
+                Ok(CoverChange { image, icon }),
                 "{body}"
             );
         }
@@ -434,7 +434,7 @@ mod tests {
             } else {
                 DisplayMode::MultiLingualText
             };
-            let manual = ManualView {
+            let manual = WrittenManual {
                 display_mode,
                 custom_field_id,
                 ..example()

@@ -9,21 +9,23 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::field::{Create, Field, Text5000, UpTo200, Update, case_folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
+use engine::operation::{ById, CacheBasis, Findings, Needs, Object, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::manual::{Cover, Image, Manual, ManualFields, ManualView, Patch, issues};
-use super::records::{self, Covered};
+use super::manual::{CoverChange, CoverImage, Manual, ManualFields, Patch, WrittenManual, issues};
+use super::records::{self, ManualWithCover};
 use super::texts::{DESCRIPTION, TITLE};
 use super::{audited, categories, visible};
 use crate::markdown;
-use crate::records::{Kind, Property, exists, linked_from, remove_record, save_record, typed};
+use crate::records::{
+    Property, RecordKind, exists, linked_from, remove_record, save_record, typed,
+};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
-use crate::translations::{self, ENGLISH, Link, SourceTable};
+use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -60,7 +62,7 @@ struct OfProperty {
 #[schemars(rename = "PortalManualRow", transform = exemplify_row)]
 struct ManualRow {
     #[serde(flatten)]
-    manual: ManualView,
+    manual: WrittenManual,
     /// The cover's address, as given.
     image_url: Option<String>,
 }
@@ -111,7 +113,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "List manuals",
                 "House manuals by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list),
         Operation::public(
             "listPortalManualsByProperty",
@@ -126,7 +128,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "Every manual that reaches a property, directly or by its group, tags or portal, in the order its guests see them; \
                 inactive ones too.",
         )
-        .kept(Basis::Configuration)
+        .cached(CacheBasis::Configuration)
         .run(list_of_property),
         Operation::public("getPortalManual", Method::GET, "/portal-manuals/{id}", Needs::Permission(ViewGuides))
             .summary("Read a manual as the list shows it")
@@ -135,7 +137,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Read a manual",
                 "One house manual: cover, category, `visibilityRules`, ids of title and body (`listTranslationEntries` reads those texts). What it is assigned to says `listEntityScopes`. Find its id with `search`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(get),
         Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
             .summary("Create a manual")
@@ -164,8 +166,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-impl From<Covered> for ManualRow {
-    fn from(covered: Covered) -> Self {
+impl From<ManualWithCover> for ManualRow {
+    fn from(covered: ManualWithCover) -> Self {
         Self {
             manual: covered.manual.answered,
             image_url: covered.image_url,
@@ -225,13 +227,13 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
 /// answer does not reveal whether the property exists.
 fn list_of_property(context: &mut Context<'_, '_>, input: OfProperty) -> Result<Vec<PlacedRow>> {
     let id = input.property_id;
-    let property: Option<Property> = if context.reach().covers(id) {
-        typed(context, Kind::Property, id)?
+    let property: Option<Property> = if context.property_scope().covers(id) {
+        typed(context, RecordKind::Property, id)?
     } else {
         None
     };
     let Some(property) = property else {
-        return if context.reach().is_limited() {
+        return if context.property_scope().is_limited() {
             Ok(Vec::new())
         } else {
             Err(Error::not_found("Property"))
@@ -267,7 +269,7 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     take(fields.rules(&[]), &mut sent);
     take(fields.cover(&[]), &mut merged);
     let has_title = fields.title.sent().is_some_and(Option::is_some);
-    let mut manual = ManualView::default();
+    let mut manual = WrittenManual::default();
     fields.apply(&mut manual);
     // The rules on the content depend on all three fields, so they are skipped while one of these
     // fields is wrong.
@@ -293,11 +295,11 @@ fn rules_of_change(fields: &ManualFields) -> Findings {
     Findings::merged(merged)
 }
 
-fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<ManualView> {
+fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<WrittenManual> {
     let fields = input.0;
     let property = fields.property_id.sent().copied().flatten();
     if let Some(id) = property
-        && !(context.reach().covers(id) && exists(context, Kind::Property, id)?)
+        && !(context.property_scope().covers(id) && exists(context, RecordKind::Property, id)?)
     {
         return Err(Error::not_found("Property").of(id));
     }
@@ -359,7 +361,7 @@ fn create(context: &mut Context<'_, '_>, input: Create<ManualFields>) -> Result<
     Ok(manual.answered)
 }
 
-fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<ManualView> {
+fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<WrittenManual> {
     let before = visible::check_writable(context, input.id)?;
     let fields = input.data;
     let base = &["data"];
@@ -436,7 +438,7 @@ fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
 fn check_references(
     context: &mut Context<'_, '_>,
     fields: &ManualFields,
-    before: Option<&ManualView>,
+    before: Option<&WrittenManual>,
     has_title: bool,
     has_description: bool,
     base: &[&str],
@@ -446,8 +448,8 @@ fn check_references(
         categories::find(context, id)?.ok_or_else(|| Error::not_found("Manual category").of(id))?;
     }
     for (kind, id) in [
-        (Kind::CustomField, sent(&fields.custom_field_id)),
-        (Kind::Image, sent(&fields.image_id)),
+        (RecordKind::CustomField, sent(&fields.custom_field_id)),
+        (RecordKind::Image, sent(&fields.image_id)),
     ] {
         if let Some(id) = id
             && !exists(context, kind, id)?
@@ -461,7 +463,7 @@ fn check_references(
             .into_iter()
             .map(PathSegment::from)
             .collect();
-        id.map(|id| Link {
+        id.map(|id| TextLink {
             path,
             id,
             source: SourceTable::Manual,
@@ -486,15 +488,15 @@ fn check_references(
 }
 
 /// Returns the value, or adds its issues to `broken` and returns the default.
-fn take<T: Default>(said: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
-    said.unwrap_or_else(|issues| {
+fn take<T: Default>(text: Result<T, Vec<Issue>>, broken: &mut Vec<Issue>) -> T {
+    text.unwrap_or_else(|issues| {
         broken.extend(issues);
         T::default()
     })
 }
 
 /// Sets the cover. An image that was made for the manual is deleted when it is replaced.
-fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -> Result<()> {
+fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverChange) -> Result<()> {
     match cover.icon {
         Patch::Keep => {}
         Patch::Clear => manual.answered.icon_name = None,
@@ -503,16 +505,16 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
     let (image_id, owns_image) = match cover.image {
         Patch::Keep => return Ok(()),
         Patch::Clear => (None, false),
-        Patch::Set(Image::Record(id)) => (
+        Patch::Set(CoverImage::Record(id)) => (
             Some(id),
             manual.owns_image && manual.answered.image_id == Some(id),
         ),
-        Patch::Set(Image::Url(url)) if shows(context, manual, &url)? => return Ok(()),
-        Patch::Set(Image::Url(url)) => {
+        Patch::Set(CoverImage::Url(url)) if shows(context, manual, &url)? => return Ok(()),
+        Patch::Set(CoverImage::Url(url)) => {
             let id = context.new_id();
             save_record(
                 context,
-                Kind::Image,
+                RecordKind::Image,
                 id,
                 Object::from_iter([("url".to_owned(), Value::from(url))]),
             )?;
@@ -525,7 +527,7 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: Cover) -
         && manual.owns_image
         && !is_used_elsewhere(context, previous, manual.answered.id)?
     {
-        remove_record(context, Kind::Image, previous)?;
+        remove_record(context, RecordKind::Image, previous)?;
     }
     manual.owns_image = owns_image;
     Ok(())
@@ -536,12 +538,12 @@ fn shows(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bo
     let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else {
         return Ok(false);
     };
-    let image = typed::<Object>(context, Kind::Image, id)?;
+    let image = typed::<Object>(context, RecordKind::Image, id)?;
     Ok(image.is_some_and(|image| image.get("url").and_then(Value::as_str) == Some(url)))
 }
 
 fn is_used_elsewhere(context: &mut Context<'_, '_>, image: Uuid, manual: Uuid) -> Result<bool> {
-    Ok(linked_from(context, Kind::Image, image)?
+    Ok(linked_from(context, RecordKind::Image, image)?
         .iter()
         .any(|(_, user)| *user != manual))
 }

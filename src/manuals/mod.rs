@@ -18,22 +18,22 @@ mod visibility;
 mod visible;
 
 use engine::access::Permission;
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-use crate::records::Linking;
+use crate::records::LinkingThings;
 use crate::scopes::{Assignable, EntityType};
-use crate::translations::Shows;
-pub(crate) use categories::{Category, in_order as categories_in_order};
-pub use manual::{DisplayMode, ManualView};
+use crate::translations::TextRules;
+pub(crate) use categories::{StoredCategory, in_order as categories_in_order};
+pub use manual::{DisplayMode, WrittenManual};
 pub use photos::StockPhotos;
-pub(crate) use records::{Covered, all, among};
-pub use rule::{Rule, VisibilityRules, seasons_are_over};
+pub(crate) use records::{ManualWithCover, all, among};
+pub use rule::{VisibilityRule, VisibilityRules, seasons_are_over};
 pub use upcoming::{changes_at, shown_from};
-pub use visibility::{StayFacts, Visibility, decide};
+pub use visibility::{Visibility, VisibilityFacts, decide};
 pub(crate) use visible::visible_ids;
 
-/// The chapter of the house manuals.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of the house manuals.
+pub(crate) static MODULE: Module = Module {
     operations: || {
         [
             manual_operations::operations(),
@@ -56,9 +56,9 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     },
     erased: erased::STATEMENTS,
     lists: |lists| {
-        lists.add::<&'static dyn Shows>(&texts::ManualTexts);
-        lists.add::<&'static dyn Shows>(&texts::CategoryTitles);
-        lists.add(Linking {
+        lists.add::<&'static dyn TextRules>(&texts::ManualTexts);
+        lists.add::<&'static dyn TextRules>(&texts::CategoryTitles);
+        lists.add(LinkingThings {
             filed_as: records::LINKED_AS,
             forget: records::forget_records,
         });
@@ -89,5 +89,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             "Instructions that the platform pushes for properties, groups and tags.",
         ),
     ],
-    ..Chapter::new("manuals")
+    ..Module::new("manuals")
 };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::app_state::AppState;
 use engine::error::{Error, Reason, Result, innermost};
 use engine::field::Text200;
-use engine::kit::Kit;
 use engine::operation::{Needs, Operation};
 use http::Method;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -31,14 +31,14 @@ pub struct StockPhotos {
 
 /// The part of the provider's answer that is read.
 #[derive(Deserialize)]
-struct Page {
+struct PhotoAnswer {
     total: u64,
     total_pages: u64,
-    results: Vec<Photo>,
+    results: Vec<ProviderPhoto>,
 }
 
 #[derive(Deserialize)]
-struct Photo {
+struct ProviderPhoto {
     description: Option<String>,
     alt_description: Option<String>,
     urls: Sizes,
@@ -54,11 +54,11 @@ struct Sizes {
 #[derive(Deserialize)]
 struct Photographer {
     name: String,
-    links: Links,
+    links: PhotoLinks,
 }
 
 #[derive(Deserialize)]
-struct Links {
+struct PhotoLinks {
     html: String,
 }
 
@@ -114,10 +114,10 @@ struct StockPhoto {
     photographer_url: String,
 }
 
-impl From<Page> for FoundPhotos {
-    fn from(page: Page) -> Self {
+impl From<PhotoAnswer> for FoundPhotos {
+    fn from(page: PhotoAnswer) -> Self {
         let items = page.results.into_iter().map(
-            |Photo {
+            |ProviderPhoto {
                  description,
                  alt_description,
                  urls,
@@ -187,7 +187,7 @@ impl StockPhotos {
 
     /// Returns the provider's answer, or the cause of the failure for the log. The cause contains
     /// neither the key nor the query.
-    async fn fetch(&self, url: Url) -> Result<Page, String> {
+    async fn fetch(&self, url: Url) -> Result<PhotoAnswer, String> {
         let mut response = self.client.get(url).send().await.map_err(reason)?;
         if !response.status().is_success() {
             return Err(format!("answered {}", response.status().as_u16()));
@@ -231,13 +231,13 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Photos for the cover of a manual from a stock library; put `imageUrl` of one into the manual. For an \
                     icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
             )
-            .offered_where(|kit| kit.part::<StockPhotos>().is_some())
+            .offered_where(|app_state| app_state.extension::<StockPhotos>().is_some())
             .asks(search),
     ]
 }
 
-async fn search(kit: Arc<Kit>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
-    match kit.part::<StockPhotos>() {
+async fn search(app_state: Arc<AppState>, wanted: SearchStockPhotos) -> Result<FoundPhotos> {
+    match app_state.extension::<StockPhotos>() {
         Some(provider) => provider.search(&wanted).await,
         None => Err(Error::not_configured(Reason::rule(
             "no_photos",
@@ -264,7 +264,7 @@ mod tests {
             photo(None, Some("blue water")),
             photo(None, None),
         ];
-        let page: Page =
+        let page: PhotoAnswer =
             serde_json::from_value(json!({ "total": 133, "total_pages": 45, "results": photos }))
                 .unwrap();
         let found = serde_json::to_value(FoundPhotos::from(page)).unwrap();

@@ -9,8 +9,8 @@ use engine::values;
 use store::{Json, Row};
 use uuid::Uuid;
 
-use super::manual::{Manual, ManualView};
-use crate::records::{Kind, note_named};
+use super::manual::{Manual, WrittenManual};
+use crate::records::{RecordKind, note_named};
 use crate::translations;
 
 store::statements! {
@@ -37,7 +37,7 @@ store::statements! {
 pub(crate) const LINKED_AS: &str = "manual";
 
 /// A manual with the address of its cover.
-pub(crate) struct Covered {
+pub(crate) struct ManualWithCover {
     pub manual: Manual,
     /// The address of the image, if the cover is an image.
     pub image_url: Option<String>,
@@ -57,22 +57,22 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
 }
 
 /// Returns every manual of the organization, by nickname.
-pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<Covered>> {
+pub(crate) fn all(context: &mut Context<'_, '_>) -> Result<Vec<ManualWithCover>> {
     covered(&context.rows(&MANUALS, [])?)
 }
 
 /// Returns these manuals, by creation.
-pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Covered>> {
+pub(crate) fn among(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<ManualWithCover>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     covered(&context.rows(&AMONG, values![ids])?)
 }
 
-fn covered(rows: &[Row]) -> Result<Vec<Covered>> {
-    let read = |row: &Row| -> Result<Covered> {
+fn covered(rows: &[Row]) -> Result<Vec<ManualWithCover>> {
+    let read = |row: &Row| -> Result<ManualWithCover> {
         let Json(manual) = row.get(0)?;
-        Ok(Covered {
+        Ok(ManualWithCover {
             manual,
             image_url: row.get(1)?,
         })
@@ -95,7 +95,7 @@ pub(super) fn save(
     before: Option<&Manual>,
     manual: &Manual,
 ) -> Result<()> {
-    context.execute_along(&PUT_MANUAL, row(manual)?)?;
+    context.execute_deferred(&PUT_MANUAL, row(manual)?)?;
     let (id, before, now) = (
         manual.answered.id,
         before.map(|before| &before.answered),
@@ -111,17 +111,19 @@ pub(super) fn save(
     translations::note_links(
         context,
         id,
-        before.into_iter().flat_map(ManualView::linked_texts),
+        before.into_iter().flat_map(WrittenManual::linked_texts),
         now.linked_texts(),
     )
 }
 
 /// Returns the records that a manual links.
-fn named(manual: &ManualView) -> impl Iterator<Item = (Kind, Uuid)> + use<> {
-    let image = manual.image_id.map(|id| (Kind::Image, id));
-    image
-        .into_iter()
-        .chain(manual.custom_field_id.map(|id| (Kind::CustomField, id)))
+fn named(manual: &WrittenManual) -> impl Iterator<Item = (RecordKind, Uuid)> + use<> {
+    let image = manual.image_id.map(|id| (RecordKind::Image, id));
+    image.into_iter().chain(
+        manual
+            .custom_field_id
+            .map(|id| (RecordKind::CustomField, id)),
+    )
 }
 
 /// Returns the parameters of [`PUT_MANUAL`] without the organization.
@@ -149,18 +151,18 @@ fn row(manual: &Manual) -> Result<[store::Value; 8]> {
 /// of a record. The caller deletes the stored links.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
-    gone: &[(Uuid, Kind, Uuid)],
+    gone: &[(Uuid, RecordKind, Uuid)],
 ) -> Result<()> {
-    let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
+    let mut named = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
     for (manual, kind, id) in gone {
         named.entry(*manual).or_default().push((*kind, *id));
     }
     let mut manuals = among(context, named.keys().copied().collect())?;
-    for Covered { manual, .. } in &mut manuals {
+    for ManualWithCover { manual, .. } in &mut manuals {
         for (kind, id) in named.get(&manual.answered.id).into_iter().flatten() {
             let field = match kind {
-                Kind::Image => &mut manual.answered.image_id,
-                Kind::CustomField => &mut manual.answered.custom_field_id,
+                RecordKind::Image => &mut manual.answered.image_id,
+                RecordKind::CustomField => &mut manual.answered.custom_field_id,
                 _ => continue,
             };
             if *field == Some(*id) {

@@ -17,7 +17,7 @@ use crate::records::VerificationStatus;
 /// The categories of rules, in the order of the rules, named as in `ruleCategory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
-pub enum Category {
+pub enum RuleCategory {
     /// The moment is between two moments of the stay.
     RelativeDate,
     /// A night of the stay is in a season.
@@ -33,7 +33,7 @@ pub enum Category {
 /// A rule, as stored and answered. It has only the fields of its category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
-pub enum Rule {
+pub enum VisibilityRule {
     /// Holds between two moments of the stay.
     RelativeDate(RelativeDate),
     /// Holds for stays with a night in a season.
@@ -164,16 +164,16 @@ impl Window {
 /// Returns whether a manual with these rules has seasons and all of them are over, so that no guest
 /// who arrives from a day on sees it.
 #[must_use]
-pub fn seasons_are_over(rules: &[Rule], today: Date) -> bool {
+pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {
-        Rule::Seasonal(rule) => rule
+        VisibilityRule::Seasonal(rule) => rule
             .seasonal_windows
             .iter()
             .all(|window| window.is_over(today)),
-        Rule::RelativeDate(_)
-        | Rule::LengthOfStay(_)
-        | Rule::BookingSource(_)
-        | Rule::VerificationStatus(_) => false,
+        VisibilityRule::RelativeDate(_)
+        | VisibilityRule::LengthOfStay(_)
+        | VisibilityRule::BookingSource(_)
+        | VisibilityRule::VerificationStatus(_) => false,
     })
 }
 
@@ -224,13 +224,13 @@ pub struct Verifications {
 /// The rules of a manual in a request. They replace all stored rules.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
-pub struct VisibilityRules(Vec<Rule>);
+pub struct VisibilityRules(Vec<VisibilityRule>);
 
 impl VisibilityRules {
     /// Returns the rules, or all issues that concern several fields of a rule or several rules.
     ///
     /// `base` is the path of `visibilityRules` in the body.
-    pub fn into_rules(self, base: &[&str]) -> Result<Vec<Rule>, Vec<Issue>> {
+    pub fn into_rules(self, base: &[&str]) -> Result<Vec<VisibilityRule>, Vec<Issue>> {
         let mut issues = Vec::new();
         for (index, rule) in self.0.iter().enumerate() {
             let is_second = self.0[..index]
@@ -258,16 +258,16 @@ impl VisibilityRules {
     }
 }
 
-impl Rule {
+impl VisibilityRule {
     /// Returns the category.
     #[must_use]
-    pub const fn category(&self) -> Category {
+    pub const fn category(&self) -> RuleCategory {
         match self {
-            Self::RelativeDate(_) => Category::RelativeDate,
-            Self::Seasonal(_) => Category::Seasonal,
-            Self::LengthOfStay(_) => Category::LengthOfStay,
-            Self::BookingSource(_) => Category::BookingSource,
-            Self::VerificationStatus(_) => Category::VerificationStatus,
+            Self::RelativeDate(_) => RuleCategory::RelativeDate,
+            Self::Seasonal(_) => RuleCategory::Seasonal,
+            Self::LengthOfStay(_) => RuleCategory::LengthOfStay,
+            Self::BookingSource(_) => RuleCategory::BookingSource,
+            Self::VerificationStatus(_) => RuleCategory::VerificationStatus,
         }
     }
 
@@ -347,7 +347,7 @@ mod tests {
 
     use super::*;
 
-    fn rules(rules: Value) -> Vec<Rule> {
+    fn rules(rules: Value) -> Vec<VisibilityRule> {
         serde_json::from_value(rules).unwrap()
     }
 
@@ -462,7 +462,8 @@ mod tests {
 
     #[test]
     fn the_example_of_a_rule_fits_its_schema() {
-        let schema = Rule::json_schema(&mut engine::operation::inline_generator()).to_value();
+        let schema =
+            VisibilityRule::json_schema(&mut engine::operation::inline_generator()).to_value();
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         let example = rules(json!([schema["examples"][0]]));
         assert_eq!(

@@ -9,14 +9,15 @@ use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use super::rule::{
-    Category, RelativeDate, Rule, Seasons, Sources, StayLength, Verifications, VisibilityRules,
+    RelativeDate, RuleCategory, Seasons, Sources, StayLength, Verifications, VisibilityRule,
+    VisibilityRules,
 };
 use crate::records::VerificationStatus;
 
 /// Maximum number of windows, channels or statuses in a rule.
 const MOST: usize = 100;
 
-impl Category {
+impl RuleCategory {
     /// Returns the description of the category.
     const fn meaning(self) -> &'static str {
         match self {
@@ -204,13 +205,13 @@ macro_rules! categories {
                 }
 
                 fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                    Category::$category.schema()
+                    RuleCategory::$category.schema()
                 }
             }
         )*
 
-        fn all(generator: &mut SchemaGenerator) -> Vec<(Category, Schema)> {
-            vec![$((Category::$category, generator.subschema_for::<$type>())),*]
+        fn all(generator: &mut SchemaGenerator) -> Vec<(RuleCategory, Schema)> {
+            vec![$((RuleCategory::$category, generator.subschema_for::<$type>())),*]
         }
     };
 }
@@ -223,14 +224,14 @@ categories! {
     Verifications: VerificationStatus as "VerificationStatusRule";
 }
 
-impl JsonSchema for Rule {
+impl JsonSchema for VisibilityRule {
     fn schema_name() -> Cow<'static, str> {
         "VisibilityRule".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let shapes = all(generator);
-        let named = |(category, schema): &(Category, Schema)| {
+        let named = |(category, schema): &(RuleCategory, Schema)| {
             Some((category.as_ref().to_owned(), schema.get("$ref")?.clone()))
         };
         let mapping: Map<String, Value> = shapes.iter().filter_map(named).collect();
@@ -260,8 +261,8 @@ impl JsonSchema for VisibilityRules {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({
             "type": "array",
-            "maxItems": Category::VARIANTS.len(),
-            "items": generator.subschema_for::<Rule>(),
+            "maxItems": RuleCategory::VARIANTS.len(),
+            "items": generator.subschema_for::<VisibilityRule>(),
         })
     }
 }

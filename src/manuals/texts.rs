@@ -7,9 +7,9 @@ use engine::context::Context;
 use engine::error::Result;
 use uuid::Uuid;
 
-use super::manual::ManualView;
+use super::manual::WrittenManual;
 use super::{categories, category_operations, visible};
-use crate::translations::{Form, News, Shows, SourceTable};
+use crate::translations::{Form, SourceTable, TextChange, TextRules};
 
 /// The titles and bodies of manuals. Several manuals may link the same text.
 pub(crate) struct ManualTexts;
@@ -22,7 +22,7 @@ pub(super) const TITLE: &str = "titleId";
 /// The field that links the body of a manual.
 pub(super) const DESCRIPTION: &str = "descriptionId";
 
-impl ManualView {
+impl WrittenManual {
     /// Returns the linked texts, each with the name of its field.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 2] {
@@ -30,7 +30,7 @@ impl ManualView {
     }
 }
 
-impl Shows for ManualTexts {
+impl TextRules for ManualTexts {
     fn sources(&self) -> &'static [SourceTable] {
         &[SourceTable::Manual]
     }
@@ -51,12 +51,12 @@ impl Shows for ManualTexts {
         visible::writable_ids(context, things)
     }
 
-    fn admit(&self, context: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyGuides)
     }
 }
 
-impl Shows for CategoryTitles {
+impl TextRules for CategoryTitles {
     fn sources(&self) -> &'static [SourceTable] {
         &[SourceTable::ManualCategory]
     }
@@ -70,7 +70,7 @@ impl Shows for CategoryTitles {
         category_operations::writable_ids(context, things)
     }
 
-    fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyGuides)?;
         let titled = news.things(|_| true);
         if news.is_english() {
@@ -80,7 +80,7 @@ impl Shows for CategoryTitles {
         }
     }
 
-    fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
         if !news.is_english() {
             return Ok(());
         }

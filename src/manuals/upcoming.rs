@@ -3,24 +3,28 @@
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
-use super::rule::Rule;
-use super::visibility::{StayFacts, decide};
+use super::rule::VisibilityRule;
+use super::visibility::{VisibilityFacts, decide};
 
 /// Returns the moment from which a manual is shown for a stay, if only time hides it now. That is
 /// so if the start of its `relative_date` rule is in the future, and every rule holds at that
 /// start. The moment is rounded to milliseconds, the precision of answers.
 #[must_use]
-pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
+pub fn shown_from(
+    rules: &[VisibilityRule],
+    stay: &VisibilityFacts,
+    at: Timestamp,
+) -> Option<Timestamp> {
     let starts = rules.iter().filter_map(|rule| match rule {
-        Rule::RelativeDate(rule) => Some(stay.moment(
+        VisibilityRule::RelativeDate(rule) => Some(stay.moment(
             rule.start_date_relative_type?,
             rule.days_before,
             rule.days_before_time_unit,
         )),
-        Rule::Seasonal(_)
-        | Rule::LengthOfStay(_)
-        | Rule::BookingSource(_)
-        | Rule::VerificationStatus(_) => None,
+        VisibilityRule::Seasonal(_)
+        | VisibilityRule::LengthOfStay(_)
+        | VisibilityRule::BookingSource(_)
+        | VisibilityRule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
     // Without a check-out time a day ends one nanosecond before the next day.
@@ -37,18 +41,22 @@ pub fn shown_from(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Tim
 /// Returns the next moment at which the decision of these rules, or [`shown_from`], may change for
 /// an unchanged stay. Returns `None` if time changes nothing any more.
 #[must_use]
-pub fn changes_at(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Option<Timestamp> {
+pub fn changes_at(
+    rules: &[VisibilityRule],
+    stay: &VisibilityFacts,
+    at: Timestamp,
+) -> Option<Timestamp> {
     let bounds = rules.iter().flat_map(|rule| match rule {
-        Rule::RelativeDate(rule) => [
+        VisibilityRule::RelativeDate(rule) => [
             rule.start_date_relative_type
                 .map(|anchor| stay.moment(anchor, rule.days_before, rule.days_before_time_unit)),
             rule.end_date_relative_type
                 .map(|anchor| stay.moment(anchor, rule.days_after, rule.days_after_time_unit)),
         ],
-        Rule::Seasonal(_)
-        | Rule::LengthOfStay(_)
-        | Rule::BookingSource(_)
-        | Rule::VerificationStatus(_) => [None, None],
+        VisibilityRule::Seasonal(_)
+        | VisibilityRule::LengthOfStay(_)
+        | VisibilityRule::BookingSource(_)
+        | VisibilityRule::VerificationStatus(_) => [None, None],
     });
     bounds.flatten().filter(|bound| at < *bound).min()
 }
@@ -71,10 +79,10 @@ mod tests {
         "check_out_time",
     ];
 
-    fn stay(nights: i64, has_times: bool) -> StayFacts {
+    fn stay(nights: i64, has_times: bool) -> VisibilityFacts {
         let check_in = jiff::civil::date(2026, 3, 27);
         let time = |text: &str| has_times.then(|| text.parse().unwrap());
-        StayFacts {
+        VisibilityFacts {
             check_in,
             check_out: check_in.saturating_add(SignedDuration::from_hours(24 * nights)),
             check_in_time: time("15:00"),
@@ -85,7 +93,7 @@ mod tests {
         }
     }
 
-    fn rules(rules: Value) -> Vec<Rule> {
+    fn rules(rules: Value) -> Vec<VisibilityRule> {
         serde_json::from_value(rules).unwrap()
     }
 
@@ -171,12 +179,12 @@ mod tests {
             }]));
             let stay = stay(nights, has_times);
             let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
-            let told = |at: Timestamp| (decide(&rules, &stay, at), shown_from(&rules, &stay, at));
+            let reported = |at: Timestamp| (decide(&rules, &stay, at), shown_from(&rules, &stay, at));
             let until = changes_at(&rules, &stay, at).unwrap_or(at + SignedDuration::from_hours(4_000));
             prop_assert!(at < until);
             let between = at + until.duration_since(at) * part / 1_000;
-            prop_assert_eq!(told(at), told(between));
-            prop_assert_eq!(told(at), told(until - SignedDuration::from_nanos(1)));
+            prop_assert_eq!(reported(at), reported(between));
+            prop_assert_eq!(reported(at), reported(until - SignedDuration::from_nanos(1)));
         }
     }
 }

@@ -6,15 +6,15 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use strum::IntoStaticStr;
 
-use super::rule::{Anchor, Rule, SourceRuleType, Unit, Window};
+use super::rule::{Anchor, SourceRuleType, Unit, VisibilityRule, Window};
 use crate::records::VerificationStatus;
 
 /// Days of eight years, in which every day of the calendar occurs.
 const ALL_DAYS: i64 = 8 * 366;
 
-impl Rule {
+impl VisibilityRule {
     /// Returns the reason if this rule hides the manual.
-    fn refusal(&self, stay: &StayFacts, at: Timestamp) -> Option<Visibility> {
+    fn refusal(&self, stay: &VisibilityFacts, at: Timestamp) -> Option<Visibility> {
         match self {
             Self::RelativeDate(rule) => {
                 let bound = |anchor: Option<Anchor>, number, unit| {
@@ -90,7 +90,7 @@ impl Rule {
 
 /// The facts about a stay that the rules use.
 #[derive(Debug, Clone)]
-pub struct StayFacts {
+pub struct VisibilityFacts {
     /// The day of arrival.
     pub check_in: Date,
     /// The day of departure.
@@ -107,7 +107,7 @@ pub struct StayFacts {
     pub verification_status: Option<VerificationStatus>,
 }
 
-impl StayFacts {
+impl VisibilityFacts {
     fn nights(&self) -> i64 {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
@@ -230,8 +230,8 @@ impl Visibility {
 /// A relative date includes its start and excludes its end, so that one manual can replace another
 /// at the same anchor. If the start is not before the end, the manual is never shown.
 #[must_use]
-pub fn decide(rules: &[Rule], stay: &StayFacts, at: Timestamp) -> Visibility {
-    let mut rules: Vec<&Rule> = rules.iter().collect();
+pub fn decide(rules: &[VisibilityRule], stay: &VisibilityFacts, at: Timestamp) -> Visibility {
+    let mut rules: Vec<&VisibilityRule> = rules.iter().collect();
     rules.sort_by_key(|rule| rule.category());
     rules
         .into_iter()

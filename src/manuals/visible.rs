@@ -18,7 +18,7 @@ pub(crate) fn visible_ids(
     ids: impl IntoIterator<Item = Uuid>,
 ) -> Result<HashSet<Uuid>> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(ids.into_iter().collect());
     }
     let coverage = Coverage::load(context)?;
@@ -36,7 +36,7 @@ pub(crate) fn visible_ids(
 /// Returns the manuals among these that the caller may change: those whose every assignment is
 /// writable for the caller.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
     let coverage = Coverage::load(context)?;
@@ -74,7 +74,7 @@ pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
 
 /// Returns the manuals on properties that the caller cannot access.
 pub(super) fn of_others(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(HashSet::new());
     }
     let coverage = Coverage::load(context)?;

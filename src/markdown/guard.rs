@@ -1,5 +1,5 @@
-//! Finds the formatting in a host's text. All other text is escaped, so that guests read it as it was
-//! typed (rules: manuals#texts-as-hosts-write-them).
+//! Finds the formatting in a host's text. All other text is escaped, so that guests read it as it
+//! was typed (rules: manuals#texts-as-hosts-write-them).
 //!
 //! Hosts write codes: `*1234#`, `5*6*7#`, `<b3ach>`. Markdown would take their signs away.
 
@@ -13,7 +13,7 @@ pub(super) const SCHEMES: [&str; 7] = ["http", "https", "mailto", "tel", "sms", 
 const ESCAPED: &str = "*_~`[]<>#|";
 
 /// A text whose signs are escaped unless they are formatting.
-pub(super) struct Guarded {
+pub(super) struct EscapedText {
     pub markdown: String,
     /// The names of the elements whose tags are in the text.
     pub elements: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Guarded {
 
 /// Escapes all signs of a text that are no formatting. `is_marked` says of an element whether its
 /// tags are shown, as marked text.
-pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> Guarded {
+pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut guard = Guard {
         is_marked,
@@ -39,8 +39,8 @@ pub(super) fn guarded(text: &str, is_marked: &dyn Fn(&str) -> bool) -> Guarded {
         }
         number += guard.block(&lines[number..], &mut blocks);
     }
-    Guarded {
-        markdown: guard.pieces.iter().map(Piece::written).collect(),
+    EscapedText {
+        markdown: guard.pieces.iter().map(EscapedPiece::written).collect(),
         elements: guard.elements,
     }
 }
@@ -55,7 +55,7 @@ struct Blocks {
 }
 
 /// A part of the guarded text.
-enum Piece {
+enum EscapedPiece {
     Text(String),
     /// A run of a sign. It is escaped unless it is a part of a pair.
     Run {
@@ -65,7 +65,7 @@ enum Piece {
     },
 }
 
-impl Piece {
+impl EscapedPiece {
     fn written(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -89,7 +89,7 @@ struct Opener {
 
 struct Guard<'g> {
     is_marked: &'g dyn Fn(&str) -> bool,
-    pieces: Vec<Piece>,
+    pieces: Vec<EscapedPiece>,
     openers: Vec<Opener>,
     /// The number of letters so far.
     letters: usize,
@@ -99,8 +99,8 @@ struct Guard<'g> {
 impl Guard<'_> {
     fn push(&mut self, text: &str) {
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(EscapedPiece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(EscapedPiece::Text(text.to_owned())),
         }
     }
 
@@ -394,7 +394,7 @@ impl Guard<'_> {
     fn run(&mut self, line: &str, place: usize, sign: char) -> usize {
         let rest = &line[place..];
         let count = rest.len() - rest.trim_start_matches(sign).len();
-        let around = Around::of(&line[..place], &rest[count..]);
+        let around = SurroundingCharacters::of(&line[..place], &rest[count..]);
         let is_sized = if sign == '~' { count == 2 } else { count <= 3 };
         let is_single = sign == '*' && count == 1;
         let piece = self.pieces.len();
@@ -408,7 +408,7 @@ impl Guard<'_> {
                 let opener = self.openers.remove(found);
                 self.openers.truncate(found);
                 is_paired = opener.letters < self.letters;
-                if let (true, Some(Piece::Run { is_paired, .. })) =
+                if let (true, Some(EscapedPiece::Run { is_paired, .. })) =
                     (is_paired, self.pieces.get_mut(opener.piece))
                 {
                     *is_paired = true;
@@ -423,7 +423,7 @@ impl Guard<'_> {
                 letters: self.letters,
             });
         }
-        self.pieces.push(Piece::Run {
+        self.pieces.push(EscapedPiece::Run {
             sign,
             count,
             is_paired,
@@ -448,12 +448,12 @@ impl Blocks {
 }
 
 /// The two characters on either side of a run of signs, the nearest first.
-struct Around {
+struct SurroundingCharacters {
     before: [Option<char>; 2],
     after: [Option<char>; 2],
 }
 
-impl Around {
+impl SurroundingCharacters {
     fn of(before: &str, after: &str) -> Self {
         let mut before = before.chars().rev();
         let mut after = after.chars();

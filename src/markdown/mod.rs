@@ -69,8 +69,8 @@ pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
     to_html_with(text, &[], language)
 }
 
-/// Renders Markdown in which a [`mark`] stands for each of some values. The values are inserted into
-/// the rendered HTML as plain text, before it is sanitized.
+/// Renders Markdown in which a [`mark`] stands for each of some values. The values are inserted
+/// into the rendered HTML as plain text, before it is sanitized.
 #[must_use]
 pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
@@ -113,8 +113,8 @@ pub fn warning(text: &str) -> Option<String> {
         .then(|| format!("has HTML that guests do not see: {}", dropped.join(", ")));
     let of_players = has_player
         .then(|| "has an embedded player, which guests see as a link to the video".to_owned());
-    let said: Vec<String> = of_tags.into_iter().chain(of_players).collect();
-    (!said.is_empty()).then(|| said.join("; "))
+    let message: Vec<String> = of_tags.into_iter().chain(of_players).collect();
+    (!message.is_empty()).then(|| message.join("; "))
 }
 
 fn is_dropped(element: &str) -> bool {

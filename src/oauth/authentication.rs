@@ -10,36 +10,37 @@ use jiff::Timestamp;
 
 use super::client::{Client, ClientId};
 use super::parameters::Parameters;
-use super::refusal::{Code, Refusal};
+use super::refusal::{Code, OauthRefusal};
 
 /// The client that a request claims to be from, with its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct ClaimedClient {
     /// The client's `client_id`.
     pub(super) client: String,
     /// The hash of the client's secret, if the request has one.
     secret: Option<Vec<u8>>,
 }
 
-const UNKNOWN: Refusal = Refusal::new(
+const UNKNOWN: OauthRefusal = OauthRefusal::new(
     Code::InvalidClient,
     "The client is unknown, or did not authenticate.",
 );
 
-impl Shown {
+impl ClaimedClient {
     /// Reads header and body. A request with two credentials is refused (RFC 6749, section 2.3).
-    pub(super) fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Self, Refusal> {
+    pub(super) fn read(headers: &HeaderMap, parameters: &Parameters) -> Result<Self, OauthRefusal> {
         let mut all = headers.get_all(AUTHORIZATION).iter();
         let (header, secret) = (all.next(), parameters.get("client_secret"));
         if all.next().is_some() || (header.is_some() && secret.is_some()) {
-            return Err(Refusal::request(
+            return Err(OauthRefusal::request(
                 "A client must authenticate in only one way.",
             ));
         }
         let Some(header) = header else {
-            let client = parameters
-                .get("client_id")
-                .ok_or(Refusal::new(Code::InvalidClient, "client_id is missing."))?;
+            let client = parameters.get("client_id").ok_or(OauthRefusal::new(
+                Code::InvalidClient,
+                "client_id is missing.",
+            ))?;
             return Ok(Self {
                 client: client.to_owned(),
                 secret: secret.map(access::hash),
@@ -50,7 +51,7 @@ impl Shown {
             .get("client_id")
             .is_some_and(|named| named != client)
         {
-            return Err(Refusal::request(
+            return Err(OauthRefusal::request(
                 "The client_id in the body is not the one in the Authorization header.",
             ));
         }
@@ -61,13 +62,17 @@ impl Shown {
     }
 
     /// Parses the `client_id` of the request.
-    pub(super) fn id(&self) -> Result<ClientId, Refusal> {
+    pub(super) fn id(&self) -> Result<ClientId, OauthRefusal> {
         ClientId::parse(&self.client).ok_or(UNKNOWN)
     }
 
     /// Returns the client that was found, if its credentials are right. A confidential client must
     /// present its secret. A public client must present none.
-    pub(super) fn verify(&self, found: Option<Client>, now: Timestamp) -> Result<Client, Refusal> {
+    pub(super) fn verify(
+        &self,
+        found: Option<Client>,
+        now: Timestamp,
+    ) -> Result<Client, OauthRefusal> {
         let client = found.ok_or(UNKNOWN)?;
         let is_it = match &self.secret {
             Some(hash) => client.has_secret(hash, now),
@@ -104,9 +109,9 @@ mod tests {
 
     use super::*;
 
-    fn read(header: Option<&str>, query: &str) -> Result<Shown, Refusal> {
+    fn read(header: Option<&str>, query: &str) -> Result<ClaimedClient, OauthRefusal> {
         let headers = header.map(|header| (AUTHORIZATION, HeaderValue::from_str(header).unwrap()));
-        Shown::read(
+        ClaimedClient::read(
             &headers.into_iter().collect(),
             &Parameters::of_query(Some(query)),
         )
@@ -119,7 +124,7 @@ mod tests {
     #[test]
     fn a_client_authenticates_by_a_single_method() {
         let shown = |client: &str, secret: Option<&str>| {
-            Ok(Shown {
+            Ok(ClaimedClient {
                 client: client.into(),
                 secret: secret.map(access::hash),
             })

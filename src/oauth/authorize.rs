@@ -18,12 +18,12 @@ use form_urlencoded::Serializer;
 use http::HeaderMap;
 use uuid::Uuid;
 
-use super::client::{Client, ClientId, Origin};
+use super::client::{AppOrigin, Client, ClientId};
 use super::parameters::Parameters;
 use super::pkce::Challenge;
-use super::problem::{self, Problem};
-use super::refusal::{Code, Refusal};
-use super::scope::Scopes;
+use super::problem::{self, PageProblem};
+use super::refusal::{Code, OauthRefusal};
+use super::scope::ScopeSet;
 use super::token::resource;
 use super::{client_document, consent, paths, redirect};
 use crate::people::{self, SignedIn};
@@ -41,7 +41,7 @@ pub(super) const NAMES: [&str; 8] = [
 ];
 
 /// A request of a browser to the pages of this module.
-pub(super) struct Visit {
+pub(super) struct OauthRequest {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,
     pub(super) parameters: Parameters,
@@ -52,7 +52,7 @@ pub(super) struct Visit {
 
 /// A client and the address at which it wants the answer.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct AnswerAddress {
     pub(super) client: Client,
     pub(super) redirect_uri: String,
     state: Option<String>,
@@ -60,8 +60,8 @@ pub(super) struct Way {
 
 /// A valid request of a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) scopes: Scopes,
+pub(super) struct AuthorizationRequest {
+    pub(super) scopes: ScopeSet,
     pub(super) resource: Resource,
     pub(super) challenge: Challenge,
 }
@@ -84,18 +84,18 @@ async fn answer(
     service: Arc<Service>,
     request_id: Uuid,
     headers: HeaderMap,
-    parameters: Result<Parameters, Refusal>,
+    parameters: Result<Parameters, OauthRefusal>,
 ) -> Response {
     let shared = service.clone();
     let shown = async {
-        let mut visit = Visit::begin(service, request_id, headers, parameters?).await?;
+        let mut visit = OauthRequest::begin(service, request_id, headers, parameters?).await?;
         let way = match visit.way().await? {
             Ok(way) => way,
             Err(instead) => return Ok(instead),
         };
         match (visit.asked(), visit.signed_in.take()) {
             (Err(refusal), signed_in)
-                if signed_in.is_some() || way.client.origin == Origin::Platform =>
+                if signed_in.is_some() || way.client.origin == AppOrigin::Platform =>
             {
                 Ok(visit.back(&way, &refusal))
             }
@@ -113,42 +113,42 @@ async fn answer(
 }
 
 /// The reason why no page can be shown.
-pub(super) enum Wrong {
+pub(super) enum InvalidClient {
     /// The request cannot be read.
-    Request(Refusal),
+    Request(OauthRefusal),
     /// This server failed.
     Own(Error),
 }
 
-impl From<Refusal> for Wrong {
-    fn from(refusal: Refusal) -> Self {
+impl From<OauthRefusal> for InvalidClient {
+    fn from(refusal: OauthRefusal) -> Self {
         Self::Request(refusal)
     }
 }
 
-impl From<Error> for Wrong {
+impl From<Error> for InvalidClient {
     fn from(error: Error) -> Self {
         Self::Own(error)
     }
 }
 
-impl Wrong {
+impl InvalidClient {
     /// Returns an error page. The visitor's language is no longer known.
     pub(super) fn answer(self, service: &Service, request_id: Uuid) -> Response {
         match self {
             Self::Request(refusal) => {
                 refusal.log("authorize", "", request_id);
-                problem::page(service, &HeaderMap::new(), None, Problem::Request)
+                problem::page(service, &HeaderMap::new(), None, PageProblem::Request)
             }
             Self::Own(error) => {
-                Refusal::from(error).log("authorize", "", request_id);
-                problem::page(service, &HeaderMap::new(), None, Problem::Unavailable)
+                OauthRefusal::from(error).log("authorize", "", request_id);
+                problem::page(service, &HeaderMap::new(), None, PageProblem::Unavailable)
             }
         }
     }
 }
 
-impl Visit {
+impl OauthRequest {
     /// Begins a visit with the member who is signed in in the browser.
     pub(super) async fn begin(
         service: Arc<Service>,
@@ -167,9 +167,9 @@ impl Visit {
     }
 
     /// Returns the client and its redirect address, or the page to show instead.
-    pub(super) async fn way(&self) -> Result<Result<Way, Response>, Error> {
+    pub(super) async fn way(&self) -> Result<Result<AnswerAddress, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
-            return Ok(Err(self.problem(Problem::Client, "")));
+            return Ok(Err(self.problem(PageProblem::Client, "")));
         };
         let (now, named) = (self.service.clock.now(), id.clone());
         let found = self
@@ -178,7 +178,7 @@ impl Visit {
             .read(move |tx| Client::find(tx, &named))
             .await?;
         let client = match (&id, &self.signed_in) {
-            (ClientId::App(_), _) => found.ok_or(Problem::Client),
+            (ClientId::App(_), _) => found.ok_or(PageProblem::Client),
             (ClientId::Document(url), signed_in) => {
                 match (client_document::kept(found, now), signed_in) {
                     (Some(client), _) => Ok(client),
@@ -188,7 +188,7 @@ impl Visit {
                     (None, Some(signed_in)) => {
                         client_document::fetched(&self.service, url, &signed_in.organization)
                             .await?
-                            .ok_or(Problem::Document)
+                            .ok_or(PageProblem::Document)
                     }
                 }
             }
@@ -203,18 +203,18 @@ impl Visit {
             .ok()
             .filter(|_| !is_illegible)
         {
-            Some(redirect_uri) => Ok(Ok(Way {
+            Some(redirect_uri) => Ok(Ok(AnswerAddress {
                 client,
                 redirect_uri,
                 state: self.parameters.get("state").map(str::to_owned),
             })),
-            None => Ok(Err(self.problem(Problem::Redirect, &id.to_string()))),
+            None => Ok(Err(self.problem(PageProblem::Redirect, &id.to_string()))),
         }
     }
 
     /// Returns the request of the client, or its error.
-    pub(super) fn asked(&self) -> Result<Asked, Refusal> {
-        asked(&self.parameters, &self.service.kit.public_url)
+    pub(super) fn asked(&self) -> Result<AuthorizationRequest, OauthRefusal> {
+        asked(&self.parameters, &self.service.app_state.public_url)
     }
 
     /// Redirects to the sign-in, which leads back to the same request. If the request is too long
@@ -228,13 +228,13 @@ impl Visit {
             return people::sign_in_first(&self.service, &path);
         }
         self.problem(
-            Problem::TooLong,
+            PageProblem::TooLong,
             self.parameters.get("client_id").unwrap_or_default(),
         )
     }
 
     /// Redirects to the client with an error, and logs the error.
-    pub(super) fn back(&self, way: &Way, refusal: &Refusal) -> Response {
+    pub(super) fn back(&self, way: &AnswerAddress, refusal: &OauthRefusal) -> Response {
         refusal.log("authorize", &way.client.id.to_string(), self.request_id);
         self.to(
             way,
@@ -247,19 +247,19 @@ impl Visit {
 
     /// Redirects to the client with an answer, with the client's `state` (RFC 6749, section 4.1.2)
     /// and with the issuer (RFC 9207, section 2).
-    pub(super) fn to(&self, way: &Way, answer: &[(&str, &str)]) -> Response {
+    pub(super) fn to(&self, way: &AnswerAddress, answer: &[(&str, &str)]) -> Response {
         let state = way.state.as_deref().map(|state| ("state", state));
         let parameters: Vec<_> = answer
             .iter()
             .copied()
             .chain(state)
-            .chain([("iss", self.service.kit.public_url.as_str())])
+            .chain([("iss", self.service.app_state.public_url.as_str())])
             .collect();
         people::redirect(&redirect::with(&way.redirect_uri, &parameters))
     }
 
     /// Returns an error page for the person.
-    pub(super) fn problem(&self, problem: Problem, client: &str) -> Response {
+    pub(super) fn problem(&self, problem: PageProblem, client: &str) -> Response {
         tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused an OAuth request");
         problem::page(
             &self.service,
@@ -278,25 +278,25 @@ pub(super) fn leads_on(path: &str) -> Option<String> {
 
 /// Validates a client's request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section
 /// 2.1). The default resource is the tool interface.
-fn asked(parameters: &Parameters, public_url: &str) -> Result<Asked, Refusal> {
+fn asked(parameters: &Parameters, public_url: &str) -> Result<AuthorizationRequest, OauthRefusal> {
     parameters.check()?;
     match parameters.get("response_type") {
         Some("code") => {}
         Some(_) => {
-            return Err(Refusal::new(
+            return Err(OauthRefusal::new(
                 Code::UnsupportedResponseType,
                 "response_type must be code.",
             ));
         }
-        None => return Err(Refusal::request("response_type is missing.")),
+        None => return Err(OauthRefusal::request("response_type is missing.")),
     }
     let challenge = Challenge::parse(
         parameters.get("code_challenge"),
         parameters.get("code_challenge_method"),
     )?;
-    let scopes = Scopes::asked(parameters.get("scope"))?;
+    let scopes = ScopeSet::asked(parameters.get("scope"))?;
     let resource = resource(parameters, public_url)?.unwrap_or(Resource::Mcp);
-    Ok(Asked {
+    Ok(AuthorizationRequest {
         scopes,
         resource,
         challenge,
@@ -321,7 +321,7 @@ mod tests {
         ("state", "s"),
     ];
 
-    fn judged(parameters: &[(&str, &str)]) -> Result<Asked, Refusal> {
+    fn judged(parameters: &[(&str, &str)]) -> Result<AuthorizationRequest, OauthRefusal> {
         let parameters = Parameters::of(
             parameters
                 .iter()
@@ -336,7 +336,7 @@ mod tests {
         let asked = judged(&RIGHT[..3]).unwrap();
         assert_eq!(
             (asked.scopes, asked.resource),
-            (Scopes::all(), Resource::Mcp)
+            (ScopeSet::all(), Resource::Mcp)
         );
         let unknown = [&RIGHT[..], &[("prompt", "none"), ("nonce", "x")]].concat();
         assert!(judged(&unknown).is_ok());

@@ -74,7 +74,7 @@ fn document_url(text: &str) -> Option<Url> {
 
 /// The origin of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum AppOrigin {
     /// The platform created it, so its name is trustworthy.
     Platform,
     /// It has registered itself.
@@ -88,7 +88,7 @@ pub(super) struct Client {
     pub(super) app: Uuid,
     /// The client's `client_id`.
     pub(super) id: ClientId,
-    pub(super) origin: Origin,
+    pub(super) origin: AppOrigin,
     /// The stored data of the app.
     pub(super) about: OauthApp,
     secret: Option<Vec<u8>>,
@@ -108,9 +108,9 @@ impl Client {
     fn of_row(row: &Row, id: ClientId) -> Result<Self> {
         let (is_idle, Json(about)) = (row.get::<Option<Timestamp>>(2)?.is_some(), row.get(6)?);
         let origin = match id {
-            ClientId::Document(_) => Origin::Document,
-            ClientId::App(_) if is_idle => Origin::Registered,
-            ClientId::App(_) => Origin::Platform,
+            ClientId::Document(_) => AppOrigin::Document,
+            ClientId::App(_) if is_idle => AppOrigin::Registered,
+            ClientId::App(_) => AppOrigin::Platform,
         };
         let replaced = row.get::<Option<Vec<u8>>>(4)?.zip(row.get(5)?);
         Ok(Self {
@@ -207,7 +207,7 @@ mod tests {
         let client = Client {
             app: Uuid::nil(),
             id: ClientId::App(Uuid::nil()),
-            origin: Origin::Platform,
+            origin: AppOrigin::Platform,
             about: OauthApp::default(),
             secret: Some(vec![2]),
             replaced: Some((vec![1], at(10))),

@@ -19,7 +19,7 @@ use url::Url;
 use uuid::Uuid;
 
 use super::client::{Client, ClientId};
-use super::client_metadata::Metadata;
+use super::client_metadata::ClientMetadata;
 use crate::platform::OauthApp;
 
 store::statements! {
@@ -44,25 +44,25 @@ const USER_AGENT: &str = "Vestibule-OAuth/1";
 pub struct Documents {
     http: Http,
     targets: Targets,
-    places: Arc<Places>,
+    places: Arc<FetchSlots>,
 }
 
 /// The slots of running fetches, by organization.
 #[derive(Default)]
-struct Places {
+struct FetchSlots {
     taken: Mutex<HashMap<Uuid, usize>>,
     freed: Notify,
 }
 
 /// A slot, held while a document is being fetched.
-struct Place {
-    places: Arc<Places>,
+struct FetchSlot {
+    places: Arc<FetchSlots>,
     organization: Uuid,
 }
 
-impl Places {
+impl FetchSlots {
     /// Waits for a slot.
-    async fn enter(self: &Arc<Self>, organization: Uuid) -> Place {
+    async fn enter(self: &Arc<Self>, organization: Uuid) -> FetchSlot {
         loop {
             let freed = self.freed.notified();
             if let Some(place) = self.try_enter(organization) {
@@ -72,7 +72,7 @@ impl Places {
         }
     }
 
-    fn try_enter(self: &Arc<Self>, organization: Uuid) -> Option<Place> {
+    fn try_enter(self: &Arc<Self>, organization: Uuid) -> Option<FetchSlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = taken.values().sum();
         let own = taken.get(&organization).copied().unwrap_or_default();
@@ -81,14 +81,14 @@ impl Places {
         }
         *taken.entry(organization).or_default() += 1;
         drop(taken);
-        Some(Place {
+        Some(FetchSlot {
             places: self.clone(),
             organization,
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for FetchSlot {
     fn drop(&mut self) {
         let mut taken = self
             .places
@@ -107,7 +107,7 @@ impl Drop for Place {
 }
 
 /// The reason why a document cannot be used, for the log.
-type Unfit = String;
+type DocumentFailure = String;
 
 impl Documents {
     /// Creates the fetcher. Documents are fetched only from targets that webhooks may be sent to.
@@ -128,15 +128,15 @@ impl Documents {
     }
 
     /// Fetches the document at an address for an organization, within the deadline.
-    async fn fetch(&self, url: &Url, organization: Uuid) -> Result<OauthApp, Unfit> {
+    async fn fetch(&self, url: &Url, organization: Uuid) -> Result<OauthApp, DocumentFailure> {
         let fetched = tokio::time::timeout(DEADLINE, async {
             let _place = self.places.enter(organization).await;
             self.read(url).await
         });
-        said(&fetched.await.map_err(|_| "timed out".to_owned())??, url)
+        parse(&fetched.await.map_err(|_| "timed out".to_owned())??, url)
     }
 
-    async fn read(&self, url: &Url) -> Result<Vec<u8>, Unfit> {
+    async fn read(&self, url: &Url) -> Result<Vec<u8>, DocumentFailure> {
         let address = self
             .targets
             .address(url.as_str())
@@ -163,7 +163,7 @@ impl Documents {
     }
 }
 
-fn reason(error: reqwest::Error) -> Unfit {
+fn reason(error: reqwest::Error) -> DocumentFailure {
     if error.is_timeout() {
         "timed out".into()
     } else {
@@ -173,8 +173,9 @@ fn reason(error: reqwest::Error) -> Unfit {
 
 /// Reads a document that was fetched from an address. It must name that address itself (section
 /// 4.1) and no unsupported authentication method.
-fn said(document: &[u8], url: &Url) -> Result<OauthApp, Unfit> {
-    let metadata = Metadata::read(document).map_err(|refusal| refusal.description.to_owned())?;
+fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
+    let metadata =
+        ClientMetadata::read(document).map_err(|refusal| refusal.description.to_owned())?;
     if metadata.client_id.as_deref() != Some(url.as_str()) {
         return Err("its client_id differs from its address".into());
     }
@@ -207,7 +208,7 @@ pub(super) async fn fetched(
     url: &Url,
     on_behalf_of: &Organization,
 ) -> Result<Option<Client>> {
-    let Some(documents) = service.kit.part::<Documents>() else {
+    let Some(documents) = service.app_state.extension::<Documents>() else {
         return Ok(None);
     };
     let about = match delivery::on_behalf_of(on_behalf_of.id, documents.fetch(url, on_behalf_of.id))
@@ -220,7 +221,7 @@ pub(super) async fn fetched(
         }
     };
     let now = service.clock.now();
-    let (app, url) = (service.kit.ids.uuid(now), url.clone());
+    let (app, url) = (service.app_state.ids.uuid(now), url.clone());
     let doc = store::Value::json(&OauthApp {
         fetched_at: Some(Moment(now)),
         ..about
@@ -245,7 +246,7 @@ mod tests {
         let url = Url::parse("https://app.example/client.json").unwrap();
         let document = |client_id: &str, method: &str| {
             let document = json!({ "client_id": client_id, "redirect_uris": ["https://app.example/cb"], "token_endpoint_auth_method": method });
-            said(document.to_string().as_bytes(), &url)
+            parse(document.to_string().as_bytes(), &url)
         };
         assert!(document(url.as_str(), "none").is_ok());
         for other in [
@@ -257,12 +258,12 @@ mod tests {
             assert!(document(other, "none").is_err(), "{other}");
         }
         assert!(document(url.as_str(), "private_key_jwt").is_err());
-        assert!(said(b"<!doctype html>", &url).is_err());
+        assert!(parse(b"<!doctype html>", &url).is_err());
     }
 
     #[test]
     fn slow_documents_of_an_organization_leave_places_to_others() {
-        let places = Arc::<Places>::default();
+        let places = Arc::<FetchSlots>::default();
         let mut taken = Vec::new();
         for organization in 1..=4 {
             let id = Uuid::from_u128(organization);

@@ -3,7 +3,7 @@
 use engine::format::is_redirect_uri;
 use serde::Deserialize;
 
-use super::refusal::{Code, Refusal};
+use super::refusal::{Code, OauthRefusal};
 use crate::platform::OauthApp;
 
 /// Maximum number of redirect addresses.
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 200;
 /// The known fields of a client's metadata; others are ignored (RFC 7591, section 2).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Metadata {
+pub(super) struct ClientMetadata {
     /// In a metadata document, the address of the document itself.
     pub(super) client_id: Option<String>,
     client_name: Option<String>,
@@ -42,13 +42,13 @@ pub(super) enum Method {
     ClientSecretPost,
 }
 
-const fn unfit(description: &'static str) -> Refusal {
-    Refusal::new(Code::InvalidClientMetadata, description)
+const fn unfit(description: &'static str) -> OauthRefusal {
+    OauthRefusal::new(Code::InvalidClientMetadata, description)
 }
 
-impl Metadata {
+impl ClientMetadata {
     /// Reads the metadata from a JSON object.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, OauthRefusal> {
         let wrong = unfit("The metadata must be a JSON object with fields of the right types.");
         // Serde would read an array as the fields in their order.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
@@ -59,7 +59,7 @@ impl Metadata {
 
     /// Returns the client's authentication method; the default is a secret in the header (RFC 7591,
     /// section 2).
-    pub(super) fn method(&self) -> Result<Method, Refusal> {
+    pub(super) fn method(&self) -> Result<Method, OauthRefusal> {
         let Some(method) = &self.token_endpoint_auth_method else {
             return Ok(Method::ClientSecretBasic);
         };
@@ -75,9 +75,9 @@ impl Metadata {
     }
 
     /// Returns the app. Every address must be a valid redirect address.
-    pub(super) fn strictly(self) -> Result<OauthApp, Refusal> {
+    pub(super) fn strictly(self) -> Result<OauthApp, OauthRefusal> {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
-            return Err(Refusal::new(
+            return Err(OauthRefusal::new(
                 Code::InvalidRedirectUri,
                 "Each redirect URI must be https, http on a loopback address, or of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without a fragment.",
             ));
@@ -87,16 +87,16 @@ impl Metadata {
 
     /// Returns the app with its valid redirect addresses only, because a document is written for
     /// other servers as well.
-    pub(super) fn leniently(mut self) -> Result<OauthApp, Refusal> {
+    pub(super) fn leniently(mut self) -> Result<OauthApp, OauthRefusal> {
         if self.redirect_uris.len() > MOST_ADDRESSES {
-            return Err(Refusal::new(
+            return Err(OauthRefusal::new(
                 Code::InvalidRedirectUri,
                 "redirect_uris must have at most 10 items.",
             ));
         }
         self.redirect_uris.retain(|uri| is_redirect_uri(uri));
         if self.redirect_uris.is_empty() {
-            return Err(Refusal::new(
+            return Err(OauthRefusal::new(
                 Code::InvalidRedirectUri,
                 "redirect_uris contains no usable redirect URI.",
             ));
@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
 
-    fn read(value: &Value) -> Metadata {
-        Metadata::read(value.to_string().as_bytes()).unwrap()
+    fn read(value: &Value) -> ClientMetadata {
+        ClientMetadata::read(value.to_string().as_bytes()).unwrap()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
             "\u{feff}{}",
         ] {
             assert_eq!(
-                Metadata::read(text.as_bytes()).unwrap_err().code,
+                ClientMetadata::read(text.as_bytes()).unwrap_err().code,
                 Code::InvalidClientMetadata,
                 "{text}"
             );
@@ -252,8 +252,8 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_client_metadata_never_panics(bytes: Vec<u8>, text in "[\\[{\"a:,}\\]]{0,40}") {
-            let _ = Metadata::read(&bytes);
-            let _ = Metadata::read(text.as_bytes());
+            let _ = ClientMetadata::read(&bytes);
+            let _ = ClientMetadata::read(text.as_bytes());
         }
     }
 }

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::grant::{self, Allowed, Grant};
 use super::pkce;
-use super::refresh::{self, Tokens};
-use super::refusal::{Code, Refusal};
+use super::refresh::{self, TokenAnswer};
+use super::refusal::{Code, OauthRefusal};
 
 /// Lifetime of a code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most ten minutes).
 const LASTS: SignedDuration = SignedDuration::from_secs(60);
@@ -19,7 +19,7 @@ pub(super) const PREFIX: &str = "ac_";
 
 /// The credentials that a client presents to exchange a code.
 #[derive(Debug, Clone)]
-pub(super) struct Presented {
+pub(super) struct PresentedCode {
     /// The client's app.
     pub(super) app: Uuid,
     /// The hash of the code.
@@ -54,14 +54,14 @@ pub(super) fn make(
 /// unchanged.
 pub(super) fn exchange(
     context: &mut Context<'_, '_>,
-    shown: &Presented,
-) -> Result<Result<Tokens, Refusal>> {
+    shown: &PresentedCode,
+) -> Result<Result<TokenAnswer, OauthRefusal>> {
     let Some(grant) = Grant::by_code(context, &shown.hash)? else {
         return Ok(Err(UNKNOWN));
     };
     if grant.exchanged_at.is_some() {
         grant.end(context)?;
-        return Ok(Err(Refusal::grant(
+        return Ok(Err(OauthRefusal::grant(
             "The code was already exchanged; the tokens from that exchange have been revoked.",
         )));
     }
@@ -75,7 +75,7 @@ pub(super) fn exchange(
         return Ok(Err(refusal));
     }
     if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(Refusal::grant(
+        return Ok(Err(OauthRefusal::grant(
             "The member is inactive, or must enrol in two-factor authentication first.",
         )));
     }
@@ -87,34 +87,36 @@ pub(super) fn exchange(
 }
 
 /// The error for a code that does not exist or has expired.
-pub(super) const UNKNOWN: Refusal = Refusal::grant("The code is unknown or has expired.");
+pub(super) const UNKNOWN: OauthRefusal = OauthRefusal::grant("The code is unknown or has expired.");
 
 /// Checks that a client presents the values that the code was made for (RFC 6749, section 4.1.3;
 /// RFC 7636, section 4.6; RFC 8707, section 2.2).
 fn judge(
-    shown: &Presented,
+    shown: &PresentedCode,
     app: Uuid,
     until: Timestamp,
     allowed: &Allowed,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), OauthRefusal> {
     if until <= now {
         return Err(UNKNOWN);
     }
     if shown.app != app {
-        return Err(Refusal::grant("The code was issued to another client."));
+        return Err(OauthRefusal::grant(
+            "The code was issued to another client.",
+        ));
     }
     if shown
         .redirect_uri
         .as_ref()
         .is_some_and(|uri| *uri != allowed.redirect_uri)
     {
-        return Err(Refusal::grant(
+        return Err(OauthRefusal::grant(
             "The code was issued for another redirect_uri.",
         ));
     }
     if !pkce::answers(&shown.verifier, &allowed.challenge) {
-        return Err(Refusal::grant(
+        return Err(OauthRefusal::grant(
             "code_verifier does not match code_challenge.",
         ));
     }
@@ -122,7 +124,7 @@ fn judge(
         .resource
         .is_some_and(|resource| Some(resource) != allowed.resource)
     {
-        return Err(Refusal::new(
+        return Err(OauthRefusal::new(
             Code::InvalidTarget,
             "The code was issued for another resource.",
         ));
@@ -160,7 +162,7 @@ mod tests {
                 challenge: CHALLENGE.into(),
                 ..Allowed::default()
             };
-            let shown = Presented {
+            let shown = PresentedCode {
                 app: Uuid::from_u128(if is_own { 1 } else { 2 }),
                 hash: Vec::new(),
                 verifier: if is_secret { VERIFIER } else { CHALLENGE }.into(),

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::client::ClientId;
 use super::grant::Allowed;
 use super::redirect;
-use crate::platform::{Connection, Done, OauthApp, named_member};
+use crate::platform::{AppConnection, CredentialSuccess, OauthApp, named_member};
 
 store::statements! {
     /// A page of connections, by the time of the first grant. All grants of a member to an app for
@@ -77,7 +77,7 @@ struct ConnectionView {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneConnection {
+struct RevokedConnection {
     /// The app's `client_id`, as the list has it. In a path it is percent-encoded.
     #[schemars(length(max = 2_000))]
     oauth_app_id: String,
@@ -112,7 +112,7 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// The key of a connection: the app, the member and the resource.
-type Key = (Uuid, Uuid, String);
+type ConnectionKey = (Uuid, Uuid, String);
 
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<ConnectionView>> {
     let now = context.now();
@@ -142,12 +142,16 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     })
 }
 
-fn key(row: &Row) -> Result<Key> {
+fn key(row: &Row) -> Result<ConnectionKey> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
 
 /// Reads a connection from the columns of [`LIST`] and the grants of the page.
-fn view(row: &Row, grants: &[(Key, Allowed)], public_url: &str) -> Result<ConnectionView> {
+fn view(
+    row: &Row,
+    grants: &[(ConnectionKey, Allowed)],
+    public_url: &str,
+) -> Result<ConnectionView> {
     let key = key(row)?;
     let own: Vec<&Allowed> = grants
         .iter()
@@ -179,7 +183,7 @@ fn view(row: &Row, grants: &[(Key, Allowed)], public_url: &str) -> Result<Connec
     })
 }
 
-fn delete(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
+fn delete(context: &mut Context<'_, '_>, input: RevokedConnection) -> Result<CredentialSuccess> {
     let app = match ClientId::parse(&input.oauth_app_id) {
         Some(ClientId::App(app)) => Some(app),
         Some(ClientId::Document(url)) => context
@@ -188,13 +192,13 @@ fn delete(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
             .transpose()?,
         None => None,
     };
-    let connection = app.map(|app| Connection {
+    let connection = app.map(|app| AppConnection {
         app,
         member: input.member_id,
     });
     let has_ended = connection.map_or(Ok(false), |connection| connection.end(context))?;
     if has_ended {
-        Ok(Done { success: true })
+        Ok(CredentialSuccess { success: true })
     } else {
         Err(Error::not_found("Connection"))
     }

@@ -8,7 +8,7 @@ use askama::Template;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::access::{Permission, Resource};
-use engine::audit::{self, Actor, Change, Entry, Target};
+use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use engine::surface::{note, request_id};
@@ -18,15 +18,15 @@ use serde_json::json;
 use store::Json;
 use uuid::Uuid;
 
-use super::authorize::{Asked, NAMES, Visit, Way, Wrong};
-use super::client::{Client, ClientId, Origin};
+use super::authorize::{AnswerAddress, AuthorizationRequest, InvalidClient, NAMES, OauthRequest};
+use super::client::{AppOrigin, Client, ClientId};
 use super::grant::{self, Allowed};
 use super::parameters::Parameters;
-use super::problem::Problem;
-use super::refusal::{Code, Refusal};
-use super::words::{self, Words};
+use super::problem::PageProblem;
+use super::refusal::{Code, OauthRefusal};
+use super::words::{self, ConsentWords};
 use super::{code, paths, redirect};
-use crate::people::{self, Frame, SignedIn};
+use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
     /// Some properties.
@@ -39,9 +39,9 @@ const NAMED: u32 = 8;
 /// The consent page.
 #[derive(Template)]
 #[template(path = "oauth/consent.html")]
-struct Page<'p> {
-    frame: Frame<'p>,
-    words: &'static Words,
+struct ConsentPage<'p> {
+    frame: SignInFrame<'p>,
+    words: &'static ConsentWords,
     /// The name of the app.
     app: String,
     /// A warning about an app whose name is unverified.
@@ -52,8 +52,8 @@ struct Page<'p> {
     member: String,
     through: &'static str,
     properties: String,
-    given: Vec<&'static str>,
-    not_given: Vec<&'static str>,
+    granted: Vec<&'static str>,
+    not_granted: Vec<&'static str>,
     lasts: String,
     action: String,
     form: String,
@@ -62,11 +62,11 @@ struct Page<'p> {
 
 /// Shows the consent page.
 pub(super) async fn show(
-    visit: &Visit,
-    way: &Way,
-    asked: &Asked,
+    visit: &OauthRequest,
+    way: &AnswerAddress,
+    asked: &AuthorizationRequest,
     signed_in: &SignedIn,
-) -> Result<Response, Wrong> {
+) -> Result<Response, InvalidClient> {
     let (service, language) = (
         &visit.service,
         people::language(&visit.service, &visit.headers),
@@ -74,7 +74,7 @@ pub(super) async fn show(
     let words = words::of(language);
     let organization = signed_in.organization.settings.name.as_str();
     let given = asked.scopes.held(&signed_in.member.permissions);
-    let said = |permissions: &[Permission]| {
+    let text = |permissions: &[Permission]| {
         permissions
             .iter()
             .map(|permission| (words.scope)(*permission))
@@ -90,7 +90,7 @@ pub(super) async fn show(
     let app = way.client.name();
     let title = words.title.replace("{app}", &app);
     let host = redirect::host(&way.redirect_uri);
-    let page = Page {
+    let page = ConsentPage {
         caution: caution(words, &way.client),
         leads_to: if redirect::is_local(&way.redirect_uri) {
             words.local.replace("{host}", &host)
@@ -104,13 +104,13 @@ pub(super) async fn show(
             Resource::Mcp | Resource::McpReadOnly => words.through_tools,
         },
         properties: properties(service, words, signed_in).await?,
-        given: said(given.permissions()),
-        not_given: said(&not_given),
+        granted: text(given.permissions()),
+        not_granted: text(&not_given),
         lasts: words.lasts.replace("{organization}", organization),
         action: people::address(service, paths::CONSENT),
         form: signed_in.form_token(),
         hidden: visit.parameters.all(&NAMES).collect(),
-        frame: Frame::new(service, language, &title, Some(signed_in)),
+        frame: SignInFrame::new(service, language, &title, Some(signed_in)),
         words,
         app,
     };
@@ -124,23 +124,29 @@ pub(super) async fn show(
 
 /// Returns the warning about a client's name. The data that a client gives about itself is
 /// unverified (RFC 7591, section 5; draft client-id-metadata-document, section 6).
-fn caution(words: &Words, client: &Client) -> Option<String> {
+fn caution(words: &ConsentWords, client: &Client) -> Option<String> {
     match (client.origin, &client.id) {
-        (Origin::Platform, _) => None,
-        (Origin::Document, ClientId::Document(url)) => Some(
+        (AppOrigin::Platform, _) => None,
+        (AppOrigin::Document, ClientId::Document(url)) => Some(
             words
                 .described_at
                 .replace("{host}", url.host_str().unwrap_or_default()),
         ),
-        (Origin::Document | Origin::Registered, _) => Some(words.registered_itself.to_owned()),
+        (AppOrigin::Document | AppOrigin::Registered, _) => {
+            Some(words.registered_itself.to_owned())
+        }
     }
 }
 
 /// Describes the properties that the app can access: those of the member.
-async fn properties(service: &Service, words: &Words, signed_in: &SignedIn) -> Result<String> {
+async fn properties(
+    service: &Service,
+    words: &ConsentWords,
+    signed_in: &SignedIn,
+) -> Result<String> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Named {
+    struct NamedScope {
         name: String,
     }
     let Some(ids) = signed_in.member.property_ids.clone() else {
@@ -155,7 +161,7 @@ async fn properties(service: &Service, words: &Words, signed_in: &SignedIn) -> R
         .await?;
     let names: Vec<String> = rows
         .iter()
-        .map(|row| row.get(0).map(|Json::<Named>(property)| property.name))
+        .map(|row| row.get(0).map(|Json::<NamedScope>(property)| property.name))
         .collect::<store::Result<_>>()?;
     let listed = names.join(", ");
     Ok(match count - names.len() {
@@ -174,8 +180,10 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
     let request_id = request_id(&parts);
     let parameters = Parameters::of_form(&parts.headers, body).await;
     let shared = service.clone();
-    let decided =
-        async { said(&Visit::begin(service, request_id, parts.headers, parameters?).await?).await };
+    let decided = async {
+        carry_out(&OauthRequest::begin(service, request_id, parts.headers, parameters?).await?)
+            .await
+    };
     let mut response = match decided.await {
         Ok(response) => response,
         Err(wrong) => wrong.answer(&shared, request_id),
@@ -186,7 +194,7 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
 
 /// Carries out the member's decision. Everything is checked again, because the form may have been
 /// open for a long time.
-async fn said(visit: &Visit) -> Result<Response, Wrong> {
+async fn carry_out(visit: &OauthRequest) -> Result<Response, InvalidClient> {
     let Some(signed_in) = &visit.signed_in else {
         return Ok(visit.sign_in_first());
     };
@@ -196,7 +204,7 @@ async fn said(visit: &Visit) -> Result<Response, Wrong> {
         .is_some_and(|token| signed_in.is_own_form(token))
     {
         return Ok(visit.problem(
-            Problem::Form,
+            PageProblem::Form,
             visit.parameters.get("client_id").unwrap_or_default(),
         ));
     }
@@ -213,7 +221,7 @@ async fn said(visit: &Visit) -> Result<Response, Wrong> {
         Some("deny") => {
             return Ok(visit.back(
                 &way,
-                &Refusal::new(Code::AccessDenied, "The member denied the request."),
+                &OauthRefusal::new(Code::AccessDenied, "The member denied the request."),
             ));
         }
         _ => return show(visit, &way, &asked, signed_in).await,
@@ -230,13 +238,13 @@ async fn said(visit: &Visit) -> Result<Response, Wrong> {
         }
         Approved::Nothing => Ok(visit.back(
             &way,
-            &Refusal::new(
+            &OauthRefusal::new(
                 Code::AccessDenied,
                 "The member has none of the requested permissions.",
             ),
         )),
         Approved::ByNobody => Ok(visit.sign_in_first()),
-        Approved::ForNobody => Ok(visit.problem(Problem::Client, &way.client.id.to_string())),
+        Approved::ForNobody => Ok(visit.problem(PageProblem::Client, &way.client.id.to_string())),
     }
 }
 
@@ -252,7 +260,12 @@ enum Approved {
     ForNobody,
 }
 
-async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -> Result<Approved> {
+async fn approve(
+    visit: &OauthRequest,
+    way: &AnswerAddress,
+    asked: AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> Result<Approved> {
     let (service, request_id) = (&visit.service, visit.request_id);
     let client = json!({ "oauthAppId": way.client.id.to_string(), "name": way.client.name() });
     let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (
@@ -277,12 +290,12 @@ async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -
             redirect_uri,
             challenge: asked.challenge.as_text().to_owned(),
         };
-        let told = [
+        let reported = [
             ("app", client),
             ("permissions", json!(allowed.permissions)),
             ("resource", json!(allowed.resource)),
         ];
-        let changes = told
+        let changes = reported
             .into_iter()
             .map(|(field, value)| Change::to(field, value))
             .collect();
@@ -290,7 +303,7 @@ async fn approve(visit: &Visit, way: &Way, asked: Asked, signed_in: &SignedIn) -
         let (actor, at) = (Actor::session(member_id), context.now());
         audit::write(
             context,
-            Entry {
+            AuditEntryRow {
                 actor,
                 operation: "allowApp",
                 target,

@@ -2,7 +2,7 @@
 //! exchanged, the grant has tokens. All of them end with the grant.
 
 use engine::access::{Access, AccessToken, Member, Permission, Resource, Settings};
-use engine::context::{Context, Touches};
+use engine::context::{Context, RaisedRevision};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::pipeline::Service;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use store::{Json, Row, Value};
 use uuid::Uuid;
 
-use super::scope::Scopes;
-use crate::platform::Connection;
+use super::scope::ScopeSet;
+use crate::platform::AppConnection;
 
 store::statements! {
     /// A new grant, which begins as a code.
@@ -76,8 +76,8 @@ pub(super) struct Allowed {
 
 impl Allowed {
     /// Returns the granted scopes.
-    pub(super) fn scopes(&self) -> Scopes {
-        Scopes::of(self.permissions.iter().copied())
+    pub(super) fn scopes(&self) -> ScopeSet {
+        ScopeSet::of(self.permissions.iter().copied())
     }
 }
 
@@ -148,7 +148,7 @@ impl Grant {
         if context.execute(&EXCHANGE, values![self.id, now, after(now, LASTS)])? == 0 {
             return Ok(false);
         }
-        context.execute_along(&LIMIT_GRANTS, values![self.member_id, STEP, MOST_GRANTS])?;
+        context.execute_deferred(&LIMIT_GRANTS, values![self.member_id, STEP, MOST_GRANTS])?;
         self.connection().end_elsewhere(context)?;
         Ok(true)
     }
@@ -156,7 +156,7 @@ impl Grant {
     /// Records a use, which extends the grant.
     pub(super) fn note_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
-        context.execute_along(&NOTE_USE, values![self.id, now, after(now, LASTS)])?;
+        context.execute_deferred(&NOTE_USE, values![self.id, now, after(now, LASTS)])?;
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl Grant {
     pub(super) fn issue(
         &self,
         context: &mut Context<'_, '_>,
-        scopes: &Scopes,
+        scopes: &ScopeSet,
         secret: &str,
     ) -> Result<()> {
         let expires_at = Some(Moment(after(context.now(), TOKEN_LASTS)));
@@ -175,7 +175,7 @@ impl Grant {
         };
         self.connection()
             .store(context, Some(self.id), &token, secret)?;
-        context.execute_along(&LIMIT_TOKENS, values![self.id, STEP, MOST_TOKENS])?;
+        context.execute_deferred(&LIMIT_TOKENS, values![self.id, STEP, MOST_TOKENS])?;
         Ok(())
     }
 
@@ -183,12 +183,12 @@ impl Grant {
     /// authenticated again.
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
-        context.execute_along(&END, values![self.id])?;
+        context.execute_deferred(&END, values![self.id])?;
         self.connection().note_end(context)
     }
 
-    const fn connection(&self) -> Connection {
-        Connection {
+    const fn connection(&self) -> AppConnection {
+        AppConnection {
             app: self.app,
             member: self.member_id,
         }
@@ -209,8 +209,8 @@ pub(super) fn begin(
         .as_ref()
         .map_or_else(String::new, |resource| resource.as_ref().to_owned());
     let doc = Value::json(allowed)?;
-    context.execute_along(&LIMIT_CODES, values![member, STEP, MOST_CODES - 1])?;
-    context.execute_along(
+    context.execute_deferred(&LIMIT_CODES, values![member, STEP, MOST_CODES - 1])?;
+    context.execute_deferred(
         &INSERT,
         values![
             id,
@@ -242,15 +242,15 @@ pub(super) async fn within<T: Send + 'static>(
             let (access, now) = (Access::platform(), shared.clock.now());
             let mut system = shared.system(tx, now);
             let locked = system
-                .lock(organization, Touches::Stream)?
+                .lock(organization, RaisedRevision::Stream)?
                 .ok_or_else(|| Error::not_found("Organization"))?;
             system.now = shared.clock.now();
             let mut context = Context::of_locked(system, locked, &access);
             let done = work(&mut context)?;
             context.close()?;
-            Ok::<_, Error>((done, context.rung()))
+            Ok::<_, Error>((done, context.take_wake_signals()))
         });
-    let (done, rung) = done.await?;
-    service.kit.ring(&rung);
+    let (done, wake_signals) = done.await?;
+    service.app_state.wake(&wake_signals);
     Ok(done)
 }

@@ -25,7 +25,7 @@ const SERVER: &str = "/.well-known/oauth-authorization-server";
 /// 9728, section 3.1). Some clients take the address of the tools for the server's own, so both
 /// documents are served below it as well.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let prefix = Url::parse(&service.kit.public_url)
+    let prefix = Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned())
         .unwrap_or_default();
     // A path that the router would read as a pattern is ignored.
@@ -82,13 +82,13 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
 }
 
 async fn server(State(service): State<Arc<Service>>) -> Response {
-    let mut response = reply::document(&server_document(&service.kit.public_url));
+    let mut response = reply::document(&server_document(&service.app_state.public_url));
     note(&mut response, "getAuthorizationServerMetadata", None);
     response
 }
 
 fn of_resource(service: &Service, resource: Resource) -> Response {
-    let mut response = reply::document(&resource_document(&service.kit.public_url, resource));
+    let mut response = reply::document(&resource_document(&service.app_state.public_url, resource));
     note(&mut response, "getProtectedResourceMetadata", None);
     response
 }

@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post};
-use engine::chapter::Chapter;
+use engine::module::Module;
 use engine::pipeline::Service;
 use engine::surface::not_found;
 
@@ -70,7 +70,7 @@ mod paths {
 }
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: connections::operations,
     statements: || {
         let of_clients = [
@@ -97,8 +97,8 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     erased: erased::STATEMENTS,
     routes: Some(pages),
     open_routes: Some(endpoints),
-    lists: |lists| lists.add(people::LeadsOn(authorize::leads_on)),
-    ..Chapter::new("oauth")
+    lists: |lists| lists.add(people::FormRedirects(authorize::leads_on)),
+    ..Module::new("oauth")
 };
 
 /// The routes for browsers.

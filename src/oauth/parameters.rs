@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http::HeaderMap;
 
-use super::refusal::Refusal;
+use super::refusal::OauthRefusal;
 use crate::people::read_form;
 
 /// Maximum length of a value, in bytes. Only a `state` in which a client stores its own data comes
@@ -21,9 +21,9 @@ impl Parameters {
     }
 
     /// Reads the parameters of a form of at most 64 KiB (RFC 6749, section 4.1.3 and appendix B).
-    pub(super) async fn of_form(headers: &HeaderMap, body: Body) -> Result<Self, Refusal> {
+    pub(super) async fn of_form(headers: &HeaderMap, body: Body) -> Result<Self, OauthRefusal> {
         let fields = read_form(headers, body).await;
-        fields.map(Self::of).ok_or(Refusal::request(
+        fields.map(Self::of).ok_or(OauthRefusal::request(
             "The body must be application/x-www-form-urlencoded, of at most 64 KiB.",
         ))
     }
@@ -52,14 +52,14 @@ impl Parameters {
     }
 
     /// Checks that every parameter occurs once (RFC 6749, sections 3.1 and 3.2) and is legible.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(super) fn check(&self) -> Result<(), OauthRefusal> {
         let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(Refusal::request("A parameter is sent more than once."));
+            return Err(OauthRefusal::request("A parameter is sent more than once."));
         }
         if !self.0.iter().all(|(_, value)| is_legible(value)) {
-            return Err(Refusal::request(
+            return Err(OauthRefusal::request(
                 "A parameter is too long, or contains characters that are not allowed.",
             ));
         }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::refusal::Refusal;
+use super::refusal::OauthRefusal;
 
 /// The only supported method.
 pub(super) const METHOD: &str = "S256";
@@ -18,12 +18,15 @@ pub(super) struct Challenge(String);
 impl Challenge {
     /// Parses the parameters of an authorization request (RFC 7636, section 4.3). The default
     /// method is `plain`, which is not supported.
-    pub(super) fn parse(challenge: Option<&str>, method: Option<&str>) -> Result<Self, Refusal> {
-        let challenge = challenge.ok_or(Refusal::request(
+    pub(super) fn parse(
+        challenge: Option<&str>,
+        method: Option<&str>,
+    ) -> Result<Self, OauthRefusal> {
+        let challenge = challenge.ok_or(OauthRefusal::request(
             "code_challenge is missing: PKCE is required.",
         ))?;
         if method != Some(METHOD) {
-            return Err(Refusal::request("code_challenge_method must be S256."));
+            return Err(OauthRefusal::request("code_challenge_method must be S256."));
         }
         let is_hash = URL_SAFE_NO_PAD
             .decode(challenge)
@@ -31,7 +34,7 @@ impl Challenge {
         if is_hash {
             Ok(Self(challenge.to_owned()))
         } else {
-            Err(Refusal::request(
+            Err(OauthRefusal::request(
                 "code_challenge must be a SHA-256 hash in base64url.",
             ))
         }

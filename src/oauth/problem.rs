@@ -7,11 +7,11 @@ use engine::pipeline::Service;
 use http::HeaderMap;
 
 use super::words;
-use crate::people::{self, Frame, SignedIn};
+use crate::people::{self, SignInFrame, SignedIn};
 
 /// The error that a page shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum PageProblem {
     /// The client is unknown.
     Client,
     /// The client's metadata document cannot be used.
@@ -28,7 +28,7 @@ pub(super) enum Problem {
     Unavailable,
 }
 
-impl Problem {
+impl PageProblem {
     /// Returns the reason for the log.
     pub(super) const fn reason(self) -> &'static str {
         match self {
@@ -53,8 +53,8 @@ impl Problem {
 
 #[derive(Template)]
 #[template(path = "oauth/problem.html")]
-struct Page<'p> {
-    frame: Frame<'p>,
+struct ProblemPage<'p> {
+    frame: SignInFrame<'p>,
     text: &'static str,
 }
 
@@ -63,21 +63,21 @@ pub(super) fn page(
     service: &Service,
     headers: &HeaderMap,
     signed_in: Option<&SignedIn>,
-    problem: Problem,
+    problem: PageProblem,
 ) -> Response {
     let language = people::language(service, headers);
     let own = words::of(language);
-    let around = Frame::new(service, language, "", None).words;
+    let around = SignInFrame::new(service, language, "", None).words;
     let (title, text) = match problem {
-        Problem::Client => own.unknown_client,
-        Problem::Document => own.bad_document,
-        Problem::Redirect => own.bad_redirect,
-        Problem::Request | Problem::TooLong => own.bad_request,
-        Problem::Form => around.foreign_form,
-        Problem::Unavailable => around.unavailable,
+        PageProblem::Client => own.unknown_client,
+        PageProblem::Document => own.bad_document,
+        PageProblem::Redirect => own.bad_redirect,
+        PageProblem::Request | PageProblem::TooLong => own.bad_request,
+        PageProblem::Form => around.foreign_form,
+        PageProblem::Unavailable => around.unavailable,
     };
-    let page = Page {
-        frame: Frame::new(service, language, title, signed_in),
+    let page = ProblemPage {
+        frame: SignInFrame::new(service, language, title, signed_in),
         text,
     };
     people::page(

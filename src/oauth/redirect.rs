@@ -7,7 +7,7 @@ use url::{Host, Url};
 
 /// The reason why there is no redirect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum InvalidRedirect {
     /// The request has no address, and the client has not registered exactly one (RFC 6749, section
     /// 3.1.2.3).
     Missing,
@@ -17,7 +17,7 @@ pub(super) enum Wrong {
 
 /// Returns the redirect address: the requested one, if the client has registered it; without a
 /// requested one, the only registered address (RFC 6749, section 3.1.2.3).
-pub(super) fn chosen(named: &[String], asked: Option<&str>) -> Result<String, Wrong> {
+pub(super) fn chosen(named: &[String], asked: Option<&str>) -> Result<String, InvalidRedirect> {
     match (asked, named) {
         (Some(asked), _)
             if is_redirect_uri(asked) && named.iter().any(|named| is_same(named, asked)) =>
@@ -25,8 +25,8 @@ pub(super) fn chosen(named: &[String], asked: Option<&str>) -> Result<String, Wr
             Ok(asked.to_owned())
         }
         (None, [only]) if is_redirect_uri(only) => Ok(only.clone()),
-        (Some(_), _) => Err(Wrong::Foreign),
-        (None, _) => Err(Wrong::Missing),
+        (Some(_), _) => Err(InvalidRedirect::Foreign),
+        (None, _) => Err(InvalidRedirect::Missing),
     }
 }
 
@@ -203,12 +203,12 @@ mod tests {
         ] {
             assert_eq!(
                 chosen(&[uri.to_owned()], Some(uri)),
-                Err(Wrong::Foreign),
+                Err(InvalidRedirect::Foreign),
                 "{uri}"
             );
             assert_eq!(
                 chosen(&[uri.to_owned()], None),
-                Err(Wrong::Missing),
+                Err(InvalidRedirect::Missing),
                 "{uri}"
             );
         }
@@ -221,13 +221,13 @@ mod tests {
             "https://b.example/".to_owned(),
         ];
         assert_eq!(chosen(&two[..1], None).as_deref(), Ok("https://a.example/"));
-        assert_eq!(chosen(&two, None), Err(Wrong::Missing));
-        assert_eq!(chosen(&[], None), Err(Wrong::Missing));
+        assert_eq!(chosen(&two, None), Err(InvalidRedirect::Missing));
+        assert_eq!(chosen(&[], None), Err(InvalidRedirect::Missing));
     }
 
     #[test]
     fn the_host_and_form_policy_of_a_redirect_address_are_derived() {
-        for (uri, told, policy, is_on_machine) in [
+        for (uri, reported, policy, is_on_machine) in [
             (
                 "https://app.example/cb",
                 "app.example",
@@ -269,7 +269,7 @@ mod tests {
             assert!(is_redirect_uri(uri), "{uri}");
             assert_eq!(
                 (host(uri).as_str(), source(uri).as_str(), is_local(uri)),
-                (told, policy, is_on_machine),
+                (reported, policy, is_on_machine),
                 "{uri}"
             );
         }

@@ -19,8 +19,8 @@ use store::{Json, Value};
 use uuid::Uuid;
 
 use super::grant::{Grant, TOKEN_LASTS, after};
-use super::refusal::{Code, Refusal};
-use super::scope::Scopes;
+use super::refusal::{Code, OauthRefusal};
+use super::scope::ScopeSet;
 use crate::people;
 
 store::statements! {
@@ -55,7 +55,7 @@ const STEP: i64 = 500;
 
 /// The answer to a client (RFC 6749, section 5.1).
 #[derive(Debug, Serialize)]
-pub(super) struct Tokens {
+pub(super) struct TokenAnswer {
     access_token: String,
     token_type: &'static str,
     expires_in: i64,
@@ -65,7 +65,7 @@ pub(super) struct Tokens {
 
 /// The credentials that a client presents for new tokens.
 #[derive(Debug, Clone)]
-pub(super) struct Presented {
+pub(super) struct PresentedToken {
     /// The client's app.
     pub(super) app: Uuid,
     /// The refresh token.
@@ -106,8 +106,8 @@ impl Pair {
     }
 
     /// Returns the answer to the client.
-    fn told(self, scopes: &Scopes) -> Tokens {
-        Tokens {
+    fn answer(self, scopes: &ScopeSet) -> TokenAnswer {
+        TokenAnswer {
             access_token: self.access,
             token_type: "Bearer",
             expires_in: TOKEN_LASTS.as_secs(),
@@ -121,8 +121,8 @@ impl Pair {
 pub(super) fn pair(
     context: &mut Context<'_, '_>,
     grant: &Grant,
-    scopes: &Scopes,
-) -> Result<Tokens> {
+    scopes: &ScopeSet,
+) -> Result<TokenAnswer> {
     let pair = Pair::fresh(context);
     store(context, grant, scopes, pair)
 }
@@ -130,15 +130,15 @@ pub(super) fn pair(
 fn store(
     context: &mut Context<'_, '_>,
     grant: &Grant,
-    scopes: &Scopes,
+    scopes: &ScopeSet,
     pair: Pair,
-) -> Result<Tokens> {
+) -> Result<TokenAnswer> {
     grant.issue(context, scopes, &pair.access)?;
     let (id, until) = (context.new_id(), after(context.now(), LASTS));
     let hash = Value::Bytes(access::hash(&pair.refresh));
-    context.execute_along(&INSERT, values![hash, grant.id, id, until])?;
-    context.execute_along(&LIMIT, values![grant.id, STEP, MOST])?;
-    Ok(pair.told(scopes))
+    context.execute_deferred(&INSERT, values![hash, grant.id, id, until])?;
+    context.execute_deferred(&LIMIT, values![grant.id, STEP, MOST])?;
+    Ok(pair.answer(scopes))
 }
 
 /// Answers a replaced refresh token with the pair that replaced it. The access token lasts as long
@@ -147,8 +147,8 @@ fn again(
     context: &mut Context<'_, '_>,
     token: &str,
     seed: &str,
-    scopes: &Scopes,
-) -> Result<Tokens> {
+    scopes: &ScopeSet,
+) -> Result<TokenAnswer> {
     let pair = Pair::replacing(context, token, seed);
     let hash = Value::Bytes(access::hash(&pair.access));
     if let Some(row) = context.row(&ACCESS_TOKEN, values![hash.clone()])? {
@@ -157,14 +157,14 @@ fn again(
         token.expires_at = Some(Moment(until));
         let doc = Value::json(&token)?;
         context.touch_configuration();
-        context.execute_along(&EXTEND, values![hash, until, doc])?;
+        context.execute_deferred(&EXTEND, values![hash, until, doc])?;
     }
-    Ok(pair.told(scopes))
+    Ok(pair.answer(scopes))
 }
 
 /// The state of a refresh token at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum TokenState {
     /// It can be exchanged for a new pair.
     Good,
     /// It has expired.
@@ -174,24 +174,28 @@ enum Standing {
     Reused,
 }
 
-fn standing(replaced_at: Option<Timestamp>, expires_at: Timestamp, now: Timestamp) -> Standing {
+fn token_state(
+    replaced_at: Option<Timestamp>,
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> TokenState {
     match replaced_at {
-        Some(replaced_at) if after(replaced_at, GRACE) <= now => Standing::Reused,
-        _ if expires_at <= now => Standing::Expired,
-        _ => Standing::Good,
+        Some(replaced_at) if after(replaced_at, GRACE) <= now => TokenState::Reused,
+        _ if expires_at <= now => TokenState::Expired,
+        _ => TokenState::Good,
     }
 }
 
 /// Exchanges a refresh token for a new pair.
 pub(super) fn refresh(
     context: &mut Context<'_, '_>,
-    shown: &Presented,
-) -> Result<Result<Tokens, Refusal>> {
+    shown: &PresentedToken,
+) -> Result<Result<TokenAnswer, OauthRefusal>> {
     let hash = Value::Bytes(access::hash(&shown.token));
     let Some(row) = context.row(&BY_HASH, values![hash.clone()])? else {
         return Ok(Err(UNKNOWN));
     };
-    let standing = standing(row.get(1)?, row.get(2)?, context.now());
+    let current = token_state(row.get(1)?, row.get(2)?, context.now());
     let replaced_by: Option<(String, String)> = row
         .get::<Option<String>>(3)?
         .zip(row.get::<Option<String>>(4)?);
@@ -199,25 +203,25 @@ pub(super) fn refresh(
         return Ok(Err(UNKNOWN));
     };
     if grant.app != shown.app {
-        return Ok(Err(Refusal::grant(
+        return Ok(Err(OauthRefusal::grant(
             "The refresh token was issued to another client.",
         )));
     }
-    match standing {
-        Standing::Reused => {
+    match current {
+        TokenState::Reused => {
             grant.end(context)?;
-            return Ok(Err(Refusal::grant(
+            return Ok(Err(OauthRefusal::grant(
                 "The refresh token was already replaced; the grant has been revoked.",
             )));
         }
-        Standing::Good if grant.expires_at > context.now() => {}
-        Standing::Good | Standing::Expired => return Ok(Err(UNKNOWN)),
+        TokenState::Good if grant.expires_at > context.now() => {}
+        TokenState::Good | TokenState::Expired => return Ok(Err(UNKNOWN)),
     }
     if shown
         .resource
         .is_some_and(|resource| Some(resource) != grant.allowed.resource)
     {
-        return Ok(Err(Refusal::new(
+        return Ok(Err(OauthRefusal::new(
             Code::InvalidTarget,
             "The refresh token was issued for another resource.",
         )));
@@ -227,18 +231,18 @@ pub(super) fn refresh(
         Err(refusal) => return Ok(Err(refusal)),
     };
     if !grant.has_good_member(&context.organization.settings) {
-        return Ok(Err(Refusal::grant(
+        return Ok(Err(OauthRefusal::grant(
             "The member is inactive, or must enrol in two-factor authentication first.",
         )));
     }
     grant.note_use(context)?;
     if let Some((seed, scope)) = replaced_by {
-        let given = Scopes::parse(&scope).ok().flatten().unwrap_or(scopes);
+        let given = ScopeSet::parse(&scope).ok().flatten().unwrap_or(scopes);
         return again(context, &shown.token, &seed, &given).map(Ok);
     }
     let (seed, now) = (access::token("", context.ids()), context.now());
     let pair = Pair::replacing(context, &shown.token, &seed);
-    context.execute_along(&REPLACE, values![hash, now, seed, scopes.to_string()])?;
+    context.execute_deferred(&REPLACE, values![hash, now, seed, scopes.to_string()])?;
     store(context, &grant, &scopes, pair).map(Ok)
 }
 
@@ -251,7 +255,8 @@ pub(super) fn grant_of(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Opt
 }
 
 /// The error for a refresh token that does not exist or has expired.
-pub(super) const UNKNOWN: Refusal = Refusal::grant("The refresh token is unknown or has expired.");
+pub(super) const UNKNOWN: OauthRefusal =
+    OauthRefusal::grant("The refresh token is unknown or has expired.");
 
 #[cfg(test)]
 mod tests {
@@ -267,11 +272,11 @@ mod tests {
             let at = |second| Timestamp::from_second(second).unwrap();
             let expires = 30 * 86_400;
             let expected = match replaced {
-                Some(replaced) if now >= replaced + 60 => Standing::Reused,
-                _ if now >= expires => Standing::Expired,
-                _ => Standing::Good,
+                Some(replaced) if now >= replaced + 60 => TokenState::Reused,
+                _ if now >= expires => TokenState::Expired,
+                _ => TokenState::Good,
             };
-            prop_assert_eq!(standing(replaced.map(at), at(expires), at(now)), expected);
+            prop_assert_eq!(token_state(replaced.map(at), at(expires), at(now)), expected);
         }
     }
 }

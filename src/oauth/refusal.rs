@@ -2,7 +2,7 @@
 //! their log entries.
 
 use axum::response::{IntoResponse as _, Response};
-use engine::error::{Error, Kind};
+use engine::error::{Error, ErrorKind};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
@@ -45,7 +45,7 @@ pub(super) enum Code {
 
 /// An error answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct OauthRefusal {
     pub(super) code: Code,
     /// The reason, for the developer of the client: plain ASCII without quotes (RFC 6749, section
     /// 5.2), and without secrets.
@@ -54,7 +54,7 @@ pub(super) struct Refusal {
     pub(super) retry_after: Option<u64>,
 }
 
-impl Refusal {
+impl OauthRefusal {
     /// Creates a refusal with its reason.
     pub(super) const fn new(code: Code, description: &'static str) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Refusal {
         {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
-        reply::kept_by_nobody(response)
+        reply::without_caching(response)
     }
 
     /// Logs the client as far as it is known, the endpoint and the reason. The entry contains no
@@ -129,11 +129,11 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for OauthRefusal {
     fn from(error: Error) -> Self {
         let cause = error.cause().unwrap_or_default();
         match error.kind() {
-            Kind::Unavailable => {
+            ErrorKind::Unavailable => {
                 tracing::warn!(
                     cause,
                     "an OAuth request failed because a service it needs is not available"
@@ -144,7 +144,7 @@ impl From<Error> for Refusal {
                 )
             }
             // The thing was found, but its organization has been deleted since.
-            Kind::NotFound => Self::grant("The organization or the client no longer exists."),
+            ErrorKind::NotFound => Self::grant("The organization or the client no longer exists."),
             _ => {
                 tracing::error!(cause, "an OAuth request failed with an internal error");
                 Self::new(Code::ServerError, "Something went wrong on our side.")
@@ -160,14 +160,14 @@ mod tests {
     #[test]
     fn an_error_has_the_status_of_its_code() {
         for (refusal, status, retry_after) in [
-            (Refusal::request("x"), 400, None),
-            (Refusal::new(Code::InvalidClient, "x"), 401, None),
+            (OauthRefusal::request("x"), 400, None),
+            (OauthRefusal::new(Code::InvalidClient, "x"), 401, None),
             (
-                Refusal::new(Code::TemporarilyUnavailable, "x"),
+                OauthRefusal::new(Code::TemporarilyUnavailable, "x"),
                 503,
                 Some("1"),
             ),
-            (Refusal::too_often("x", 60), 429, Some("60")),
+            (OauthRefusal::too_often("x", 60), 429, Some("60")),
             (Error::internal("x").into(), 500, None),
         ] {
             let response = refusal.answer();

@@ -16,8 +16,8 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Value, json};
 
-use super::client_metadata::{Metadata, Method};
-use super::refusal::{Code, Refusal};
+use super::client_metadata::{ClientMetadata, Method};
+use super::refusal::{Code, OauthRefusal};
 use super::reply;
 use crate::platform::new_secret;
 
@@ -73,25 +73,25 @@ async fn registered(
     headers: &HeaderMap,
     body: Body,
     peer: IpAddr,
-) -> Result<Value, Refusal> {
-    let metadata = Metadata::read(&read(headers, body).await?)?;
+) -> Result<Value, OauthRefusal> {
+    let metadata = ClientMetadata::read(&read(headers, body).await?)?;
     let method = metadata.method()?;
     let about = metadata.strictly()?;
     let taken = service
-        .kit
-        .part::<Registrations>()
+        .app_state
+        .extension::<Registrations>()
         .map_or(Ok(()), |registrations| {
             registrations.0.take(peer, service.clock.elapsed())
         });
     taken.map_err(|seconds| {
-        Refusal::too_often(
+        OauthRefusal::too_often(
             "Too many clients have been registered from this address; try again after the seconds in Retry-After.",
             seconds,
         )
     })?;
     let now = service.clock.now();
-    let id = service.kit.ids.uuid(now);
-    let secret = (method != Method::None).then(|| new_secret(&service.kit.ids));
+    let id = service.app_state.ids.uuid(now);
+    let secret = (method != Method::None).then(|| new_secret(&service.app_state.ids));
     let hash = secret.as_deref().map_or(store::Value::Null, |secret| {
         store::Value::Bytes(access::hash(secret))
     });
@@ -118,20 +118,20 @@ async fn registered(
     Ok(client)
 }
 
-async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthRefusal> {
     let kind = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .and_then(|kind| kind.split(';').next());
     if !kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json")) {
-        return Err(Refusal::new(
+        return Err(OauthRefusal::new(
             Code::InvalidClientMetadata,
             "The body must be application/json.",
         ));
     }
     let collected =
         tokio::time::timeout(BODY_DEADLINE, Limited::new(body, BODY_LIMIT).collect()).await;
-    let unread = Refusal::new(
+    let unread = OauthRefusal::new(
         Code::InvalidClientMetadata,
         "The body must have at most 64 KiB and arrive within 30 seconds.",
     );

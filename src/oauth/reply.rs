@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Returns a JSON answer that is not cached, as an answer with secrets must not be (RFC 6749,
 /// section 5.1).
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    kept_by_nobody(written(status, body))
+    without_caching(written(status, body))
 }
 
 /// Returns a JSON answer that is the same for everybody and may be cached for a while.
@@ -43,7 +43,7 @@ fn written(status: StatusCode, body: &impl Serialize) -> Response {
 }
 
 /// Marks an answer as not to be cached.
-pub(super) fn kept_by_nobody(mut response: Response) -> Response {
+pub(super) fn without_caching(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

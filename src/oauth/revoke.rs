@@ -6,9 +6,9 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::access::{self, Credential};
-use engine::audit::{self, Actor, Change, Entry};
+use engine::audit::{self, Actor, AuditEntryRow, Change};
 use engine::context::Context;
-use engine::error::{Kind, Result as Worked};
+use engine::error::{ErrorKind, Result as Worked};
 use engine::pipeline::Service;
 use engine::surface::{note, request_id};
 use engine::values;
@@ -18,8 +18,8 @@ use store::Value;
 use uuid::Uuid;
 
 use super::parameters::Parameters;
-use super::refusal::Refusal;
-use super::token::{Asked, authenticated, owner, refresh_owner};
+use super::refusal::OauthRefusal;
+use super::token::{RequestClient, authenticated, owner, refresh_owner};
 use super::{grant, refresh, reply};
 use crate::platform::named_member;
 
@@ -37,7 +37,7 @@ store::statements! {
 /// `POST /oauth/revoke`.
 pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
-    let mut asked = Asked::default();
+    let mut asked = RequestClient::default();
     let request_id = request_id(&parts);
     let mut response = match answer(&service, &parts.headers, body, &mut asked, request_id).await {
         // The body has no meaning (section 2.2).
@@ -57,15 +57,15 @@ async fn answer(
     service: &Arc<Service>,
     headers: &HeaderMap,
     body: Body,
-    asked: &mut Asked,
+    asked: &mut RequestClient,
     request_id: Uuid,
-) -> Result<(), Refusal> {
+) -> Result<(), OauthRefusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
     let client = authenticated(service, headers, &parameters, asked).await?;
     let token = parameters
         .get("token")
-        .ok_or(Refusal::request("token is missing."))?;
+        .ok_or(OauthRefusal::request("token is missing."))?;
     let (hash, is_refresh, app) = (
         access::hash(token),
         token.starts_with(refresh::PREFIX),
@@ -88,9 +88,11 @@ async fn answer(
     });
     match ended.await {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Refusal::grant("The token was issued to another client.")),
+        Ok(false) => Err(OauthRefusal::grant(
+            "The token was issued to another client.",
+        )),
         // The token was deleted with its organization.
-        Err(error) if error.kind() == Kind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
@@ -129,7 +131,7 @@ fn end_token(
         return Ok(false);
     }
     context.touch_configuration();
-    context.execute_along(&END, values![Value::Bytes(hash)])?;
+    context.execute_deferred(&END, values![Value::Bytes(hash)])?;
     tell(context, (app, row.get(1)?), "access_token", request_id)?;
     Ok(true)
 }
@@ -152,7 +154,7 @@ fn tell(
     );
     audit::write(
         context,
-        Entry {
+        AuditEntryRow {
             actor,
             operation: "revokeToken",
             target,

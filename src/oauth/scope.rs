@@ -5,16 +5,16 @@ use std::fmt;
 use engine::access::Permission;
 use strum::VariantArray as _;
 
-use super::refusal::{Code, Refusal};
+use super::refusal::{Code, OauthRefusal};
 
 /// Scopes of OpenID Connect that many clients always send. They count as not written.
 const OF_OPENID: [&str; 4] = ["openid", "profile", "email", "offline_access"];
 
 /// A set of scopes without duplicates, in the order of the permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scopes(Vec<Permission>);
+pub(super) struct ScopeSet(Vec<Permission>);
 
-impl Scopes {
+impl ScopeSet {
     /// Returns all scopes.
     pub(super) fn all() -> Self {
         Self(Permission::VARIANTS.to_vec())
@@ -22,7 +22,7 @@ impl Scopes {
 
     /// Returns the requested scopes. The default is all scopes; it is documented, as RFC 6749,
     /// section 3.3, requires.
-    pub(super) fn asked(text: Option<&str>) -> Result<Self, Refusal> {
+    pub(super) fn asked(text: Option<&str>) -> Result<Self, OauthRefusal> {
         Ok(Self::parse(text.unwrap_or_default())?.unwrap_or_else(Self::all))
     }
 
@@ -31,12 +31,12 @@ impl Scopes {
     ///
     /// Foreign scopes are left out beside known ones. Without a known one they are an error, so
     /// that a misspelt request never gets every scope.
-    pub(super) fn parse(text: &str) -> Result<Option<Self>, Refusal> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthRefusal> {
         let names = text.split_whitespace();
         let names: Vec<&str> = names.filter(|name| !OF_OPENID.contains(name)).collect();
         let known: Vec<Permission> = names.iter().filter_map(|name| name.parse().ok()).collect();
         if known.is_empty() && !names.is_empty() {
-            return Err(Refusal::new(
+            return Err(OauthRefusal::new(
                 Code::InvalidScope,
                 "No scope of this server is among those that were asked for.",
             ));
@@ -66,14 +66,14 @@ impl Scopes {
 
     /// Returns the scopes of a refresh, which may not exceed the granted scopes (RFC 6749, section
     /// 6).
-    pub(super) fn narrowed(&self, text: Option<&str>) -> Result<Self, Refusal> {
+    pub(super) fn narrowed(&self, text: Option<&str>) -> Result<Self, OauthRefusal> {
         let Some(asked) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());
         };
         if asked.0.iter().all(|permission| self.0.contains(permission)) {
             return Ok(asked);
         }
-        Err(Refusal::new(
+        Err(OauthRefusal::new(
             Code::InvalidScope,
             "A scope exceeds what was granted.",
         ))
@@ -90,7 +90,7 @@ impl Scopes {
     }
 }
 
-impl fmt::Display for Scopes {
+impl fmt::Display for ScopeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.0.iter().map(AsRef::as_ref).collect();
         f.write_str(&names.join(" "))
@@ -103,18 +103,22 @@ mod tests {
 
     use super::*;
 
-    fn some() -> impl Strategy<Value = Scopes> {
+    fn some() -> impl Strategy<Value = ScopeSet> {
         proptest::sample::subsequence(
             Permission::VARIANTS.to_vec(),
             1..=Permission::VARIANTS.len(),
         )
-        .prop_map(Scopes::of)
+        .prop_map(ScopeSet::of)
     }
 
     #[test]
     fn only_permission_names_are_valid_scopes() {
         assert_eq!(
-            Scopes::asked(None).unwrap().to_string().split(' ').count(),
+            ScopeSet::asked(None)
+                .unwrap()
+                .to_string()
+                .split(' ')
+                .count(),
             11
         );
         for text in [
@@ -123,11 +127,11 @@ mod tests {
             "openid view_tasks offline_access view_properties",
             "view_properties view_everything view_tasks",
         ] {
-            let scopes = Scopes::parse(text).unwrap().unwrap();
+            let scopes = ScopeSet::parse(text).unwrap().unwrap();
             assert_eq!(scopes.to_string(), "view_properties view_tasks", "{text:?}");
         }
         for nothing in ["", " ", "openid profile email", "offline_access  "] {
-            assert_eq!(Scopes::parse(nothing).unwrap(), None, "{nothing:?}");
+            assert_eq!(ScopeSet::parse(nothing).unwrap(), None, "{nothing:?}");
         }
         for wrong in [
             "view_everything",
@@ -136,7 +140,7 @@ mod tests {
             "openid view_everything",
         ] {
             assert_eq!(
-                Scopes::parse(wrong).unwrap_err().code,
+                ScopeSet::parse(wrong).unwrap_err().code,
                 Code::InvalidScope,
                 "{wrong:?}"
             );
@@ -146,7 +150,7 @@ mod tests {
     proptest! {
         #[test]
         fn written_scopes_read_back(scopes in some()) {
-            prop_assert_eq!(Scopes::parse(&scopes.to_string()).unwrap(), Some(scopes));
+            prop_assert_eq!(ScopeSet::parse(&scopes.to_string()).unwrap(), Some(scopes));
         }
 
         #[test]
@@ -168,7 +172,7 @@ mod tests {
 
         #[test]
         fn parsing_scopes_never_panics(text: String) {
-            let _ = Scopes::parse(&text);
+            let _ = ScopeSet::parse(&text);
         }
     }
 }

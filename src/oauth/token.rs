@@ -14,11 +14,11 @@ use store::Statement;
 use strum::VariantArray as _;
 use uuid::Uuid;
 
-use super::authentication::Shown;
+use super::authentication::ClaimedClient;
 use super::client::Client;
 use super::parameters::Parameters;
-use super::refresh::Tokens;
-use super::refusal::{Code, Refusal};
+use super::refresh::TokenAnswer;
+use super::refusal::{Code, OauthRefusal};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
@@ -35,7 +35,7 @@ store::statements! {
 /// `POST /oauth/token`.
 pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
-    let mut asked = Asked::default();
+    let mut asked = RequestClient::default();
     let mut response = match answer(&service, &parts.headers, body, &mut asked).await {
         Ok(tokens) => reply::json(StatusCode::OK, &tokens),
         Err(refusal) => {
@@ -49,7 +49,7 @@ pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequ
 
 /// The client of a request, as far as it is known, for the log.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestClient {
     pub(super) client: String,
 }
 
@@ -57,19 +57,19 @@ async fn answer(
     service: &Arc<Service>,
     headers: &HeaderMap,
     body: Body,
-    asked: &mut Asked,
-) -> Result<Tokens, Refusal> {
+    asked: &mut RequestClient,
+) -> Result<TokenAnswer, OauthRefusal> {
     let parameters = Parameters::of_form(headers, body).await?;
     parameters.check()?;
     let client = authenticated(service, headers, &parameters, asked).await?;
     match parameters.get("grant_type") {
         Some("authorization_code") => of_code(service, &client, &parameters).await,
         Some("refresh_token") => of_refresh_token(service, &client, &parameters).await,
-        Some(_) => Err(Refusal::new(
+        Some(_) => Err(OauthRefusal::new(
             Code::UnsupportedGrantType,
             "grant_type must be authorization_code or refresh_token.",
         )),
-        None => Err(Refusal::request("grant_type is missing.")),
+        None => Err(OauthRefusal::request("grant_type is missing.")),
     }
 }
 
@@ -78,9 +78,9 @@ pub(super) async fn authenticated(
     service: &Service,
     headers: &HeaderMap,
     parameters: &Parameters,
-    asked: &mut Asked,
-) -> Result<Client, Refusal> {
-    let shown = Shown::read(headers, parameters)?;
+    asked: &mut RequestClient,
+) -> Result<Client, OauthRefusal> {
+    let shown = ClaimedClient::read(headers, parameters)?;
     let id = shown.id()?;
     asked.client = id.to_string();
     let found = service.store.read(move |tx| Client::find(tx, &id)).await?;
@@ -92,19 +92,19 @@ async fn of_code(
     service: &Arc<Service>,
     client: &Client,
     parameters: &Parameters,
-) -> Result<Tokens, Refusal> {
+) -> Result<TokenAnswer, OauthRefusal> {
     let code = parameters
         .get("code")
-        .ok_or(Refusal::request("code is missing."))?;
-    let shown = code::Presented {
+        .ok_or(OauthRefusal::request("code is missing."))?;
+    let shown = code::PresentedCode {
         app: client.app,
         hash: access::hash(code),
         verifier: parameters
             .get("code_verifier")
-            .ok_or(Refusal::request("code_verifier is missing."))?
+            .ok_or(OauthRefusal::request("code_verifier is missing."))?
             .to_owned(),
         redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
-        resource: resource(parameters, &service.kit.public_url)?,
+        resource: resource(parameters, &service.app_state.public_url)?,
     };
     let organization = owner(service, (code::PREFIX, code), &HAS_CODE, &OF_CODE)
         .await?
@@ -120,15 +120,15 @@ async fn of_refresh_token(
     service: &Arc<Service>,
     client: &Client,
     parameters: &Parameters,
-) -> Result<Tokens, Refusal> {
+) -> Result<TokenAnswer, OauthRefusal> {
     let token = parameters
         .get("refresh_token")
-        .ok_or(Refusal::request("refresh_token is missing."))?;
-    let shown = refresh::Presented {
+        .ok_or(OauthRefusal::request("refresh_token is missing."))?;
+    let shown = refresh::PresentedToken {
         app: client.app,
         token: token.to_owned(),
         scope: parameters.get("scope").map(str::to_owned),
-        resource: resource(parameters, &service.kit.public_url)?,
+        resource: resource(parameters, &service.app_state.public_url)?,
     };
     let organization = refresh_owner(service, token)
         .await?
@@ -144,7 +144,7 @@ async fn of_refresh_token(
 pub(super) fn resource(
     parameters: &Parameters,
     public_url: &str,
-) -> Result<Option<Resource>, Refusal> {
+) -> Result<Option<Resource>, OauthRefusal> {
     let Some(asked) = parameters.get("resource") else {
         return Ok(None);
     };
@@ -153,7 +153,7 @@ pub(super) fn resource(
         .iter()
         .copied()
         .find(|resource| resource.url(public_url) == asked);
-    known.map(Some).ok_or(Refusal::new(
+    known.map(Some).ok_or(OauthRefusal::new(
         Code::InvalidTarget,
         "resource is not a resource of this server.",
     ))

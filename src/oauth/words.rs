@@ -4,10 +4,10 @@
 use engine::access::Permission;
 
 /// A heading, with its meaning or the next action.
-pub(super) type Notice = (&'static str, &'static str);
+pub(super) type ConsentNotice = (&'static str, &'static str);
 
 /// The texts of the pages in one language.
-pub(super) struct Words {
+pub(super) struct ConsentWords {
     /// The heading of the consent page; `{app}` is the app.
     pub(super) title: &'static str,
     /// The heading of the warning about an unverified app.
@@ -55,17 +55,17 @@ pub(super) struct Words {
     /// The description of a scope.
     pub(super) scope: fn(Permission) -> &'static str,
     /// The notice about an unknown app.
-    pub(super) unknown_client: Notice,
+    pub(super) unknown_client: ConsentNotice,
     /// The notice about an app whose document cannot be used.
-    pub(super) bad_document: Notice,
+    pub(super) bad_document: ConsentNotice,
     /// The notice about a redirect address that the app has not registered.
-    pub(super) bad_redirect: Notice,
+    pub(super) bad_redirect: ConsentNotice,
     /// The notice about a request that cannot be read.
-    pub(super) bad_request: Notice,
+    pub(super) bad_request: ConsentNotice,
 }
 
 /// Returns the texts in a language, or in English if there are none.
-pub(super) fn of(language: &str) -> &'static Words {
+pub(super) fn of(language: &str) -> &'static ConsentWords {
     match language {
         "es" => &SPANISH,
         "fr" => &FRENCH,
@@ -73,7 +73,7 @@ pub(super) fn of(language: &str) -> &'static Words {
     }
 }
 
-static ENGLISH: Words = Words {
+static ENGLISH: ConsentWords = ConsentWords {
     title: "Connect {app}?",
     caution: "Please check carefully.",
     registered_itself: "This app registered itself, and nobody has checked its name. Continue only if you have just started this yourself.",
@@ -133,7 +133,7 @@ static ENGLISH: Words = Words {
     ),
 };
 
-static SPANISH: Words = Words {
+static SPANISH: ConsentWords = ConsentWords {
     title: "¿Conectar {app}?",
     caution: "Fíjese bien.",
     registered_itself: "Esta aplicación se ha presentado sola y nadie ha comprobado su nombre. Continúe solo si acaba de iniciar esto usted.",
@@ -195,7 +195,7 @@ static SPANISH: Words = Words {
     ),
 };
 
-static FRENCH: Words = Words {
+static FRENCH: ConsentWords = ConsentWords {
     title: "Connecter {app} ?",
     caution: "Regardez bien.",
     registered_itself: "Cette application s’est présentée elle-même et personne n’a vérifié son nom. Ne continuez que si vous venez de lancer cela vous-même.",

@@ -17,7 +17,7 @@ const CHANGES: usize = 20;
 
 /// The stay, as the calendar file describes it.
 #[derive(Debug, Clone)]
-pub struct Event<'e> {
+pub struct CalendarEvent<'e> {
     /// The reservation's id. A calendar program that fetches the file again recognizes the event by
     /// it.
     pub id: Uuid,
@@ -61,10 +61,10 @@ impl EventStatus {
     }
 }
 
-/// Returns the address that adds an event to Google's calendar. Times are those of the zone that the
-/// address names; without both hours the event lasts whole days.
+/// Returns the address that adds an event to Google's calendar. Times are those of the zone that
+/// the address names; without both hours the event lasts whole days.
 #[must_use]
-pub fn google(event: &Event<'_>) -> String {
+pub fn google(event: &CalendarEvent<'_>) -> String {
     let last_day = event.check_out.0.max(event.check_in.0);
     let dates = if let ((day, Some(from)), Some(until)) = (event.check_in, event.check_out.1) {
         let (starts, ends) = (day.to_datetime(from), last_day.to_datetime(until));
@@ -97,7 +97,7 @@ pub fn google(event: &Event<'_>) -> String {
 
 /// Returns the file of an event, in lines that end with CR LF.
 #[must_use]
-pub fn ics(event: &Event<'_>) -> String {
+pub fn ics(event: &CalendarEvent<'_>) -> String {
     let mut lines: Vec<String> = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
@@ -271,8 +271,8 @@ mod tests {
 
     use super::*;
 
-    fn event(zone: &TimeZone) -> Event<'_> {
-        Event {
+    fn event(zone: &TimeZone) -> CalendarEvent<'_> {
+        CalendarEvent {
             id: Uuid::from_u128(7),
             now: "2026-11-22T14:00:00Z".parse().unwrap(),
             check_in: (date(2026, 10, 23), Some(time(15, 0, 0, 0))),
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_stay_without_both_hours_is_an_all_day_event() {
-        let file = ics(&Event {
+        let file = ics(&CalendarEvent {
             check_out: (date(2026, 10, 27), None),
             status: EventStatus::Cancelled,
             ..event(&TimeZone::UTC)
@@ -333,7 +333,7 @@ mod tests {
             (EventStatus::Confirmed, "\r\nSTATUS:CONFIRMED\r\n"),
             (EventStatus::Tentative, "\r\nSTATUS:TENTATIVE\r\n"),
         ] {
-            let file = ics(&Event {
+            let file = ics(&CalendarEvent {
                 status,
                 ..event(&TimeZone::UTC)
             });
@@ -350,7 +350,7 @@ mod tests {
             &dates=20261023T150000%2F20261027T113000&ctz=Europe%2FMadrid\
             &details=Everything+about+your+stay%3A+https%3A%2F%2Fexample.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
         );
-        let whole_days = google(&Event {
+        let whole_days = google(&CalendarEvent {
             check_in: (date(2026, 10, 23), None),
             location: None,
             ..event(&zone)
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn a_stay_with_check_out_before_check_in_has_no_end() {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
-        let file = ics(&Event {
+        let file = ics(&CalendarEvent {
             check_out: (date(2026, 10, 1), Some(time(11, 0, 0, 0))),
             ..event(&zone)
         });
@@ -401,7 +401,7 @@ mod tests {
         fn texts_never_add_calendar_lines(summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}", url in "[ -~\\x00-\\x1f]{0,30}") {
             let zone = TimeZone::get("America/New_York").unwrap();
             let plain = unfolded(&ics(&event(&zone))).len();
-            let file = ics(&Event { summary: &summary, description: &summary, location: Some(&summary), url: Some(&url), ..event(&zone) });
+            let file = ics(&CalendarEvent { summary: &summary, description: &summary, location: Some(&summary), url: Some(&url), ..event(&zone) });
             prop_assert_eq!(unfolded(&file).len(), plain);
             prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
         }

@@ -11,35 +11,39 @@ use engine::surface::{PathParams, note};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::asking::Refusal;
-use super::fields::{Field, Input};
+use super::fields::{FieldInput, PageField};
 use super::form;
-use super::frame::Frame;
-use super::notice::{self, Missing};
+use super::frame::PageFrame;
+use super::notice::{self, MissingThing};
+use super::operation_calls::PageRefusal;
+use super::page_stay::PageStay;
 use super::posted::{Rejection, checked};
 use super::routes::read_form;
-use super::sheet::{Entry, Sheet};
-use super::shown::Shown;
-use super::step::Refused;
+use super::sheet::{FormEntry, FormPage};
+use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::Visit;
+use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::guest::ExtraView;
 
-type Server = State<Arc<Service>>;
+type ExtrasService = State<Arc<Service>>;
 
 /// Shows the extras with the guest's selection.
-pub async fn get(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+pub async fn get(
+    State(service): ExtrasService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => {
-            let words = &shown.words.extras;
+        Ok(page_stay) => {
+            let words = &page_stay.words.extras;
             let notice = match visit.asks("sent") {
                 Some("kept") => Some(words.kept),
                 Some(_) => Some(words.requested),
                 None => None,
             };
-            page(&shown, notice)
+            page(&page_stay, notice)
         }
         Err(refusal) => visit.instead(&refusal),
     };
@@ -47,57 +51,65 @@ pub async fn get(State(service): Server, params: PathParams, request: HttpReques
     response
 }
 
-fn page(shown: &Shown, notice: Option<&'static str>) -> Response {
-    if shown.view.extras.is_empty() {
-        return reply::page_of_stay(shown, 404, notice::missing(shown, Missing::Manual));
+fn page(page_stay: &PageStay, notice: Option<&'static str>) -> Response {
+    if page_stay.view.extras.is_empty() {
+        return reply::page_of_stay(
+            page_stay,
+            404,
+            notice::missing(page_stay, MissingThing::Manual),
+        );
     }
-    reply::page_of_stay(shown, 200, render(shown, notice, None))
+    reply::page_of_stay(page_stay, 200, render(page_stay, notice, None))
 }
 
 /// Keeps the selection, and asks for it where that button was used.
-pub async fn post(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, body) = Visit::of(service, params, request);
+pub async fn post(
+    State(service): ExtrasService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, body) = PageRequest::of(service, params, request);
     let mut response = choose(&mut visit, body).await;
     note(&mut response, "saveCartPage", visit.requester);
     response
 }
 
-async fn choose(visit: &mut Visit, body: Body) -> Response {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn choose(visit: &mut PageRequest, body: Body) -> Response {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return visit.instead(&refusal),
     };
-    if shown.view.extras.is_empty() {
-        return page(&shown, None);
+    if page_stay.view.extras.is_empty() {
+        return page(&page_stay, None);
     }
-    let words = shown.words;
+    let words = page_stay.words;
     let fields = read_form(&visit.headers, body).await;
-    let filled = checked(&shown, fields.as_ref(), |fields| {
-        form::cart(&shown.view.extras, fields)
+    let filled = checked(&page_stay, fields.as_ref(), |fields| {
+        form::cart(&page_stay.view.extras, fields)
     });
     let rejection = match filled {
         Ok((items, true)) if items.is_empty() => Rejection::whole(400, words.extras.empty),
         Ok((items, is_request)) => match send(visit, &Value::Array(items), is_request).await {
-            Ok(()) => return reply::redirect(&shown.links.extras_sent(is_request)),
+            Ok(()) => return reply::redirect(&page_stay.links.extras_sent(is_request)),
             Err(refusal) => {
-                let said = match refusal.status {
+                let text = match refusal.status {
                     404 => words.pages.manual_missing,
-                    _ => sending::said(&refusal, &shown),
+                    _ => sending::text(&refusal, &page_stay),
                 };
                 Rejection {
                     retry_after: refusal.retry_after,
-                    ..Rejection::whole(refusal.status, said)
+                    ..Rejection::whole(refusal.status, text)
                 }
             }
         },
         Err(rejection) => rejection,
     };
-    rejection.response(&shown, fields, |refused| {
-        render(&shown, None, Some(refused))
+    rejection.response(&page_stay, fields, |refused| {
+        render(&page_stay, None, Some(refused))
     })
 }
 
-async fn send(visit: &mut Visit, items: &Value, is_request: bool) -> Result<(), Refusal> {
+async fn send(visit: &mut PageRequest, items: &Value, is_request: bool) -> Result<(), PageRefusal> {
     let body = Body::from(json!({ "items": items }).to_string());
     visit
         .ask::<Value>("saveCart", &[], Vec::new(), HeaderMap::new(), body)
@@ -117,20 +129,20 @@ async fn send(visit: &mut Visit, items: &Value, is_request: bool) -> Result<(), 
 }
 
 fn render(
-    shown: &Shown,
+    page_stay: &PageStay,
     notice: Option<&'static str>,
-    refused: Option<&Refused>,
+    refused: Option<&RefusedForm>,
 ) -> engine::error::Result<String> {
-    let words = shown.words;
-    let none = Refused::default();
-    let Refused {
+    let words = page_stay.words;
+    let none = RefusedForm::default();
+    let RefusedForm {
         typed,
         faults,
-        said,
+        text: message,
     } = refused.unwrap_or(&none);
     let entry = |extra: &'_ ExtraView| {
         let name = form::quantity_field(extra.id);
-        let selected = shown
+        let selected = page_stay
             .view
             .cart
             .iter()
@@ -143,13 +155,13 @@ fn render(
         let id = name.replace('.', "-");
         (id, name, value.unwrap_or_default())
     };
-    let entries: Vec<Entry<'_>> = shown
+    let entries: Vec<FormEntry<'_>> = page_stay
         .view
         .extras
         .iter()
         .map(|extra| {
             let (id, name, value) = entry(extra);
-            let field = Field {
+            let field = PageField {
                 languages: None,
                 id,
                 error: faults
@@ -162,33 +174,33 @@ fn render(
                 hint: Some(words.extras.quantity.into()),
                 is_required: false,
                 is_marked: true,
-                input: Input::Line {
+                input: FieldInput::Line {
                     kind: "number",
                     autocomplete: "off",
                     value: Cow::Owned(value),
                     most: 2,
                 },
             };
-            Entry {
+            FormEntry {
                 image: extra.image_url.as_deref(),
                 fields: vec![field],
-                price: shown.money(extra.price_cents, extra.currency.as_deref()),
+                price: page_stay.money(extra.price_cents, extra.currency.as_deref()),
                 text: extra.description.as_deref(),
             }
         })
         .collect();
-    Sheet {
+    FormPage {
         summary: Summary::of(
             entries.iter().flat_map(|entry| &entry.fields),
             None,
             faults,
-            *said,
+            *message,
             words,
         ),
-        frame: Frame::of(shown, Some(words.extras.title)),
+        frame: PageFrame::of(page_stay, Some(words.extras.title)),
         title: words.extras.title,
         notice,
-        action: (!shown.is_preview).then(|| shown.links.extras()),
+        action: (!page_stay.is_preview).then(|| page_stay.links.extras()),
         closed: None,
         key: None,
         entries,

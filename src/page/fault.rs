@@ -3,14 +3,14 @@
 use crate::guest::StepView;
 use crate::words::{Words, fill};
 
-use super::asking::Refusal;
 use super::form::{choice_field, text_field};
+use super::operation_calls::PageRefusal;
 use super::person;
 use crate::precheck::AnswerForm;
 
 /// The kind of a fault: the thing that a field lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum FaultKind {
     /// The form has no such field.
     Stranger,
     /// A value.
@@ -51,25 +51,25 @@ pub enum Lack {
 
 /// A field with a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FieldFault {
     /// The field's name in the form.
     pub field: String,
     /// The thing that the field lacks.
-    pub lack: Lack,
+    pub kind: FaultKind,
 }
 
 /// All faults of a form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<FieldFault>);
 
 /// The limits of files, as messages name them (rules: pre-check-in#files).
 const FILE_SIZE: &str = "10 MB";
 const FILES: usize = 10;
 
-impl Lack {
+impl FaultKind {
     /// Returns the message for the guest.
     #[must_use]
-    pub fn said(self, words: &'static Words) -> String {
+    pub fn message(self, words: &'static Words) -> String {
         let errors = &words.errors;
         match self {
             Self::Value => errors.required,
@@ -129,9 +129,9 @@ impl Faults {
         let strangers = fields.iter().filter(|(name, _)| !is_known(name));
         Self(
             strangers
-                .map(|(name, _)| Fault {
+                .map(|(name, _)| FieldFault {
                     field: name.clone(),
-                    lack: Lack::Stranger,
+                    kind: FaultKind::Stranger,
                 })
                 .collect(),
         )
@@ -139,9 +139,9 @@ impl Faults {
 
     /// Returns the message for a field, if it has a fault.
     #[must_use]
-    pub fn said_of(&self, name: &str, words: &'static Words) -> Option<String> {
+    pub fn message_of(&self, name: &str, words: &'static Words) -> Option<String> {
         let fault = self.0.iter().find(|fault| fault.field == name)?;
-        Some(fault.lack.said(words))
+        Some(fault.kind.message(words))
     }
 
     /// Moves faults of guests from their places in the sent list to their places in the form.
@@ -158,15 +158,15 @@ impl Faults {
     }
 
     /// Adds a fault.
-    pub fn add(&mut self, field: &str, lack: Lack) {
-        self.0.push(Fault {
+    pub fn add(&mut self, field: &str, kind: FaultKind) {
+        self.0.push(FieldFault {
             field: field.to_owned(),
-            lack,
+            kind,
         });
     }
 
     /// Adds faults, except those of fields that have a fault already.
-    pub fn add_all(&mut self, others: impl IntoIterator<Item = Fault>) {
+    pub fn add_all(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {
                 self.0.push(fault);
@@ -185,14 +185,14 @@ impl Faults {
 
     /// Converts the issues that a form's operation found into faults of the form's fields.
     #[must_use]
-    pub fn found(refusal: &Refusal, step: Option<&StepView>) -> Self {
+    pub fn found(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
         let fault = |(path, message): &(Vec<String>, String)| {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             let path = path.strip_prefix(&["answers"]).unwrap_or(&path);
             let last = path.last().copied().unwrap_or_default();
-            Fault {
+            FieldFault {
                 field: field_of(step, path),
-                lack: Lack::of(last, message),
+                kind: FaultKind::of(last, message),
             }
         };
         Self(refusal.issues.iter().map(fault).collect())
@@ -249,125 +249,131 @@ mod tests {
     }
 
     /// Returns the field and the fault for an issue of the interface.
-    fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, Lack) {
+    fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, FaultKind) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
-        let refusal = Refusal {
+        let refusal = PageRefusal {
             issues: vec![(path, message.to_owned())],
-            ..Refusal::default()
+            ..PageRefusal::default()
         };
         let step = step_type.map(step);
         let fault = Faults::found(&refusal, step.as_ref()).0.remove(0);
-        (fault.field, fault.lack)
+        (fault.field, fault.kind)
     }
 
     #[test]
     fn issues_of_the_api_are_shown_at_their_fields() {
         let question = Uuid::from_u128(7).to_string();
         let (choice, text) = (format!("q.{question}"), format!("q.{question}.text"));
-        for (step_type, path, message, field, lack) in [
+        for (step_type, path, message, field, kind) in [
             (
                 StepType::YourDetails,
                 vec!["answers", "email"],
                 "must be a mail address",
                 "email",
-                Lack::Email,
+                FaultKind::Email,
             ),
             (
                 StepType::YourDetails,
                 vec!["answers", "birthDate"],
                 "must be between 1900-01-01 and today; write the year with four figures",
                 "birthDate",
-                Lack::DateRange,
+                FaultKind::DateRange,
             ),
             (
                 StepType::YourDetails,
                 vec!["answers", "birthDate"],
                 "must be a date such as 1990-11-21",
                 "birthDate",
-                Lack::Date,
+                FaultKind::Date,
             ),
             (
                 StepType::OtherGuests,
                 vec!["answers", "guests", "1", "phone"],
                 "is not a valid phone number",
                 "g.1.phone",
-                Lack::Phone,
+                FaultKind::Phone,
             ),
             (
                 StepType::OtherGuests,
                 vec!["answers", "guests"],
                 "must have at most 50 items",
                 "guests",
-                Lack::Invalid,
+                FaultKind::Invalid,
             ),
             (
                 StepType::AdditionalQuestions,
                 vec!["answers", &question, "optionIds", "0"],
                 "is not an option",
                 &choice,
-                Lack::Invalid,
+                FaultKind::Invalid,
             ),
             (
                 StepType::AdditionalQuestions,
                 vec!["answers", &question, "text"],
                 "must have at most 6000 characters",
                 &text,
-                Lack::Brevity(6000),
+                FaultKind::Brevity(6000),
             ),
             (
                 StepType::DamageDeposit,
                 vec!["answers", "damageWaiverId"],
                 "is not a damage waiver",
                 "choice",
-                Lack::Invalid,
+                FaultKind::Invalid,
             ),
             (
                 StepType::DocumentUpload,
                 vec!["file"],
                 "is larger than 10 MiB",
                 "file",
-                Lack::FileSize,
+                FaultKind::FileSize,
             ),
             (
                 StepType::DocumentUpload,
                 vec!["file"],
                 "is not a JPEG or PNG",
                 "file",
-                Lack::FileType,
+                FaultKind::FileType,
             ),
             (
                 StepType::DocumentUpload,
                 vec!["file"],
                 "cannot be added: a step has at most 10 files",
                 "file",
-                Lack::FileRoom,
+                FaultKind::FileRoom,
             ),
             (
                 StepType::DocumentUpload,
                 vec!["file"],
                 "is empty",
                 "file",
-                Lack::File,
+                FaultKind::File,
             ),
         ] {
             assert_eq!(
                 found(Some(step_type), &path, message),
-                (field.to_owned(), lack),
+                (field.to_owned(), kind),
                 "{path:?}"
             );
         }
         assert_eq!(
             found(None, &["text"], "is required"),
-            ("text".into(), Lack::Value)
+            ("text".into(), FaultKind::Value)
         );
-        assert_eq!(found(None, &[], "whatever"), (String::new(), Lack::Invalid));
+        assert_eq!(
+            found(None, &[], "whatever"),
+            (String::new(), FaultKind::Invalid)
+        );
     }
 
     #[test]
     fn fault_texts_name_limits_and_differ() {
         let words = in_language("en").0;
-        assert!(Lack::Brevity(500).said(words).contains("500"));
-        assert!(Lack::FileRoom.said(words).contains("10"));
-        assert_ne!(Lack::Signature.said(words), Lack::Acceptance.said(words));
+        assert!(FaultKind::Brevity(500).message(words).contains("500"));
+        assert!(FaultKind::FileRoom.message(words).contains("10"));
+        assert_ne!(
+            FaultKind::Signature.message(words),
+            FaultKind::Acceptance.message(words)
+        );
     }
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::fault::{Faults, Lack};
-use super::form::{self, Fields, MOST_GUESTS};
-use super::person::{self, Detail, Need};
+use super::fault::{FaultKind, Faults};
+use super::form::{self, FormFields, MOST_GUESTS};
+use super::person::{self, GuestField, Need};
 use crate::guest::{QuestionView, StepView};
 use crate::precheck::{GuestFieldRules, QuestionKind};
 use crate::translations::TextLanguages;
@@ -19,7 +19,7 @@ const TEXT_LENGTH: usize = 6000;
 const LINE_LENGTH: usize = 500;
 
 /// A field, or a group of boxes or radio buttons that acts as one field.
-pub struct Field<'v> {
+pub struct PageField<'v> {
     /// The id of the element that takes the focus.
     pub id: String,
     pub name: String,
@@ -32,11 +32,11 @@ pub struct Field<'v> {
     pub is_required: bool,
     /// Whether a mark says that the field is required or optional. If not, the hint says it.
     pub is_marked: bool,
-    pub input: Input<'v>,
+    pub input: FieldInput<'v>,
 }
 
 /// The kind of input, with its value.
-pub enum Input<'v> {
+pub enum FieldInput<'v> {
     /// A single line.
     Line {
         kind: &'static str,
@@ -47,17 +47,17 @@ pub enum Input<'v> {
     /// Several lines.
     Text { value: Cow<'v, str>, most: usize },
     /// One of a few choices, as radio buttons.
-    One(Vec<Choice<'v>>),
+    One(Vec<FieldChoice<'v>>),
     /// Any number of a few choices, as boxes.
-    Any(Vec<Choice<'v>>),
+    Any(Vec<FieldChoice<'v>>),
     /// One choice of a list.
-    Pick(Vec<Choice<'v>>),
+    Pick(Vec<FieldChoice<'v>>),
     /// A box that is ticked or not.
     Tick(bool),
 }
 
 /// A choice of a field.
-pub struct Choice<'v> {
+pub struct FieldChoice<'v> {
     pub id: String,
     pub value: String,
     pub label: Cow<'v, str>,
@@ -69,19 +69,19 @@ pub struct Choice<'v> {
 }
 
 /// Fields under a common heading.
-pub struct Group<'v> {
+pub struct FieldGroup<'v> {
     /// The heading of the group; `None` where the page's heading is enough.
     pub legend: Option<String>,
-    pub fields: Vec<Field<'v>>,
+    pub fields: Vec<PageField<'v>>,
     /// Hidden fields: the values that the form shows in its fields, and the id of a guest.
     pub hidden: Vec<(String, Cow<'v, str>)>,
     /// The button that removes the group: its value and its label.
     pub remove: Option<(usize, String)>,
 }
 
-impl<'v> Group<'v> {
+impl<'v> FieldGroup<'v> {
     /// Groups fields without a heading.
-    pub const fn plain(fields: Vec<Field<'v>>, hidden: Vec<(String, Cow<'v, str>)>) -> Self {
+    pub const fn plain(fields: Vec<PageField<'v>>, hidden: Vec<(String, Cow<'v, str>)>) -> Self {
         Self {
             legend: None,
             fields,
@@ -91,7 +91,7 @@ impl<'v> Group<'v> {
     }
 }
 
-impl Field<'_> {
+impl PageField<'_> {
     /// Returns the ids of the texts that describe the field, for assistive technology.
     #[must_use]
     pub fn described(&self) -> Option<String> {
@@ -105,7 +105,7 @@ impl Field<'_> {
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {
-            Input::One(choices) | Input::Any(choices) => {
+            FieldInput::One(choices) | FieldInput::Any(choices) => {
                 choices.first().map_or(&self.id, |choice| &choice.id)
             }
             _ => &self.id,
@@ -118,7 +118,7 @@ impl Field<'_> {
 pub struct Filling<'v> {
     pub words: &'static Words,
     /// The typed values of a refused form.
-    pub typed: Option<&'v Fields>,
+    pub typed: Option<&'v FormFields>,
     pub faults: &'v Faults,
 }
 
@@ -128,8 +128,8 @@ impl<'v> Filling<'v> {
             .faults
             .0
             .iter()
-            .find(|fault| fault.field == name && fault.lack != Lack::Stranger);
-        fault.map(|fault| fault.lack.said(self.words))
+            .find(|fault| fault.field == name && fault.kind != FaultKind::Stranger);
+        fault.map(|fault| fault.kind.message(self.words))
     }
 
     /// Returns the typed value of a field, else the saved one. After a refusal, a field that was
@@ -161,18 +161,18 @@ impl<'v> Filling<'v> {
     /// Builds the field for a detail of a guest.
     fn detail(
         &self,
-        detail: &Detail<'v>,
+        detail: &GuestField<'v>,
         rules: &GuestFieldRules,
         name: String,
         saved: Option<&'v str>,
         is_own: bool,
-    ) -> Field<'v> {
+    ) -> PageField<'v> {
         let value = self.value(&name, saved);
         let id = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let choices = detail.choices(self.words);
         let input = if choices.is_empty() {
             let autocomplete = if is_own { detail.autocomplete() } else { "off" };
-            Input::Line {
+            FieldInput::Line {
                 kind: detail.kind(),
                 autocomplete,
                 value,
@@ -184,10 +184,10 @@ impl<'v> Filling<'v> {
             let listed = choices
                 .into_iter()
                 .map(|(sent, label)| choice(&id, sent, label.into(), &value));
-            Input::Pick(listed.chain(other).collect())
+            FieldInput::Pick(listed.chain(other).collect())
         };
         let error = self.error(&name);
-        Field {
+        PageField {
             languages: None,
             error,
             label: detail.label(self.words),
@@ -206,7 +206,7 @@ impl<'v> Filling<'v> {
         &self,
         step: &'v StepView,
         booked: impl Fn(&str) -> Option<&'v str>,
-    ) -> Group<'v> {
+    ) -> FieldGroup<'v> {
         let rules = &step.guest_field_rules;
         let saved = |name: &str| {
             let answers = step.answers.as_ref()?;
@@ -216,16 +216,16 @@ impl<'v> Filling<'v> {
             Some(_) => saved(name),
             None => booked(name),
         };
-        let field = |detail: &Detail<'v>| {
+        let field = |detail: &GuestField<'v>| {
             let name = detail.name.to_owned();
             self.detail(detail, rules, name, value(detail.name), true)
         };
-        let hidden = |detail: &Detail<'v>| {
-            let shown = value(detail.name).map(Cow::Borrowed);
-            self.hidden(detail.name, shown.into_iter().collect())
+        let hidden = |detail: &GuestField<'v>| {
+            let page_stay = value(detail.name).map(Cow::Borrowed);
+            self.hidden(detail.name, page_stay.into_iter().collect())
         };
         let asked = person::asked(step, false);
-        Group::plain(
+        FieldGroup::plain(
             asked.iter().map(field).collect(),
             asked.iter().flat_map(hidden).collect(),
         )
@@ -234,7 +234,7 @@ impl<'v> Filling<'v> {
     /// Builds the fields of the other guests. Their number is that of the typed guests. In a form
     /// that was not refused it is `asked_for`, else the expected number, and at least the number of
     /// saved guests.
-    pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<Group<'v>> {
+    pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
             .typed
@@ -248,7 +248,7 @@ impl<'v> Filling<'v> {
             .flatten()
             .and_then(|expected| usize::try_from(expected).ok())
             .unwrap_or_else(|| usize::from(step.answers.is_none()));
-        let shown = typed
+        let page_stay = typed
             .unwrap_or_else(|| asked_for.unwrap_or(expected).max(saved.len()))
             .min(MOST_GUESTS);
         let asked = person::asked(step, true);
@@ -259,12 +259,12 @@ impl<'v> Filling<'v> {
                     .and_then(|before| before.get(name))
                     .and_then(Value::as_str)
             };
-            let field = |detail: &Detail<'v>| {
+            let field = |detail: &GuestField<'v>| {
                 let name = person::field_of(guest, detail.name);
                 let rules = &step.guest_field_rules;
                 self.detail(detail, rules, name, value(detail.name), false)
             };
-            let hidden = |detail: &Detail<'v>| {
+            let hidden = |detail: &GuestField<'v>| {
                 let saved = value(detail.name).map(Cow::Borrowed);
                 let name = person::field_of(guest, detail.name);
                 self.hidden(&name, saved.into_iter().collect())
@@ -277,7 +277,7 @@ impl<'v> Filling<'v> {
             let id = known.map(|known| (id, Cow::Borrowed(known)));
             // The guest who booked is number 1.
             let number = (guest + 2).to_string();
-            Group {
+            FieldGroup {
                 legend: Some(fill(self.words.fields.guest, &[("n", &number)])),
                 fields: asked.iter().map(field).collect(),
                 hidden: asked.iter().flat_map(hidden).chain(id).collect(),
@@ -287,13 +287,13 @@ impl<'v> Filling<'v> {
                 )),
             }
         };
-        (0..shown).map(group).collect()
+        (0..page_stay).map(group).collect()
     }
 
     /// Builds the fields of the questions that are asked now.
-    pub fn questions(&self, step: &'v StepView) -> Group<'v> {
+    pub fn questions(&self, step: &'v StepView) -> FieldGroup<'v> {
         let questions = || step.questions.iter().flatten();
-        Group::plain(
+        FieldGroup::plain(
             questions()
                 .map(|question| self.question(question))
                 .collect(),
@@ -311,21 +311,21 @@ impl<'v> Filling<'v> {
             return self.hidden(&form::text_field(question.id), text.into_iter().collect());
         }
         let chosen = saved["optionIds"].as_array().into_iter().flatten();
-        let shown = chosen.filter_map(Value::as_str).filter(|id| {
+        let page_stay = chosen.filter_map(Value::as_str).filter(|id| {
             let mut options = question.options.iter();
             options.any(|option| option.id.to_string() == *id)
         });
-        let saved = shown.map(Cow::Borrowed).collect();
+        let saved = page_stay.map(Cow::Borrowed).collect();
         self.hidden(&form::choice_field(question.id), saved)
     }
 
-    fn question(&self, question: &'v QuestionView) -> Field<'v> {
+    fn question(&self, question: &'v QuestionView) -> PageField<'v> {
         let saved = question.answer.as_ref().unwrap_or(&Value::Null);
         let (id, is_required) = (question.id, question.is_required);
         let label = question.text.as_deref().unwrap_or_default();
         let (text, choice_name) = (form::text_field(id), form::choice_field(id));
         let error = self.error(&text).or_else(|| self.error(&choice_name));
-        let field = |id: String, name, hint: Option<&'static str>, input| Field {
+        let field = |id: String, name, hint: Option<&'static str>, input| PageField {
             languages: Some(&question.text_languages),
             id,
             name,
@@ -342,7 +342,7 @@ impl<'v> Filling<'v> {
                 format!("t-{id}"),
                 text,
                 None,
-                Input::Text {
+                FieldInput::Text {
                     value,
                     most: TEXT_LENGTH,
                 },
@@ -361,7 +361,7 @@ impl<'v> Filling<'v> {
                 .filter_map(|id| id.as_str()?.parse().ok())
                 .collect(),
         };
-        let options = question.options.iter().map(|option| Choice {
+        let options = question.options.iter().map(|option| FieldChoice {
             languages: Some(&option.text_languages),
             id: format!("o-{}", option.id),
             value: option.id.to_string(),
@@ -369,21 +369,21 @@ impl<'v> Filling<'v> {
             notes: Vec::new(),
             is_chosen: chosen.contains(&option.id),
         });
-        let mut choices: Vec<Choice<'v>> = options.collect();
+        let mut choices: Vec<FieldChoice<'v>> = options.collect();
         let id_of_group = format!("q-{id}");
         if question.kind == QuestionKind::MultiSelect {
             return field(
                 id_of_group,
                 choice_name,
                 Some(self.words.common.choose_any),
-                Input::Any(choices),
+                FieldInput::Any(choices),
             );
         }
         if !is_required {
             // A radio button can be changed but not cleared, so there is a choice for no answer.
             let is_chosen = !choices.iter().any(|choice| choice.is_chosen);
             let label = self.words.common.no_answer.into();
-            choices.push(Choice {
+            choices.push(FieldChoice {
                 languages: None,
                 id: format!("n-{id}"),
                 value: String::new(),
@@ -392,11 +392,11 @@ impl<'v> Filling<'v> {
                 is_chosen,
             });
         }
-        field(id_of_group, choice_name, None, Input::One(choices))
+        field(id_of_group, choice_name, None, FieldInput::One(choices))
     }
 
     /// Builds the fields of an agreement.
-    pub fn agreement(&self, step: &'v StepView) -> Vec<Field<'v>> {
+    pub fn agreement(&self, step: &'v StepView) -> Vec<PageField<'v>> {
         let saved = step.answers.as_ref();
         let is_ticked = if let Some(typed) = self.typed {
             form::sent(typed, "isAccepted").is_some()
@@ -407,7 +407,7 @@ impl<'v> Filling<'v> {
             !step.is_text_changed && (saved.is_some_and(is_accepted) || step.state.is_ready())
         };
         let words = &self.words.agreement;
-        let tick = Field {
+        let tick = PageField {
             languages: None,
             id: "isAccepted".into(),
             name: "isAccepted".into(),
@@ -416,7 +416,7 @@ impl<'v> Filling<'v> {
             error: self.error("isAccepted"),
             is_required: true,
             is_marked: true,
-            input: Input::Tick(is_ticked),
+            input: FieldInput::Tick(is_ticked),
         };
         let is_signed_here = step
             .agreement
@@ -430,7 +430,7 @@ impl<'v> Filling<'v> {
                     .and_then(|answers| answers.get("signedName"))
                     .and_then(Value::as_str),
             );
-            Field {
+            PageField {
                 languages: None,
                 id: "signedName".into(),
                 name: "signedName".into(),
@@ -439,7 +439,7 @@ impl<'v> Filling<'v> {
                 error: self.error("signedName"),
                 is_required: true,
                 is_marked: true,
-                input: Input::Line {
+                input: FieldInput::Line {
                     kind: "text",
                     autocomplete: "name",
                     value,
@@ -451,12 +451,12 @@ impl<'v> Filling<'v> {
     }
 
     /// Builds the box with which a guest agrees to a background check.
-    pub fn consent(&self, step: &'v StepView) -> Field<'v> {
+    pub fn consent(&self, step: &'v StepView) -> PageField<'v> {
         let is_ticked = match self.typed {
             Some(typed) => form::sent(typed, "isAccepted").is_some(),
             None => step.state.is_ready(),
         };
-        Field {
+        PageField {
             languages: None,
             id: "isAccepted".into(),
             name: "isAccepted".into(),
@@ -465,7 +465,7 @@ impl<'v> Filling<'v> {
             error: self.error("isAccepted"),
             is_required: true,
             is_marked: true,
-            input: Input::Tick(is_ticked),
+            input: FieldInput::Tick(is_ticked),
         }
     }
 
@@ -475,7 +475,7 @@ impl<'v> Filling<'v> {
         &self,
         step: &'v StepView,
         offered: Vec<(String, String, Vec<String>)>,
-    ) -> Field<'v> {
+    ) -> PageField<'v> {
         let saved = step.answers.as_ref().and_then(|answers| {
             match answers.get("choice").and_then(Value::as_str) {
                 Some("waiver") => answers.get("damageWaiverId").and_then(Value::as_str),
@@ -483,11 +483,11 @@ impl<'v> Filling<'v> {
             }
         });
         let value = self.value("choice", saved);
-        let choices = offered.into_iter().map(|(sent, label, notes)| Choice {
+        let choices = offered.into_iter().map(|(sent, label, notes)| FieldChoice {
             notes,
             ..choice("c", &sent, label.into(), &value)
         });
-        Field {
+        PageField {
             languages: None,
             id: "choice".into(),
             name: "choice".into(),
@@ -496,13 +496,13 @@ impl<'v> Filling<'v> {
             error: self.error("choice"),
             is_required: true,
             is_marked: true,
-            input: Input::One(choices.collect()),
+            input: FieldInput::One(choices.collect()),
         }
     }
 }
 
-fn choice<'v>(field: &str, sent: &str, label: Cow<'v, str>, value: &str) -> Choice<'v> {
-    Choice {
+fn choice<'v>(field: &str, sent: &str, label: Cow<'v, str>, value: &str) -> FieldChoice<'v> {
+    FieldChoice {
         languages: None,
         id: format!("{field}-{sent}"),
         value: sent.to_owned(),

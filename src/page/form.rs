@@ -39,7 +39,7 @@ use uuid::Uuid;
 
 pub use self::guest_details::saved_guests;
 use self::guest_details::{details, guests};
-use super::fault::{Fault, Faults, Lack};
+use super::fault::{FaultKind, Faults, FieldFault};
 use crate::guest::{ExtraView, StepView};
 use crate::precheck::AnswerForm;
 use crate::records::SurveyKind;
@@ -51,11 +51,11 @@ pub const BODY_LIMIT: usize = 128 << 10;
 pub const MOST_GUESTS: usize = 50;
 
 /// The fields of a form, in the order in which they were sent.
-pub type Fields = Vec<(String, String)>;
+pub type FormFields = Vec<(String, String)>;
 
 /// The result of a step's form: the answers to save, and the page to show next.
 #[derive(Debug, PartialEq)]
-pub struct Filled {
+pub struct FilledForm {
     pub answers: Object,
     /// The number of guests to fill in, if the same step is shown again.
     pub guests: Option<usize>,
@@ -65,7 +65,7 @@ pub struct Filled {
     pub shown_text: Option<String>,
 }
 
-impl Filled {
+impl FilledForm {
     fn of(answers: Object) -> Self {
         Self {
             answers,
@@ -93,7 +93,7 @@ pub fn id_field(guest: usize) -> String {
 
 /// Parses the fields of a body. Browsers end lines with CR LF, which becomes LF.
 #[must_use]
-pub fn parse(body: &[u8]) -> Fields {
+pub fn parse(body: &[u8]) -> FormFields {
     form_urlencoded::parse(body)
         .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
         .collect()
@@ -136,7 +136,7 @@ fn question_of(field: &str) -> Option<(Uuid, bool)> {
 
 /// The kinds of fields, by how their values are read.
 #[derive(Debug, Clone, Copy)]
-enum Takes {
+enum FieldType {
     /// A box that must be ticked.
     Box,
     /// A field that only confirms.
@@ -147,16 +147,16 @@ enum Takes {
     OptionalText,
 }
 
-impl Takes {
-    fn value(self, sent: &[&str]) -> Result<Option<Value>, Lack> {
+impl FieldType {
+    fn value(self, sent: &[&str]) -> Result<Option<Value>, FaultKind> {
         match (self, sent) {
             (Self::Box | Self::Confirmation, ["true"]) => Ok(Some(json!(true))),
-            (_, [_, _, ..]) | (Self::Box | Self::Confirmation, [_]) => Err(Lack::Invalid),
-            (Self::Box, []) => Err(Lack::Acceptance),
-            (Self::Confirmation | Self::Text, []) => Err(Lack::Value),
+            (_, [_, _, ..]) | (Self::Box | Self::Confirmation, [_]) => Err(FaultKind::Invalid),
+            (Self::Box, []) => Err(FaultKind::Acceptance),
+            (Self::Confirmation | Self::Text, []) => Err(FaultKind::Value),
             (Self::OptionalText, []) => Ok(None),
             (Self::OptionalText, [text]) if typed::is_blank(text) => Ok(None),
-            (Self::Text, [text]) if typed::is_blank(text) => Err(Lack::Value),
+            (Self::Text, [text]) if typed::is_blank(text) => Err(FaultKind::Value),
             (Self::Text | Self::OptionalText, [text]) => Ok(Some(json!(typed::trimmed(text)))),
         }
     }
@@ -170,7 +170,7 @@ pub fn filled(
     step: &StepView,
     check_in: Date,
     fields: &[(String, String)],
-) -> Result<Filled, Faults> {
+) -> Result<FilledForm, Faults> {
     let answers = match step.step_type.answer_form() {
         AnswerForm::Questions => questions(fields),
         AnswerForm::Agreement => return agreement(step, fields),
@@ -179,16 +179,16 @@ pub fn filled(
         AnswerForm::DepositChoice if !has_no_choice(step) => deposit(fields),
         AnswerForm::Consent => consent(fields),
         AnswerForm::DepositChoice | AnswerForm::Confirmation => {
-            taken(&[("isConfirmed", Takes::Confirmation)], fields)
+            taken(&[("isConfirmed", FieldType::Confirmation)], fields)
         }
     };
-    answers.map(Filled::of)
+    answers.map(FilledForm::of)
 }
 
 /// Returns the input of a message.
 pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
     taken(
-        &[("text", Takes::Text), ("key", Takes::OptionalText)],
+        &[("text", FieldType::Text), ("key", FieldType::OptionalText)],
         fields,
     )
 }
@@ -213,13 +213,13 @@ pub const CATEGORIES: [&str; 6] = [
 /// Returns the input of a survey's answer.
 pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, Faults> {
     let texts = [
-        ("publicText", Takes::OptionalText),
-        ("privateReview", Takes::OptionalText),
+        ("publicText", FieldType::OptionalText),
+        ("privateReview", FieldType::OptionalText),
     ];
-    let known: Vec<(&str, Takes)> = [OVERALL]
+    let known: Vec<(&str, FieldType)> = [OVERALL]
         .into_iter()
         .chain(CATEGORIES)
-        .map(|name| (name, Takes::OptionalText))
+        .map(|name| (name, FieldType::OptionalText))
         .chain(texts)
         .collect();
     let mut input = taken(&known, fields)?;
@@ -228,7 +228,7 @@ pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, F
         let sent = input.remove(name)?;
         let rating = sent.as_str().and_then(|text| text.parse::<u8>().ok());
         if !rating.is_some_and(|rating| (1..=5).contains(&rating)) {
-            faults.add(name, Lack::Invalid);
+            faults.add(name, FaultKind::Invalid);
         }
         rating
     };
@@ -238,7 +238,7 @@ pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, F
         .filter_map(|name| Some(((*name).to_owned(), rating(name)?.into())))
         .collect();
     if overall.is_none() && faults.0.is_empty() {
-        faults.add(OVERALL, Lack::Choice);
+        faults.add(OVERALL, FaultKind::Choice);
     }
     input.insert("kind".into(), json!(kind));
     input.insert(OVERALL.into(), json!(overall));
@@ -263,10 +263,10 @@ pub fn cart(
         .iter()
         .map(|extra| quantity_field(extra.id))
         .collect();
-    let known: Vec<(&str, Takes)> = names
+    let known: Vec<(&str, FieldType)> = names
         .iter()
-        .map(|name| (name.as_str(), Takes::OptionalText))
-        .chain([("request", Takes::OptionalText)])
+        .map(|name| (name.as_str(), FieldType::OptionalText))
+        .chain([("request", FieldType::OptionalText)])
         .collect();
     let sent = taken(&known, fields)?;
     let (mut faults, mut items) = (Faults::default(), Vec::new());
@@ -279,7 +279,7 @@ pub fn cart(
             Ok(quantity) if quantity < 100 => {
                 items.push(json!({ "upsellId": extra.id, "quantity": quantity }));
             }
-            _ => faults.add(name, Lack::Invalid),
+            _ => faults.add(name, FaultKind::Invalid),
         }
     }
     faults.or((items, sent.contains_key("request")))
@@ -290,41 +290,41 @@ pub fn nothing(fields: &[(String, String)]) -> Result<Object, Faults> {
     taken(&[], fields)
 }
 
-fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<Filled, Faults> {
+fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<FilledForm, Faults> {
     let name = if step.is_signature_required.unwrap_or_default() {
-        Takes::Text
+        FieldType::Text
     } else {
-        Takes::OptionalText
+        FieldType::OptionalText
     };
     let known = [
-        ("isAccepted", Takes::Box),
+        ("isAccepted", FieldType::Box),
         ("signedName", name),
-        (SHOWN_TEXT, Takes::OptionalText),
+        (SHOWN_TEXT, FieldType::OptionalText),
     ];
     let answers = taken(&known, fields).map_err(|mut faults| {
         for fault in faults
             .0
             .iter_mut()
-            .filter(|fault| fault.field == "signedName" && fault.lack == Lack::Value)
+            .filter(|fault| fault.field == "signedName" && fault.kind == FaultKind::Value)
         {
-            fault.lack = Lack::Signature;
+            fault.kind = FaultKind::Signature;
         }
         faults
     });
     answers.map(|mut answers| {
-        let shown = answers.remove(SHOWN_TEXT);
-        Filled {
-            shown_text: shown.and_then(|shown| shown.as_str().map(str::to_owned)),
-            ..Filled::of(answers)
+        let page_stay = answers.remove(SHOWN_TEXT);
+        FilledForm {
+            shown_text: page_stay.and_then(|page_stay| page_stay.as_str().map(str::to_owned)),
+            ..FilledForm::of(answers)
         }
     })
 }
 
 fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
-    taken(&[("isAccepted", Takes::Box)], fields).map_err(|mut faults| {
-        let unticked = |fault: &&mut Fault| fault.lack == Lack::Acceptance;
+    taken(&[("isAccepted", FieldType::Box)], fields).map_err(|mut faults| {
+        let unticked = |fault: &&mut FieldFault| fault.kind == FaultKind::Acceptance;
         for fault in faults.0.iter_mut().filter(unticked) {
-            fault.lack = Lack::Consent;
+            fault.kind = FaultKind::Consent;
         }
         faults
     })
@@ -339,13 +339,13 @@ pub fn has_no_choice(step: &StepView) -> bool {
 }
 
 fn deposit(fields: &[(String, String)]) -> Result<Object, Faults> {
-    let mut answers = taken(&[("choice", Takes::Text)], fields).map_err(|mut faults| {
+    let mut answers = taken(&[("choice", FieldType::Text)], fields).map_err(|mut faults| {
         for fault in faults
             .0
             .iter_mut()
-            .filter(|fault| fault.lack == Lack::Value)
+            .filter(|fault| fault.kind == FaultKind::Value)
         {
-            fault.lack = Lack::Choice;
+            fault.kind = FaultKind::Choice;
         }
         faults
     })?;
@@ -365,12 +365,12 @@ fn questions(fields: &[(String, String)]) -> Result<Object, Faults> {
             .strip_suffix(".was")
             .map_or((&mut now, name.as_str()), |own| (&mut before, own));
         let Some((question, is_text)) = question_of(own) else {
-            faults.add(name, Lack::Stranger);
+            faults.add(name, FaultKind::Stranger);
             continue;
         };
         let (options, text) = answered.entry(question).or_default();
         if is_text && text.replace(value).is_some() {
-            faults.add(name, Lack::Invalid);
+            faults.add(name, FaultKind::Invalid);
         } else if !is_text && !value.is_empty() {
             options.push(value);
         }
@@ -412,7 +412,7 @@ fn every<'f>(fields: &'f [(String, String)], wanted: &str) -> Vec<&'f str> {
 }
 
 /// Reads a form that has only the `known` fields. Any other field is a fault.
-fn taken(known: &[(&str, Takes)], fields: &[(String, String)]) -> Result<Object, Faults> {
+fn taken(known: &[(&str, FieldType)], fields: &[(String, String)]) -> Result<Object, Faults> {
     let mut faults =
         Faults::strangers(fields, |name| known.iter().any(|(known, _)| *known == name));
     let mut object = Object::new();
@@ -420,7 +420,7 @@ fn taken(known: &[(&str, Takes)], fields: &[(String, String)]) -> Result<Object,
         match takes.value(&every(fields, name)) {
             Ok(Some(value)) => drop(object.insert((*name).to_owned(), value)),
             Ok(None) => {}
-            Err(lack) => faults.add(name, lack),
+            Err(kind) => faults.add(name, kind),
         }
     }
     faults.or(object)

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use engine::language::{is_right_to_left, is_same};
 use engine::moment::Moment;
 
-use super::shown::Shown;
-use super::{handy, icons, theme};
+use super::page_stay::PageStay;
+use super::{contact_links, icons, theme};
 use crate::browser::hash;
 use crate::guest::{BrandingView, Phase};
 use crate::markdown;
@@ -33,7 +33,7 @@ pub static FILES_SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(FILES_SCR
 pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(SCRIPT));
 
 /// The frame around a page.
-pub struct Frame<'v> {
+pub struct PageFrame<'v> {
     pub title: String,
     /// The language of the words.
     pub language: &'static str,
@@ -48,7 +48,7 @@ pub struct Frame<'v> {
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
     /// The addresses of the manifest and the worker, on the page of a stay.
-    pub place: Option<Place>,
+    pub place: Option<PageAddresses>,
     /// The link back to the entry page.
     pub back: Option<String>,
     pub languages: Vec<LanguageChoice>,
@@ -58,17 +58,17 @@ pub struct Frame<'v> {
     pub link: String,
     /// The note on the age of the page, shown without a connection.
     pub age: Option<String>,
-    pub bar: Vec<Way>,
-    pub foot: Option<Foot<'v>>,
+    pub bar: Vec<ContactLink>,
+    pub foot: Option<PageFoot<'v>>,
     pub is_preview: bool,
     /// The form that chooses the moment of a preview.
-    pub picker: Option<Picker>,
+    pub picker: Option<MomentPicker>,
     /// The guest's current day, as in ISO 8601; empty on a page without a stay.
     pub today: String,
 }
 
 /// The form that chooses the moment of a preview.
-pub struct Picker {
+pub struct MomentPicker {
     /// The address that the form opens.
     pub action: String,
     /// The language that the form keeps.
@@ -78,7 +78,7 @@ pub struct Picker {
 }
 
 /// The addresses of the page's manifest and worker.
-pub struct Place {
+pub struct PageAddresses {
     pub manifest: String,
     pub worker: String,
     /// The path below which the worker handles requests.
@@ -95,7 +95,7 @@ pub struct LanguageChoice {
 }
 
 /// A link to a place or a person.
-pub struct Way {
+pub struct ContactLink {
     pub icon: String,
     pub label: &'static str,
     pub href: String,
@@ -105,22 +105,22 @@ pub struct Way {
 
 /// The language of a text of the host; `None` for the language that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tongue<'l>(pub Option<&'l str>);
+pub struct TextTongue<'l>(pub Option<&'l str>);
 
-impl<'l> From<Option<&'l str>> for Tongue<'l> {
+impl<'l> From<Option<&'l str>> for TextTongue<'l> {
     fn from(language: Option<&'l str>) -> Self {
         Self(language)
     }
 }
 
-impl From<&Self> for Tongue<'_> {
+impl From<&Self> for TextTongue<'_> {
     fn from(language: &Self) -> Self {
         *language
     }
 }
 
 /// The foot of a page.
-pub struct Foot<'v> {
+pub struct PageFoot<'v> {
     pub notes: Option<&'v str>,
     /// The name and the address of each link.
     pub links: Vec<(&'v str, String)>,
@@ -132,12 +132,15 @@ pub fn icon(name: &str) -> String {
     icons::svg(name).unwrap_or_default()
 }
 
-impl Frame<'_> {
+impl PageFrame<'_> {
     /// Builds the frame of a page without a stay, in the language with this tag.
     #[must_use]
-    pub fn bare(tag: &str, title: impl FnOnce(&'static Words) -> &'static str) -> Frame<'static> {
+    pub fn bare(
+        tag: &str,
+        title: impl FnOnce(&'static Words) -> &'static str,
+    ) -> PageFrame<'static> {
         let (words, language) = in_language(tag);
-        Frame {
+        PageFrame {
             title: title(words).to_owned(),
             language,
             tag: tag.to_owned(),
@@ -164,47 +167,47 @@ impl Frame<'_> {
     }
 }
 
-impl<'v> Frame<'v> {
+impl<'v> PageFrame<'v> {
     /// Builds the frame of a stay's page with this title. The entry page has no title besides the
     /// name of the stay.
     #[must_use]
-    pub fn of(shown: &'v Shown, title: Option<&str>) -> Self {
-        let name = shown.name();
-        let bare = Frame::bare(shown.language, |words| words.phase.your_stay);
-        Frame {
-            tag: shown.tag.clone(),
+    pub fn of(page_stay: &'v PageStay, title: Option<&str>) -> Self {
+        let name = page_stay.name();
+        let bare = PageFrame::bare(page_stay.language, |words| words.phase.your_stay);
+        PageFrame {
+            tag: page_stay.tag.clone(),
             title: title.map_or_else(|| name.to_owned(), |title| format!("{title} · {name}")),
-            theme: theme::css(shown.view.branding.as_ref()),
-            branding: shown.view.branding.as_ref(),
-            place: (!shown.is_preview).then(|| Place {
-                manifest: shown.links.manifest(),
-                worker: shown.links.worker(),
-                scope: shown.links.path().to_owned(),
+            theme: theme::css(page_stay.view.branding.as_ref()),
+            branding: page_stay.view.branding.as_ref(),
+            place: (!page_stay.is_preview).then(|| PageAddresses {
+                manifest: page_stay.links.manifest(),
+                worker: page_stay.links.worker(),
+                scope: page_stay.links.path().to_owned(),
             }),
             age: Some(format!(
                 "{} {}",
                 fill(
                     bare.words.keep.offline,
-                    &[("moment", &shown.moment(Moment(shown.now)))]
+                    &[("moment", &page_stay.moment(Moment(page_stay.now)))]
                 ),
                 bare.words.keep.offline_forms
             )),
-            back: title.map(|_| shown.links.home()),
-            languages: languages(shown),
+            back: title.map(|_| page_stay.links.home()),
+            languages: languages(page_stay),
             globe: icon("globe"),
             arrow: icon("arrow-left"),
             link: icon("link"),
-            bar: bar(shown),
-            foot: Some(foot(shown)),
-            is_preview: shown.is_preview,
-            today: shown.today().to_string(),
-            picker: shown.view.preview.as_ref().map(|preview| Picker {
-                action: shown.links.path().to_owned(),
-                language: shown.links.language().map(str::to_owned),
+            bar: bar(page_stay),
+            foot: Some(foot(page_stay)),
+            is_preview: page_stay.is_preview,
+            today: page_stay.today().to_string(),
+            picker: page_stay.view.preview.as_ref().map(|preview| MomentPicker {
+                action: page_stay.links.path().to_owned(),
+                language: page_stay.links.language().map(str::to_owned),
                 at: preview
                     .at
                     .0
-                    .to_zoned(shown.zone())
+                    .to_zoned(page_stay.zone())
                     .strftime("%Y-%m-%dT%H:%M")
                     .to_string(),
             }),
@@ -213,12 +216,12 @@ impl<'v> Frame<'v> {
     }
 }
 
-impl Frame<'_> {
+impl PageFrame<'_> {
     /// Returns the attributes of an element with a text of the host: its language and direction,
     /// where it is in another language than the page. `language` is `None` for the language that
     /// was asked for.
     #[must_use]
-    pub fn tongue<'l>(&'l self, language: impl Into<Tongue<'l>>) -> String {
+    pub fn tongue<'l>(&'l self, language: impl Into<TextTongue<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);
         if is_same(language, self.language) {
             return " dir=\"auto\"".to_owned();
@@ -228,7 +231,7 @@ impl Frame<'_> {
 
     /// Returns a text of the host as HTML. `language` is that of [`Self::tongue`].
     #[must_use]
-    pub fn host<'l>(&'l self, text: &str, language: impl Into<Tongue<'l>>) -> String {
+    pub fn host<'l>(&'l self, text: &str, language: impl Into<TextTongue<'l>>) -> String {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
@@ -249,15 +252,15 @@ fn direction(language: &str) -> &'static str {
 }
 
 /// Returns the languages of the organization, if there are at least two.
-fn languages(shown: &Shown) -> Vec<LanguageChoice> {
-    let offered = &shown.view.languages;
+fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
+    let offered = &page_stay.view.languages;
     if offered.len() < 2 {
         return Vec::new();
     }
     let choice = |tag: &String| LanguageChoice {
         name: own_name(tag).to_owned(),
-        href: shown.links.home_in(tag),
-        is_current: tag == &shown.tag || tag.as_str() == shown.language,
+        href: page_stay.links.home_in(tag),
+        is_current: tag == &page_stay.tag || tag.as_str() == page_stay.language,
         tag: tag.clone(),
     };
     offered.iter().map(choice).collect()
@@ -265,19 +268,23 @@ fn languages(shown: &Shown) -> Vec<LanguageChoice> {
 
 /// Returns the link to the host, as the portal defines the contact.
 #[must_use]
-pub fn host(shown: &Shown) -> Option<Way> {
-    let contact = shown.view.contact.as_ref()?;
-    let words = &shown.words.contact;
+pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
+    let contact = page_stay.view.contact.as_ref()?;
+    let words = &page_stay.words.contact;
     let (icon_name, label, href) = match contact.method {
         CommunicationMethod::Whatsapp => (
             "message-circle",
             words.whatsapp,
-            handy::whatsapp(&contact.value),
+            contact_links::whatsapp(&contact.value),
         ),
-        CommunicationMethod::Text => ("message-square", words.text, handy::text(&contact.value)),
-        CommunicationMethod::Phone => ("phone", words.call, handy::call(&contact.value)),
+        CommunicationMethod::Text => (
+            "message-square",
+            words.text,
+            contact_links::text(&contact.value),
+        ),
+        CommunicationMethod::Phone => ("phone", words.call, contact_links::call(&contact.value)),
     };
-    Some(Way {
+    Some(ContactLink {
         icon: icon(icon_name),
         label,
         href,
@@ -285,35 +292,35 @@ pub fn host(shown: &Shown) -> Option<Way> {
     })
 }
 
-fn bar(shown: &Shown) -> Vec<Way> {
-    let words = &shown.words.contact;
-    let is_on = shown.phase() != Phase::Cancelled;
-    let directions = shown.place().filter(|_| is_on);
-    let directions = directions.map(|place| Way {
+fn bar(page_stay: &PageStay) -> Vec<ContactLink> {
+    let words = &page_stay.words.contact;
+    let is_on = page_stay.phase() != Phase::Cancelled;
+    let directions = page_stay.place().filter(|_| is_on);
+    let directions = directions.map(|place| ContactLink {
         icon: icon("map-pin"),
         label: words.directions,
         href: place.directions(),
         is_away: true,
     });
-    let messages = (shown.takes_messages() && is_on).then(|| Way {
+    let messages = (page_stay.takes_messages() && is_on).then(|| ContactLink {
         icon: icon("mail"),
         label: words.messages,
-        href: shown.links.messages(),
+        href: page_stay.links.messages(),
         is_away: false,
     });
-    host(shown)
+    host(page_stay)
         .into_iter()
         .chain(directions)
         .chain(messages)
         .collect()
 }
 
-fn foot(shown: &Shown) -> Foot<'_> {
-    let portal = shown.view.portal.as_ref();
+fn foot(page_stay: &PageStay) -> PageFoot<'_> {
+    let portal = page_stay.view.portal.as_ref();
     let mail = portal
         .and_then(|portal| portal.support_email.as_deref())
         .map(|email| (email, format!("mailto:{email}")));
-    let branding = shown.view.branding.as_ref();
+    let branding = page_stay.view.branding.as_ref();
     let socials = branding.into_iter().flat_map(|branding| {
         let links = [
             ("Facebook", &branding.facebook_url),
@@ -324,7 +331,7 @@ fn foot(shown: &Shown) -> Foot<'_> {
             .into_iter()
             .filter_map(|(name, url)| Some((name, url.clone()?)))
     });
-    Foot {
+    PageFoot {
         notes: portal.and_then(|portal| portal.support_notes.as_deref()),
         links: mail.into_iter().chain(socials).collect(),
     }

@@ -4,16 +4,16 @@ use askama::Template;
 use engine::error::{Error, Result};
 use jiff::Unit;
 
-use super::frame::{self, Frame, Tongue, Way, icon};
-use super::handy::Place;
+use super::contact_links::FlatPosition;
+use super::frame::{self, ContactLink, PageFrame, TextTongue, icon};
 use super::keeping;
 use super::mark::Mark;
-use super::reading::{self, Card, Shelf};
-use super::shown::Shown;
+use super::page_stay::PageStay;
+use super::reading::{self, Card, ManualSection};
 use super::surveys;
 use crate::guest::{
-    About, ExtraView, InstructionView, ManualView, OfferView, Phase, PrecheckinStatus, StepView,
-    UpcomingView,
+    ExtraView, InstructionView, ManualSubject, ManualView, OfferView, Phase, PrecheckinStatus,
+    StepView, UpcomingView,
 };
 use crate::portals::Tile;
 use crate::words::fill;
@@ -23,29 +23,29 @@ const EXTRAS: usize = 5;
 
 #[derive(Template)]
 #[template(path = "page/home.html")]
-struct Home<'v> {
-    frame: Frame<'v>,
-    head: Head<'v>,
+struct GuestHome<'v> {
+    frame: PageFrame<'v>,
+    head: PageHead<'v>,
     /// Whether nothing is configured yet.
     is_bare: bool,
     callout: Option<&'v str>,
-    callout_language: Tongue<'v>,
+    callout_language: TextTongue<'v>,
     /// A question for a review, and the address where the guest answers it.
     asks_for_review: Option<(&'static str, String)>,
     /// The instructions for the arrival.
     instructions: Vec<&'v InstructionView>,
     /// The manuals that are needed on this day.
-    first: Vec<Shelf<'v>>,
+    first: Vec<ManualSection<'v>>,
     /// The link to directions, and the address that they lead to.
     directions: Option<(String, Option<String>)>,
-    asking: Option<Asking<'v>>,
-    headings: Vec<Shelf<'v>>,
+    asking: Option<PrecheckinPrompt<'v>>,
+    headings: Vec<ManualSection<'v>>,
     /// The manuals that will be shown, with the text that says when.
     upcoming: Vec<(&'v UpcomingView, String)>,
     offer: Option<&'v OfferView>,
     extras: Option<Extras<'v>>,
-    tiles: Vec<Way>,
-    contact: Vec<Way>,
+    tiles: Vec<ContactLink>,
+    contact: Vec<ContactLink>,
 }
 
 /// The extras that the guest can ask for.
@@ -58,7 +58,7 @@ struct Extras<'v> {
 }
 
 /// The head of the page: the place, the dates and the state of the stay.
-struct Head<'v> {
+struct PageHead<'v> {
     photo: Option<&'v str>,
     /// The line above the name.
     over: String,
@@ -89,13 +89,13 @@ struct Head<'v> {
 }
 
 /// Pre-check-in in its current state.
-struct Asking<'v> {
+struct PrecheckinPrompt<'v> {
     is_folded: bool,
     is_open: bool,
     icon: String,
     /// The invitation; `None` where nothing is asked.
     prompt: Option<&'v str>,
-    prompt_language: Tongue<'v>,
+    prompt_language: TextTongue<'v>,
     /// The progress in words; `done` is the number of complete steps.
     progress: String,
     done: usize,
@@ -109,14 +109,14 @@ struct Asking<'v> {
     /// The link to the review, where the next thing is a step that was sent back but everything can
     /// be submitted as it is.
     review: Option<String>,
-    rows: Vec<Row<'v>>,
+    rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,
     /// The horizontal positions from which the confetti falls, in percent.
     bits: Vec<u8>,
 }
 
 /// A step and its state.
-struct Row<'v> {
+struct HomeStepRow<'v> {
     step: &'v StepView,
     href: String,
     sign: String,
@@ -128,56 +128,56 @@ struct Row<'v> {
 /// Renders the entry page.
 ///
 /// `is_handed_in` says that the guest submitted pre-check-in just now.
-pub fn render(shown: &Shown, is_handed_in: bool) -> Result<String> {
-    let phase = shown.phase();
-    let view = &shown.view;
+pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
+    let phase = page_stay.phase();
+    let view = &page_stay.view;
     let is_cancelled = phase == Phase::Cancelled;
     // The host's messages to all guests are shown before and during the stay only.
     let is_on = !is_cancelled && phase != Phase::After;
-    let first = first(shown, phase);
+    let first = first(page_stay, phase);
     let is_first = |manual: &ManualView| {
         first
             .iter()
-            .flat_map(|shelf: &Shelf<'_>| &shelf.manuals)
+            .flat_map(|section: &ManualSection<'_>| &section.manuals)
             .any(|card: &Card<'_>| card.manual.id == manual.id)
     };
     let headings = if is_cancelled {
         Vec::new()
     } else {
-        reading::shelves(shown, is_first)
+        reading::sections(page_stay, is_first)
     };
     let asking = if is_on {
-        asking(shown, phase, is_handed_in)
+        asking(page_stay, phase, is_handed_in)
     } else {
         None
     };
     let is_there = matches!(phase, Phase::ArrivalDay | Phase::Stay);
     let upcoming = view.upcoming.iter().map(|later| {
         let when = fill(
-            shown.words.manuals.unlocks,
-            &[("moment", &shown.moment(later.visible_from))],
+            page_stay.words.manuals.unlocks,
+            &[("moment", &page_stay.moment(later.visible_from))],
         );
         (later, when)
     });
-    Home {
-        frame: Frame::of(shown, None),
-        head: head(shown, phase),
+    GuestHome {
+        frame: PageFrame::of(page_stay, None),
+        head: head(page_stay, phase),
         is_bare: view.portal.is_none() && headings.is_empty() && first.is_empty() && !is_cancelled,
         callout: view
             .branding
             .as_ref()
             .and_then(|branding| branding.callout_message.as_deref())
             .filter(|_| is_on),
-        callout_language: Tongue(
+        callout_language: TextTongue(
             view.branding
                 .as_ref()
                 .and_then(|branding| branding.text_languages.of("calloutMessage")),
         ),
-        asks_for_review: asks_for_review(shown),
-        directions: shown
+        asks_for_review: asks_for_review(page_stay),
+        directions: page_stay
             .place()
             .filter(|_| is_there)
-            .map(|place| (place.directions(), address(shown, "\n"))),
+            .map(|place| (place.directions(), address(page_stay, "\n"))),
         asking,
         upcoming: if is_cancelled {
             Vec::new()
@@ -186,9 +186,9 @@ pub fn render(shown: &Shown, is_handed_in: bool) -> Result<String> {
         },
         offer: view.special_offer.as_ref().filter(|_| !is_cancelled),
         instructions: view.instructions.iter().collect(),
-        extras: extras(shown).filter(|_| is_on),
-        tiles: if is_on { tiles(shown) } else { Vec::new() },
-        contact: contact(shown),
+        extras: extras(page_stay).filter(|_| is_on),
+        tiles: if is_on { tiles(page_stay) } else { Vec::new() },
+        contact: contact(page_stay),
         first,
         headings,
     }
@@ -197,39 +197,44 @@ pub fn render(shown: &Shown, is_handed_in: bool) -> Result<String> {
 }
 
 /// Returns the manuals that are needed on this day, which come before everything else.
-fn first(shown: &Shown, phase: Phase) -> Vec<Shelf<'_>> {
-    let words = shown.words;
-    let shelves = match phase {
+fn first(page_stay: &PageStay, phase: Phase) -> Vec<ManualSection<'_>> {
+    let words = page_stay.words;
+    let sections = match phase {
         Phase::ArrivalDay | Phase::Stay => vec![
-            reading::shelf_about(shown, About::Door, "door", words.phase.at_the_door),
-            reading::shelf_about(shown, About::Wifi, "wifi", words.wifi.title),
+            reading::section_about(
+                page_stay,
+                ManualSubject::Door,
+                "door",
+                words.phase.at_the_door,
+            ),
+            reading::section_about(page_stay, ManualSubject::Wifi, "wifi", words.wifi.title),
         ],
-        Phase::DepartureDay => vec![reading::shelf_about(
-            shown,
-            About::Leaving,
+        Phase::DepartureDay => vec![reading::section_about(
+            page_stay,
+            ManualSubject::Leaving,
             "leaving",
             words.phase.before_you_leave,
         )],
         Phase::Cancelled | Phase::Before | Phase::After => Vec::new(),
     };
-    shelves.into_iter().flatten().collect()
+    sections.into_iter().flatten().collect()
 }
 
-fn address(shown: &Shown, between: &str) -> Option<String> {
-    let lines = shown.address();
+fn address(page_stay: &PageStay, between: &str) -> Option<String> {
+    let lines = page_stay.address();
     (!lines.is_empty()).then(|| lines.join(between))
 }
 
-fn head(shown: &Shown, phase: Phase) -> Head<'_> {
-    let words = &shown.words.phase;
-    let (stay, flat) = (&shown.view.reservation, shown.flat());
-    let (check_in, check_out) = (shown.day(stay.check_in), shown.day(stay.check_out));
-    let time = |time: Option<&String>| time.map(|time| shown.time(time));
+fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
+    let words = &page_stay.words.phase;
+    let (stay, flat) = (&page_stay.view.reservation, page_stay.flat());
+    let (check_in, check_out) = (page_stay.day(stay.check_in), page_stay.day(stay.check_out));
+    let time = |time: Option<&String>| time.map(|time| page_stay.time(time));
     let leaves = time(flat.and_then(|flat| flat.check_out_time.as_ref()));
     let (sentence, detail) = match phase {
         Phase::Cancelled => (
             Some(words.cancelled.to_owned()),
-            (!contact(shown).is_empty()).then(|| words.cancelled_contact.to_owned()),
+            (!contact(page_stay).is_empty()).then(|| words.cancelled_contact.to_owned()),
         ),
         Phase::Before => (None, None),
         Phase::ArrivalDay => (Some(words.arrives_today.to_owned()), None),
@@ -245,7 +250,7 @@ fn head(shown: &Shown, phase: Phase) -> Head<'_> {
             Some(words.thanks_more.to_owned()),
         ),
     };
-    let over = match shown.guest_name() {
+    let over = match page_stay.guest_name() {
         Some(name) => format!("{} · {name}", words.your_stay),
         None => words.your_stay.to_owned(),
     };
@@ -255,100 +260,100 @@ fn head(shown: &Shown, phase: Phase) -> Head<'_> {
         .map_or(0, |span| span.get_days())
         .unsigned_abs();
     let is_on = phase != Phase::Cancelled && phase != Phase::After;
-    Head {
+    PageHead {
         // A guest who stands at the door or leaves knows what the flat looks like, and needs other
         // information.
         photo: flat
             .and_then(|flat| flat.photo_url.as_deref())
             .filter(|_| matches!(phase, Phase::Before | Phase::After)),
         over,
-        name: shown.name(),
+        name: page_stay.name(),
         sentence,
         detail,
-        unconfirmed: (is_on && shown.is_tentative()).then_some(words.tentative),
-        address: address(shown, ", ").filter(|_| is_on),
-        map: shown.place().map(|place| place.map()),
+        unconfirmed: (is_on && page_stay.is_tentative()).then_some(words.tentative),
+        address: address(page_stay, ", ").filter(|_| is_on),
+        map: page_stay.place().map(|place| place.map()),
         pin: icon("map-pin"),
         shows_dates: is_on,
         range: format!(
             "{} · {}",
-            shown.days(stay.check_in, stay.check_out),
-            shown.words.nights(nights)
+            page_stay.days(stay.check_in, stay.check_out),
+            page_stay.words.nights(nights)
         ),
         check_in,
         check_in_time: time(flat.and_then(|flat| flat.check_in_time.as_ref()))
             .map(|time| fill(words.from_time, &[("time", &time)])),
         check_out,
         check_out_time: leaves.map(|time| fill(words.until_time, &[("time", &time)])),
-        calendar: (phase == Phase::Before).then(|| shown.links.calendar()),
-        google_calendar: (phase == Phase::Before).then(|| keeping::google_calendar(shown)),
+        calendar: (phase == Phase::Before).then(|| page_stay.links.calendar()),
+        google_calendar: (phase == Phase::Before).then(|| keeping::google_calendar(page_stay)),
         calendar_icon: icon("calendar-plus"),
-        pass: shown.offers_pass().then(|| shown.links.pass()),
+        pass: page_stay.offers_pass().then(|| page_stay.links.pass()),
         pass_icon: icon("ticket"),
     }
 }
 
 /// Returns the question of the last open survey, and the address where the guest answers it.
-fn asks_for_review(shown: &Shown) -> Option<(&'static str, String)> {
-    let kind = shown.view.review_requests.last().copied()?;
+fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
+    let kind = page_stay.view.review_requests.last().copied()?;
     Some((
-        surveys::question(shown.words, kind),
-        shown.links.survey(kind),
+        surveys::question(page_stay.words, kind),
+        page_stay.links.survey(kind),
     ))
 }
 
 /// Returns the name and the price of each extra, and the address where the guest selects them.
-fn extras(shown: &Shown) -> Option<Extras<'_>> {
-    let extras = &shown.view.extras;
-    let row = |extra: &'_ ExtraView| shown.money(extra.price_cents, extra.currency.as_deref());
+fn extras(page_stay: &PageStay) -> Option<Extras<'_>> {
+    let extras = &page_stay.view.extras;
+    let row = |extra: &'_ ExtraView| page_stay.money(extra.price_cents, extra.currency.as_deref());
     (!extras.is_empty()).then(|| Extras {
         rows: extras
             .iter()
             .take(EXTRAS)
             .map(|extra| (extra.name.as_str(), row(extra)))
             .collect(),
-        href: shown.links.extras(),
-        has_selection: !shown.view.cart.is_empty(),
+        href: page_stay.links.extras(),
+        has_selection: !page_stay.view.cart.is_empty(),
     })
 }
 
-fn asking(shown: &Shown, phase: Phase, is_handed_in: bool) -> Option<Asking<'_>> {
-    let precheckin = &shown.view.precheckin;
+fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<PrecheckinPrompt<'_>> {
+    let precheckin = &page_stay.view.precheckin;
     let prompt = precheckin.prompt_message.as_deref();
-    let is_asked = shown.is_asked();
-    let is_shown =
-        precheckin.status.is_submitted() || (prompt.is_some() && (is_asked || shown.is_preview));
+    let is_asked = page_stay.is_asked();
+    let is_shown = precheckin.status.is_submitted()
+        || (prompt.is_some() && (is_asked || page_stay.is_preview));
     if !precheckin.is_enabled || !is_shown {
         return None;
     }
-    let words = &shown.words.precheckin;
-    let (done, total) = (shown.done(), shown.steps().len());
+    let words = &page_stay.words.precheckin;
+    let (done, total) = (page_stay.done(), page_stay.steps().len());
     let status = precheckin.status;
-    let unfinished = shown.next(None);
+    let unfinished = page_stay.next(None);
     // A step that was sent back is complete, but the guest must look at it again.
-    let sent_back = shown
+    let sent_back = page_stay
         .steps()
         .iter()
-        .find(|step| status == PrecheckinStatus::ChangesRequested && shown.is_open(step));
+        .find(|step| status == PrecheckinStatus::ChangesRequested && page_stay.is_open(step));
     let next = is_asked.then(|| match unfinished.or(sent_back) {
         Some(step) => (
             fill(words.next, &[("title", &step.title)]),
-            shown.links.step(step.id),
+            page_stay.links.step(step.id),
         ),
-        None => (words.review.to_owned(), shown.links.review()),
+        None => (words.review.to_owned(), page_stay.links.review()),
     });
-    let rows = shown
+    let rows = page_stay
         .steps()
         .iter()
         .enumerate()
-        .map(|(place, step)| row(shown, place, step));
+        .map(|(place, step)| row(page_stay, place, step));
     let is_folded = phase != Phase::Before;
-    Some(Asking {
+    Some(PrecheckinPrompt {
         is_folded,
-        is_open: is_folded && (status == PrecheckinStatus::ChangesRequested || shown.has_new()),
+        is_open: is_folded && (status == PrecheckinStatus::ChangesRequested || page_stay.has_new()),
         icon: icon("clipboard-check"),
         prompt,
-        prompt_language: Tongue(precheckin.text_languages.of("promptMessage")),
+        prompt_language: TextTongue(precheckin.text_languages.of("promptMessage")),
         progress: fill(
             words.progress,
             &[("done", &done.to_string()), ("total", &total.to_string())],
@@ -361,19 +366,19 @@ fn asking(shown: &Shown, phase: Phase, is_handed_in: bool) -> Option<Asking<'_>>
             PrecheckinStatus::ChangesRequested => words.changes_requested,
             PrecheckinStatus::Approved => words.approved,
         },
-        outcome: outcome(shown),
+        outcome: outcome(page_stay),
         message: precheckin
             .message
             .as_deref()
             .filter(|_| status == PrecheckinStatus::ChangesRequested),
         next,
         review: (is_asked && unfinished.is_none() && sent_back.is_some())
-            .then(|| shown.links.review()),
+            .then(|| page_stay.links.review()),
         rows: rows.collect(),
         has_confetti: is_handed_in
             && status.is_submitted()
-            && !shown.has_new()
-            && shown
+            && !page_stay.has_new()
+            && page_stay
                 .view
                 .portal
                 .as_ref()
@@ -385,16 +390,16 @@ fn asking(shown: &Shown, phase: Phase, is_handed_in: bool) -> Option<Asking<'_>>
 /// Returns the text on the result of a submission; `None` before it, and where something is left to
 /// do in a step that is not open here.
 #[must_use]
-pub fn outcome(shown: &Shown) -> Option<&'static str> {
-    let words = &shown.words.precheckin;
-    match shown.view.precheckin.status {
+pub fn outcome(page_stay: &PageStay) -> Option<&'static str> {
+    let words = &page_stay.words.precheckin;
+    match page_stay.view.precheckin.status {
         PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress => None,
         PrecheckinStatus::ChangesRequested => Some(words.outcome_changes),
-        PrecheckinStatus::InReview | PrecheckinStatus::Approved if shown.has_new() => {
+        PrecheckinStatus::InReview | PrecheckinStatus::Approved if page_stay.has_new() => {
             Some(words.outcome_new)
         }
         PrecheckinStatus::InReview => Some(words.outcome_in_review),
-        PrecheckinStatus::Approved => shown
+        PrecheckinStatus::Approved => page_stay
             .steps()
             .iter()
             .all(|step| step.state.is_ready())
@@ -402,51 +407,51 @@ pub fn outcome(shown: &Shown) -> Option<&'static str> {
     }
 }
 
-fn row<'v>(shown: &Shown, place: usize, step: &'v StepView) -> Row<'v> {
-    let Mark { sign, kind, said } = Mark::of(shown, step);
-    Row {
+fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRow<'v> {
+    let Mark { sign, kind, text } = Mark::of(page_stay, step);
+    HomeStepRow {
         step,
-        href: shown.links.step(step.id),
+        href: page_stay.links.step(step.id),
         sign: sign.map_or_else(|| (place + 1).to_string(), str::to_owned),
         kind,
-        mark: said,
+        mark: text,
     }
 }
 
 /// Returns the tiles with their links. Without an address or coordinates of the flat, the links are
 /// general.
-fn tiles(shown: &Shown) -> Vec<Way> {
-    let place = shown.place().unwrap_or_else(Place::anywhere);
+fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
+    let place = page_stay.place().unwrap_or_else(FlatPosition::anywhere);
     let tile = |tile: &Tile| {
         let (name, href, is_away) = match tile {
-            Tile::Uber => ("car", place.uber(shown.name()), true),
-            Tile::ReportAnIssue => ("wrench", shown.links.issue(), false),
+            Tile::Uber => ("car", place.uber(page_stay.name()), true),
+            Tile::ReportAnIssue => ("wrench", page_stay.links.issue(), false),
             Tile::FindParking => ("circle-parking", place.parking(), true),
             Tile::FindParkingJustpark => ("square-parking", place.justpark(), true),
             Tile::RentBabyGear => ("baby", place.baby_gear(), true),
         };
-        Way {
+        ContactLink {
             icon: icon(name),
-            label: shown.words.tile(*tile),
+            label: page_stay.words.tile(*tile),
             href,
             is_away,
         }
     };
-    shown.view.quick_access.iter().map(tile).collect()
+    page_stay.view.quick_access.iter().map(tile).collect()
 }
 
 /// Returns every way to reach the host outside of this page.
-fn contact(shown: &Shown) -> Vec<Way> {
-    let email = shown
+fn contact(page_stay: &PageStay) -> Vec<ContactLink> {
+    let email = page_stay
         .view
         .portal
         .as_ref()
         .and_then(|portal| portal.support_email.as_deref());
-    let email = email.map(|email| Way {
+    let email = email.map(|email| ContactLink {
         icon: icon("mail"),
-        label: shown.words.contact.email,
+        label: page_stay.words.contact.email,
         href: format!("mailto:{email}"),
         is_away: true,
     });
-    frame::host(shown).into_iter().chain(email).collect()
+    frame::host(page_stay).into_iter().chain(email).collect()
 }

@@ -12,18 +12,18 @@ use engine::surface::{PathParams, note};
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::asking::Refusal;
 use super::fault::Faults;
-use super::fields::{Field, Input};
+use super::fields::{FieldInput, PageField};
 use super::form;
-use super::frame::Frame;
+use super::frame::PageFrame;
+use super::operation_calls::PageRefusal;
+use super::page_stay::PageStay;
 use super::posted::{Rejection, checked};
 use super::routes::read_form;
-use super::sheet::{Entry, Past, Sheet};
-use super::shown::Shown;
-use super::step::Refused;
+use super::sheet::{EarlierSubmission, FormEntry, FormPage};
+use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::Visit;
+use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::guest::GuestIssue;
 use crate::records::TaskStatus;
@@ -32,17 +32,21 @@ use crate::words::fill;
 /// Maximum number of characters in an issue.
 const TEXT_LENGTH: usize = 6000;
 
-type Server = State<Arc<Service>>;
+type IssuesService = State<Arc<Service>>;
 
 /// Shows the form and the issues that were reported before.
-pub async fn get(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+pub async fn get(
+    State(service): IssuesService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => {
+        Ok(page_stay) => {
             let is_sent = visit.asks("sent").is_some();
             let issues = reported(&mut visit).await;
-            let html = render(&shown, &issues, is_sent, None);
-            reply::page_of_stay(&shown, 200, html)
+            let html = render(&page_stay, &issues, is_sent, None);
+            reply::page_of_stay(&page_stay, 200, html)
         }
         Err(refusal) => visit.instead(&refusal),
     };
@@ -51,20 +55,24 @@ pub async fn get(State(service): Server, params: PathParams, request: HttpReques
 }
 
 /// Reports an issue. A form that is sent twice reports one.
-pub async fn post(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, body) = Visit::of(service, params, request);
+pub async fn post(
+    State(service): IssuesService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, body) = PageRequest::of(service, params, request);
     let mut response = report(&mut visit, body).await;
     note(&mut response, "reportIssuePage", visit.requester);
     response
 }
 
-async fn report(visit: &mut Visit, body: Body) -> Response {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn report(visit: &mut PageRequest, body: Body) -> Response {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return visit.instead(&refusal),
     };
     let fields = read_form(&visit.headers, body).await;
-    let filled = checked(&shown, fields.as_ref(), form::issue);
+    let filled = checked(&page_stay, fields.as_ref(), form::issue);
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
@@ -72,38 +80,38 @@ async fn report(visit: &mut Visit, body: Body) -> Response {
                 .ask::<Value>("reportIssue", &[], Vec::new(), HeaderMap::new(), body)
                 .await;
             match answer {
-                Ok(_) => return reply::redirect(&shown.links.issue_sent()),
-                Err(refusal) => refused(&shown, &refusal),
+                Ok(_) => return reply::redirect(&page_stay.links.issue_sent()),
+                Err(refusal) => refused(&page_stay, &refusal),
             }
         }
         Err(rejection) => rejection,
     };
     let issues = reported(visit).await;
-    rejection.response(&shown, fields, |refused| {
-        render(&shown, &issues, false, Some(refused))
+    rejection.response(&page_stay, fields, |refused| {
+        render(&page_stay, &issues, false, Some(refused))
     })
 }
 
-fn refused(shown: &Shown, refusal: &Refusal) -> Rejection {
-    let words = &shown.words;
+fn refused(page_stay: &PageStay, refusal: &PageRefusal) -> Rejection {
+    let words = &page_stay.words;
     let faults = Faults::found(refusal, None);
-    let (faults, said) = match refusal.status {
+    let (faults, text) = match refusal.status {
         _ if refusal.is_full => (Faults::default(), Some(words.ticket.full)),
         403 => (Faults::default(), Some(words.ticket.off)),
         400 if !faults.0.is_empty() => (faults, None),
-        _ => (Faults::default(), Some(sending::said(refusal, shown))),
+        _ => (Faults::default(), Some(sending::text(refusal, page_stay))),
     };
     Rejection {
         status: refusal.status,
         faults,
-        said,
+        said: text,
         retry_after: refusal.retry_after,
     }
 }
 
 /// Returns the guest's issues. Returns none where they cannot be read, so that the guest can still
 /// report one.
-async fn reported(visit: &mut Visit) -> Vec<GuestIssue> {
+async fn reported(visit: &mut PageRequest) -> Vec<GuestIssue> {
     visit
         .ask(
             "listOwnIssues",
@@ -117,68 +125,68 @@ async fn reported(visit: &mut Visit) -> Vec<GuestIssue> {
 }
 
 fn render(
-    shown: &Shown,
+    page_stay: &PageStay,
     issues: &[GuestIssue],
     is_sent: bool,
-    refused: Option<&Refused>,
+    refused: Option<&RefusedForm>,
 ) -> Result<String> {
-    let words = shown.words;
-    let none = Refused::default();
-    let Refused {
+    let words = page_stay.words;
+    let none = RefusedForm::default();
+    let RefusedForm {
         typed,
         faults,
-        said,
+        text,
     } = refused.unwrap_or(&none);
     let sent = |name| typed.as_ref().and_then(|typed| form::sent(typed, name));
-    let fields = vec![Field {
+    let fields = vec![PageField {
         languages: None,
         id: "text".into(),
         name: "text".into(),
         label: words.ticket.description,
         hint: Some(words.ticket.description_hint.into()),
-        error: faults.said_of("text", words),
+        error: faults.message_of("text", words),
         is_required: true,
         is_marked: true,
-        input: Input::Text {
+        input: FieldInput::Text {
             value: Cow::Borrowed(sent("text").unwrap_or_default()),
             most: TEXT_LENGTH,
         },
     }];
-    let is_open = shown.takes_issues();
-    Sheet {
-        summary: Summary::of(fields.iter(), None, faults, *said, words),
-        frame: Frame::of(shown, Some(words.ticket.title)),
+    let is_open = page_stay.takes_issues();
+    FormPage {
+        summary: Summary::of(fields.iter(), None, faults, *text, words),
+        frame: PageFrame::of(page_stay, Some(words.ticket.title)),
         title: words.ticket.title,
         notice: is_sent.then_some(words.ticket.sent),
-        action: (is_open && !shown.is_preview).then(|| shown.links.issue()),
+        action: (is_open && !page_stay.is_preview).then(|| page_stay.links.issue()),
         closed: (!is_open).then_some(words.ticket.off),
         key: Some(
             sent("key")
                 .and_then(|key| key.parse().ok())
-                .unwrap_or(shown.key),
+                .unwrap_or(page_stay.key),
         ),
-        entries: vec![Entry::of(fields)],
+        entries: vec![FormEntry::of(fields)],
         hint: None,
         buttons: vec![(None, words.common.send)],
         past_title: words.ticket.yours,
         past: issues
             .iter()
             .rev()
-            .map(|issue| past(shown, issue))
+            .map(|issue| past(page_stay, issue))
             .collect(),
     }
     .html()
 }
 
-fn past<'i>(shown: &Shown, issue: &'i GuestIssue) -> Past<'i> {
-    let words = shown.words;
-    Past {
+fn past<'i>(page_stay: &PageStay, issue: &'i GuestIssue) -> EarlierSubmission<'i> {
+    let words = page_stay.words;
+    EarlierSubmission {
         text: &issue.text,
         sent: fill(
             words.messages.sent_at,
-            &[("moment", &shown.moment(issue.created_at))],
+            &[("moment", &page_stay.moment(issue.created_at))],
         ),
-        standing: match issue.status {
+        state: match issue.status {
             Some(TaskStatus::InProgress) => Some(words.ticket.begun),
             Some(TaskStatus::Completed) => Some(words.ticket.done),
             Some(TaskStatus::Open | TaskStatus::Cancelled) | None => None,

@@ -4,9 +4,9 @@
 use engine::error::Result;
 use jiff::ToSpan as _;
 
-use super::calendar::{self, Event, EventStatus};
-use super::shown::Shown;
-use super::visit::Visit;
+use super::calendar::{self, CalendarEvent, EventStatus};
+use super::page_stay::PageStay;
+use super::visit::PageRequest;
 use super::wallet::{self, PassSigner};
 use super::{offline, theme};
 use crate::guest::passes::PassView;
@@ -15,28 +15,32 @@ use crate::words::fill;
 
 /// Returns the calendar file of the stay.
 #[must_use]
-pub fn calendar(visit: &Visit, shown: &Shown) -> String {
-    let url = visit.url(&shown.view);
-    with_event(shown, Some(&url), calendar::ics)
+pub fn calendar(visit: &PageRequest, page_stay: &PageStay) -> String {
+    let url = visit.url(&page_stay.view);
+    with_event(page_stay, Some(&url), calendar::ics)
 }
 
 /// Returns the address that adds the stay to Google's calendar. It leaves out the address of the
 /// stay's page, which is the guest's credential.
 #[must_use]
-pub fn google_calendar(shown: &Shown) -> String {
-    with_event(shown, None, calendar::google)
+pub fn google_calendar(page_stay: &PageStay) -> String {
+    with_event(page_stay, None, calendar::google)
 }
 
 /// Passes the calendar event of the stay to `write`. `url` is the address of the stay's page.
-fn with_event(shown: &Shown, url: Option<&str>, write: impl Fn(&Event<'_>) -> String) -> String {
-    let (stay, words) = (&shown.view.reservation, &shown.words.keep);
+fn with_event(
+    page_stay: &PageStay,
+    url: Option<&str>,
+    write: impl Fn(&CalendarEvent<'_>) -> String,
+) -> String {
+    let (stay, words) = (&page_stay.view.reservation, &page_stay.words.keep);
     let time = |time: Option<&String>| time.and_then(|time| time.parse().ok());
-    let flat = shown.flat();
-    let location = shown.address().join(", ");
+    let flat = page_stay.flat();
+    let location = page_stay.address().join(", ");
     let description = url.map(|url| fill(words.calendar_description, &[("url", url)]));
-    write(&Event {
+    write(&CalendarEvent {
         id: stay.id,
-        now: shown.now,
+        now: page_stay.now,
         check_in: (
             stay.check_in,
             time(flat.and_then(|flat| flat.check_in_time.as_ref())),
@@ -45,13 +49,13 @@ fn with_event(shown: &Shown, url: Option<&str>, write: impl Fn(&Event<'_>) -> St
             stay.check_out,
             time(flat.and_then(|flat| flat.check_out_time.as_ref())),
         ),
-        zone: &shown.zone(),
+        zone: &page_stay.zone(),
         status: match stay.status {
             ReservationStatus::Confirmed => EventStatus::Confirmed,
             ReservationStatus::Tentative => EventStatus::Tentative,
             ReservationStatus::Cancelled => EventStatus::Cancelled,
         },
-        summary: &fill(words.calendar_title, &[("property", shown.name())]),
+        summary: &fill(words.calendar_title, &[("property", page_stay.name())]),
         description: description.as_deref().unwrap_or_default(),
         location: Some(location.as_str()).filter(|location| !location.is_empty()),
         coordinates: flat.and_then(|flat| flat.latitude.zip(flat.longitude)),
@@ -61,47 +65,50 @@ fn with_event(shown: &Shown, url: Option<&str>, write: impl Fn(&Event<'_>) -> St
 
 /// Returns the wallet pass of the stay.
 pub(crate) fn pass(
-    visit: &Visit,
-    shown: &Shown,
+    visit: &PageRequest,
+    page_stay: &PageStay,
     signer: &PassSigner,
     details: &PassView,
 ) -> Result<Vec<u8>> {
-    let brand = theme::brand_parts(shown.view.branding.as_ref());
+    let brand = theme::brand_parts(page_stay.view.branding.as_ref());
     wallet::package(
         signer,
         &wallet::pass(
-            shown,
+            page_stay,
             signer,
-            &visit.url(&shown.view),
+            &visit.url(&page_stay.view),
             &visit.passes_url(),
             details,
         ),
         brand,
-        shown.now,
+        page_stay.now,
     )
 }
 
 /// Returns the manifest, by which a phone installs the page.
 #[must_use]
-pub fn manifest(shown: &Shown) -> String {
+pub fn manifest(page_stay: &PageStay) -> String {
     offline::manifest(
-        shown.name(),
-        shown.view.branding.as_ref(),
-        shown.links.path(),
-        shown.language,
+        page_stay.name(),
+        page_stay.view.branding.as_ref(),
+        page_stay.links.path(),
+        page_stay.language,
     )
 }
 
 /// Returns the worker, which keeps the page until the end of the stay's last day, in the flat's
 /// time. It keeps nothing of a cancelled stay.
 #[must_use]
-pub fn worker(shown: &Shown) -> String {
-    let stay = &shown.view.reservation;
+pub fn worker(page_stay: &PageStay) -> String {
+    let stay = &page_stay.view.reservation;
     let last = stay.check_out.max(stay.check_in);
     let end = last
         .checked_add(1.day())
-        .and_then(|day| day.to_zoned(shown.zone()))
-        .map_or(shown.now, |end| end.timestamp());
-    let is_on = stay.status != ReservationStatus::Cancelled && !shown.is_preview;
-    offline::worker(shown.links.path(), if is_on { end } else { shown.now })
+        .and_then(|day| day.to_zoned(page_stay.zone()))
+        .map_or(page_stay.now, |end| end.timestamp());
+    let is_on = stay.status != ReservationStatus::Cancelled && !page_stay.is_preview;
+    offline::worker(
+        page_stay.links.path(),
+        if is_on { end } else { page_stay.now },
+    )
 }

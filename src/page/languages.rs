@@ -1,7 +1,7 @@
 //! Chooses the language of a page: the one in its address, else the guest's own, else the first
 //! that the browser accepts.
 
-use engine::language::Reader;
+use engine::language::LanguageReader;
 
 use crate::words::LANGUAGES;
 
@@ -12,7 +12,7 @@ pub fn best(accepted: &[String], organization: &[String]) -> Option<String> {
     let texts = || organization.iter().map(String::as_str).chain(LANGUAGES);
     accepted
         .iter()
-        .find(|tag| Reader::of(tag).found(texts()).is_some())
+        .find(|tag| LanguageReader::of(tag).exact(texts()).is_some())
         .cloned()
 }
 

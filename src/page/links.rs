@@ -7,7 +7,7 @@ use crate::records::SurveyKind;
 /// The addresses of a stay's pages. They keep the requested language and the moment of a preview,
 /// and nothing else.
 #[derive(Debug, Clone)]
-pub struct Links {
+pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
@@ -15,7 +15,7 @@ pub struct Links {
     moment: Option<String>,
 }
 
-impl Links {
+impl StayLinks {
     /// Creates the addresses below a page, in the requested language.
     #[must_use]
     pub const fn new(page: String, language: Option<String>) -> Self {
@@ -223,13 +223,13 @@ mod tests {
     #[test]
     fn links_keep_the_requested_language() {
         let (id, page) = (Uuid::from_u128(1), "/guests/stay/abc".to_owned());
-        let plain = Links::new(page.clone(), None);
+        let plain = StayLinks::new(page.clone(), None);
         assert_eq!(plain.home(), "/guests/stay/abc");
         assert_eq!(
             plain.step_lacking(id),
             format!("/guests/stay/abc/steps/{id}?lacking=true")
         );
-        let spanish = Links::new(page, Some("pt-BR".into()));
+        let spanish = StayLinks::new(page, Some("pt-BR".into()));
         assert_eq!(
             spanish.step_of(id, 2),
             format!("/guests/stay/abc/steps/{id}?language=pt-BR&guests=2")

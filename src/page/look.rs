@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::links::Links;
-use super::shown::Shown;
+use super::links::StayLinks;
+use super::page_stay::PageStay;
 use super::{home, reply};
 use crate::guest::GuestView;
 use crate::translations::ENGLISH;
@@ -25,9 +25,9 @@ pub fn look(seen: Value, now: Timestamp) -> Result<Response> {
         .language
         .clone()
         .unwrap_or_else(|| ENGLISH.to_owned());
-    let shown = Shown::new(
+    let page_stay = PageStay::new(
         view,
-        Links::new("#".to_owned(), None),
+        StayLinks::new("#".to_owned(), None),
         &tag,
         now,
         true,
@@ -35,7 +35,7 @@ pub fn look(seen: Value, now: Timestamp) -> Result<Response> {
     );
     Ok(reply::framed_page(
         200,
-        home::render(&shown, false),
-        shown.language,
+        home::render(&page_stay, false),
+        page_stay.language,
     ))
 }

@@ -1,7 +1,7 @@
 //! The mark of a step and its words, wherever steps are listed.
 
-use super::given;
-use super::shown::Shown;
+use super::answers;
+use super::page_stay::PageStay;
 use crate::guest::{PrecheckinStatus, ProgressStatus, StepView};
 use crate::precheck::{AnswerForm, StepState};
 use crate::words::fill;
@@ -14,28 +14,28 @@ pub struct Mark {
     /// Additional CSS classes of the sign.
     pub kind: &'static str,
     /// The state in words.
-    pub said: &'static str,
+    pub text: &'static str,
 }
 
 impl Mark {
     /// Returns the mark of a step in its current state.
     #[must_use]
-    pub fn of(shown: &Shown, step: &StepView) -> Self {
-        let words = &shown.words.precheckin;
+    pub fn of(page_stay: &PageStay, step: &StepView) -> Self {
+        let words = &page_stay.words.precheckin;
         let is_back =
-            shown.view.precheckin.status == PrecheckinStatus::ChangesRequested && step.is_open;
-        let (sign, kind, said) = match step.state {
+            page_stay.view.precheckin.status == PrecheckinStatus::ChangesRequested && step.is_open;
+        let (sign, kind, text) = match step.state {
             StepState::ActionRequired if has_failed(step) => {
                 (Some("×"), " back", words.did_not_work)
             }
             StepState::ActionRequired => (Some("!"), " back", words.needs_you),
             _ if is_back => (Some("!"), " back", words.sent_back),
-            StepState::Todo if shown.has_new() => (Some("!"), " back", words.to_do),
+            StepState::Todo if page_stay.has_new() => (Some("!"), " back", words.to_do),
             StepState::Done => (Some("✓"), " on", words.done),
             StepState::Pending => (Some("…"), "", words.with_host),
             StepState::Todo => (None, "", words.to_do),
         };
-        Self { sign, kind, said }
+        Self { sign, kind, text }
     }
 }
 
@@ -50,19 +50,19 @@ pub fn has_failed(step: &StepView) -> bool {
 
 /// Returns the need of a step before the submission, in words; `None` for a step that is ready.
 #[must_use]
-pub fn missing(shown: &Shown, step: &StepView) -> Option<String> {
+pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {
     if step.state.is_ready() {
         return None;
     }
-    let words = shown.words;
-    let mark = || Mark::of(shown, step).said.to_owned();
+    let words = page_stay.words;
+    let mark = || Mark::of(page_stay, step).text.to_owned();
     if step.state == StepState::ActionRequired {
         return Some(mark());
     }
     if step.step_type.takes_files() {
         let names: Vec<String> = documents(step)
             .into_iter()
-            .map(|kind| given::document(kind, shown))
+            .map(|kind| answers::document(kind, page_stay))
             .collect();
         if !names.is_empty() {
             return Some(fill(words.files.missing, &[("types", &names.join(", "))]));

@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use engine::kit::sharded;
-use engine::surface::Packed;
+use engine::app_state::sharded;
+use engine::surface::CompressedText;
 use http::HeaderValue;
 use jiff::Timestamp;
 use quick_cache::Weighter;
@@ -24,24 +24,24 @@ const KEPT: usize = 512;
 const OVERHEAD: u64 = 512;
 
 /// The cached pages, by their keys.
-pub struct Pages(Cache<Box<str>, Arc<Page>, ByBytes>);
+pub struct Pages(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
 /// A rendered page.
-pub struct Page {
+pub struct CachedPage {
     /// The state of the guest's view.
     pub state: HeaderValue,
     /// The language in which the guest's view was requested.
     pub language: Option<String>,
     minute: i64,
     length: usize,
-    html: Packed,
+    html: CompressedText,
 }
 
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<Box<str>, Arc<Page>> for ByBytes {
-    fn weight(&self, key: &Box<str>, page: &Arc<Page>) -> u64 {
+impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
+    fn weight(&self, key: &Box<str>, page: &Arc<CachedPage>) -> u64 {
         // Both compressed forms together are at most about as long as the page.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
@@ -55,17 +55,17 @@ impl Pages {
     }
 
     /// Returns the page if it was rendered in this minute.
-    pub fn get(&self, key: &str, now: Timestamp) -> Option<Arc<Page>> {
+    pub fn get(&self, key: &str, now: Timestamp) -> Option<Arc<CachedPage>> {
         self.0.get(key).filter(|page| page.minute == minute(now))
     }
 
     /// Stores a page under a key.
-    pub fn keep(&self, key: Box<str>, page: Page) {
+    pub fn keep(&self, key: Box<str>, page: CachedPage) {
         self.0.insert(key, Arc::new(page));
     }
 }
 
-impl Page {
+impl CachedPage {
     /// Creates a page that was rendered at a moment, from a response of the interface with this
     /// state and language.
     #[must_use]
@@ -75,13 +75,13 @@ impl Page {
             language,
             minute: minute(now),
             length: html.len(),
-            html: Packed::new(html),
+            html: CompressedText::new(html),
         }
     }
 
     /// Returns the HTML of the page.
     #[must_use]
-    pub const fn html(&self) -> &Packed {
+    pub const fn html(&self) -> &CompressedText {
         &self.html
     }
 }
@@ -101,7 +101,7 @@ mod tests {
         let state = HeaderValue::from_static("\"a\"");
         pages.keep(
             "home".into(),
-            Page::new("<html>".into(), state, None, at("2026-11-22T09:30:01Z")),
+            CachedPage::new("<html>".into(), state, None, at("2026-11-22T09:30:01Z")),
         );
         assert!(pages.get("home", at("2026-11-22T09:30:59Z")).is_some());
         assert!(pages.get("home", at("2026-11-22T09:31:00Z")).is_none());
@@ -113,7 +113,7 @@ mod tests {
         let pages = Pages::seeing(2);
         let now = Timestamp::UNIX_EPOCH;
         for number in 0..2_000 {
-            let page = Page::new(
+            let page = CachedPage::new(
                 "x".repeat(50_000),
                 HeaderValue::from_static("\"a\""),
                 None,

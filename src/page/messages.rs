@@ -7,11 +7,11 @@ use engine::error::{Error, Result};
 use uuid::Uuid;
 
 use super::fault::Faults;
-use super::fields::{Field, Input};
-use super::form::{self, Fields};
-use super::frame::Frame;
-use super::shown::Shown;
-use super::step::Refused;
+use super::fields::{FieldInput, PageField};
+use super::form::{self, FormFields};
+use super::frame::PageFrame;
+use super::page_stay::PageStay;
+use super::step::RefusedForm;
 use super::summary::Summary;
 use crate::guest::Message;
 use crate::words::fill;
@@ -22,61 +22,66 @@ const TEXT_LENGTH: usize = 6000;
 #[derive(Template)]
 #[template(path = "page/messages.html")]
 struct Messages<'v> {
-    frame: Frame<'v>,
+    frame: PageFrame<'v>,
     summary: Option<Summary>,
     /// The address to which a message is sent, where the host takes messages.
     action: Option<String>,
     key: Uuid,
-    fields: Vec<Field<'v>>,
-    written: Vec<Written<'v>>,
+    fields: Vec<PageField<'v>>,
+    written: Vec<SentMessage<'v>>,
 }
 
 /// A message that was sent.
-struct Written<'v> {
+struct SentMessage<'v> {
     text: &'v str,
     sent: String,
 }
 
 /// Renders the page of messages, the latest first.
-pub fn render(shown: &Shown, messages: &[Message], refused: Option<&Refused>) -> Result<String> {
+pub fn render(
+    page_stay: &PageStay,
+    messages: &[Message],
+    refused: Option<&RefusedForm>,
+) -> Result<String> {
     let typed = refused.and_then(|refused| refused.typed.as_ref());
     let none = Faults::default();
     let faults = refused.map_or(&none, |refused| &refused.faults);
-    let words = shown.words;
-    let fields = vec![Field {
+    let words = page_stay.words;
+    let fields = vec![PageField {
         languages: None,
         id: "text".into(),
         name: "text".into(),
         label: words.messages.label,
         hint: None,
-        error: faults.said_of("text", words),
+        error: faults.message_of("text", words),
         is_required: true,
         is_marked: true,
-        input: Input::Text {
+        input: FieldInput::Text {
             value: value(typed, "text"),
             most: TEXT_LENGTH,
         },
     }];
-    let said = refused.and_then(|refused| refused.said);
+    let text = refused.and_then(|refused| refused.text);
     Messages {
-        summary: Summary::of(fields.iter(), None, faults, said, words),
-        frame: Frame::of(shown, Some(words.messages.title)),
-        action: (shown.takes_messages() && !shown.is_preview).then(|| shown.links.messages()),
+        summary: Summary::of(fields.iter(), None, faults, text, words),
+        frame: PageFrame::of(page_stay, Some(words.messages.title)),
+        action: (page_stay.takes_messages() && !page_stay.is_preview)
+            .then(|| page_stay.links.messages()),
         key: typed
             .and_then(|typed| form::sent(typed, "key")?.parse().ok())
-            .unwrap_or(shown.key),
+            .unwrap_or(page_stay.key),
         fields,
         written: messages
             .iter()
             .rev()
-            .map(|message| written(shown, message))
+            .map(|message| written(page_stay, message))
             .collect(),
     }
     .render()
     .map_err(Error::internal)
 }
 
-fn value<'t>(typed: Option<&'t Fields>, name: &str) -> Cow<'t, str> {
+fn value<'t>(typed: Option<&'t FormFields>, name: &str) -> Cow<'t, str> {
     Cow::Borrowed(
         typed
             .and_then(|typed| form::sent(typed, name))
@@ -84,12 +89,12 @@ fn value<'t>(typed: Option<&'t Fields>, name: &str) -> Cow<'t, str> {
     )
 }
 
-fn written<'m>(shown: &Shown, message: &'m Message) -> Written<'m> {
-    Written {
+fn written<'m>(page_stay: &PageStay, message: &'m Message) -> SentMessage<'m> {
+    SentMessage {
         text: &message.text,
         sent: fill(
-            shown.words.messages.sent_at,
-            &[("moment", &shown.moment(message.created_at))],
+            page_stay.words.messages.sent_at,
+            &[("moment", &page_stay.moment(message.created_at))],
         ),
     }
 }

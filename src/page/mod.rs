@@ -2,19 +2,18 @@
 //! that call its operations (rules: stays#page).
 //!
 //! [`routes`] has the addresses, [`visit`] reads a request, and [`sending`] handles a form. Pages
-//! are rendered from [`shown::Shown`]: [`home`], [`step`], [`review`], [`reading`], [`messages`],
-//! each with its template in `templates/page`.
+//! are rendered from [`page_stay::Shown`]: [`home`], [`step`], [`review`], [`reading`],
+//! [`messages`], each with its template in `templates/page`.
 
-mod asking;
-mod besides;
+mod additional_faults;
+mod answers;
 mod calendar;
+mod contact_links;
 mod extras;
 mod fault;
 mod fields;
 mod form;
 mod frame;
-mod given;
-mod handy;
 mod home;
 mod icons;
 mod issues;
@@ -27,6 +26,8 @@ mod memory;
 mod messages;
 mod notice;
 mod offline;
+mod operation_calls;
+mod page_stay;
 mod person;
 mod posted;
 mod qr;
@@ -36,7 +37,6 @@ mod review;
 mod routes;
 mod sending;
 mod sheet;
-mod shown;
 mod step;
 mod summary;
 mod surveys;
@@ -45,8 +45,8 @@ mod uploads;
 mod visit;
 mod wallet;
 
-pub use crate::words::{Dates, dates_in};
-use engine::chapter::Chapter;
+pub use crate::words::{DateFormats, dates_in};
+use engine::module::Module;
 pub use frame::icon;
 pub use look::look;
 pub use memory::Pages;
@@ -56,7 +56,7 @@ pub use wallet::{Apns, PassPushes, PassSigner};
 
 /// The registration of the guest's page. It has no operation of its own: it calls those of the
 /// guest interface, as any other caller would.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
-    ..Chapter::new("page")
+    ..Module::new("page")
 };

@@ -1,23 +1,23 @@
 //! Pages that are shown instead of another: no such stay, no such step, or a temporary failure.
 
 use askama::Template;
-use engine::error::{Error, Kind, Result};
+use engine::error::{Error, ErrorKind, Result};
 
-use super::frame::Frame;
-use super::shown::Shown;
+use super::frame::PageFrame;
+use super::page_stay::PageStay;
 use crate::words::{Words, in_language};
 
 #[derive(Template)]
 #[template(path = "page/notice.html")]
-struct Notice<'v> {
-    frame: Frame<'v>,
+struct MissingPage<'v> {
+    frame: PageFrame<'v>,
     heading: &'static str,
     more: Option<&'static str>,
 }
 
 /// The kind of thing that a stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingThing {
     /// A step.
     Step,
     /// A manual.
@@ -29,15 +29,15 @@ pub enum Missing {
 /// Renders the page that is shown instead of a stay, for this status, in the language with this
 /// tag.
 pub fn instead(status: u16, tag: &str) -> Result<String> {
-    let said = |words: &'static Words| match status {
-        status if status == Kind::RateLimit.status() => (words.pages.busy, None),
+    let text = |words: &'static Words| match status {
+        status if status == ErrorKind::RateLimit.status() => (words.pages.busy, None),
         404 => (words.pages.missing, Some(words.pages.missing_hint)),
         400..500 => (words.errors.retry, None),
         _ => (words.pages.unavailable, None),
     };
-    let (heading, more) = said(in_language(tag).0);
-    Notice {
-        frame: Frame::bare(tag, |words| said(words).0),
+    let (heading, more) = text(in_language(tag).0);
+    MissingPage {
+        frame: PageFrame::bare(tag, |words| text(words).0),
         heading,
         more,
     }
@@ -46,14 +46,14 @@ pub fn instead(status: u16, tag: &str) -> Result<String> {
 }
 
 /// Renders the page for a thing that the stay does not have.
-pub fn missing(shown: &Shown, what: Missing) -> Result<String> {
+pub fn missing(page_stay: &PageStay, what: MissingThing) -> Result<String> {
     let heading = match what {
-        Missing::Step if shown.is_over => shown.words.errors.stay_over,
-        Missing::Step => shown.words.pages.step_missing,
-        Missing::Manual | Missing::Pass => shown.words.pages.manual_missing,
+        MissingThing::Step if page_stay.is_over => page_stay.words.errors.stay_over,
+        MissingThing::Step => page_stay.words.pages.step_missing,
+        MissingThing::Manual | MissingThing::Pass => page_stay.words.pages.manual_missing,
     };
-    Notice {
-        frame: Frame::of(shown, Some(heading)),
+    MissingPage {
+        frame: PageFrame::of(page_stay, Some(heading)),
         heading,
         more: None,
     }

@@ -54,7 +54,7 @@ pub fn manifest(
     page_path: &str,
     language: &str,
 ) -> String {
-    let (brand, ink) = theme::brand(branding);
+    let (brand, text_colour) = theme::brand(branding);
     json!({
         "name": name,
         "short_name": name,
@@ -66,17 +66,17 @@ pub fn manifest(
         "display": "standalone",
         "background_color": theme::ground(branding),
         "theme_color": brand,
-        "icons": [{ "src": icon(&brand, &ink), "sizes": "any", "type": "image/svg+xml", "purpose": "any" }],
+        "icons": [{ "src": icon(&brand, &text_colour), "sizes": "any", "type": "image/svg+xml", "purpose": "any" }],
     })
     .to_string()
 }
 
 /// Returns a data URL with the drawing of a house on the brand's colour.
-fn icon(brand: &str, ink: &str) -> String {
+fn icon(brand: &str, text_colour: &str) -> String {
     let house = icons::drawing("house").unwrap_or_default();
     let svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' fill='{brand}'/>\
-         <g transform='translate(12 12)' fill='none' stroke='{ink}' stroke-width='2' stroke-linecap='round' stroke-linejoin='round'>\
+         <g transform='translate(12 12)' fill='none' stroke='{text_colour}' stroke-width='2' stroke-linecap='round' stroke-linejoin='round'>\
          {}</g></svg>",
         house.replace('"', "'")
     );

@@ -34,21 +34,21 @@ pub enum Need {
 
 /// A field of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detail<'n> {
+pub struct GuestField<'n> {
     /// The field's name, as the step has it.
     pub name: &'n str,
     pub need: Need,
 }
 
 /// The fields that a step asks of a guest, and the rules about them.
-pub struct Asked<'n> {
-    pub details: Vec<Detail<'n>>,
+pub struct RequestedFields<'n> {
+    pub details: Vec<GuestField<'n>>,
     rules: &'n GuestFieldRules,
     part: GuestPart,
     check_in: Date,
 }
 
-impl<'n> Asked<'n> {
+impl<'n> RequestedFields<'n> {
     /// Returns the fields of a step of a stay that begins on this date.
     #[must_use]
     pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
@@ -72,13 +72,13 @@ impl<'n> Asked<'n> {
 
     /// Returns whether a field is required of a guest of whom this is known.
     #[must_use]
-    pub fn requires(&self, detail: &Detail<'_>, fields: &Object) -> bool {
+    pub fn requires(&self, detail: &GuestField<'_>, fields: &Object) -> bool {
         let guest = AskedGuest {
             part: self.part,
             fields,
             check_in: Some(self.check_in),
         };
-        let is_either = |other: &Detail<'_>| other.need == Need::Either;
+        let is_either = |other: &GuestField<'_>| other.need == Need::Either;
         match detail.need {
             Need::Always => true,
             Need::Sometimes => self.rules.require(detail.name, &guest),
@@ -100,7 +100,7 @@ pub fn required(step: &StepView) -> &[String] {
 
 /// Returns the fields that a step asks of a guest.
 #[must_use]
-pub fn asked(step: &StepView, is_other: bool) -> Vec<Detail<'_>> {
+pub fn asked(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
     asked_of(required(step), &step.guest_field_rules, is_other)
 }
 
@@ -108,12 +108,12 @@ fn asked_of<'n>(
     required: &'n [String],
     rules: &GuestFieldRules,
     is_other: bool,
-) -> Vec<Detail<'n>> {
+) -> Vec<GuestField<'n>> {
     if required.is_empty() {
         let usual: &'static [(&'static str, Need)] = if is_other { &OTHERS } else { &USUAL };
         return usual
             .iter()
-            .map(|(name, need)| Detail { name, need: *need })
+            .map(|(name, need)| GuestField { name, need: *need })
             .collect();
     }
     let need = |name: &String| {
@@ -125,14 +125,14 @@ fn asked_of<'n>(
     };
     required
         .iter()
-        .map(|name| Detail {
+        .map(|name| GuestField {
             name,
             need: need(name),
         })
         .collect()
 }
 
-impl<'n> Detail<'n> {
+impl<'n> GuestField<'n> {
     /// Returns the label; an unknown name is its own label.
     #[must_use]
     pub fn label(&self, words: &'static Words) -> &'n str {
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_step_asks_for_its_required_fields_or_the_default_fields() {
-        let names = |details: Vec<Detail<'_>>| {
+        let names = |details: Vec<GuestField<'_>>| {
             details
                 .iter()
                 .map(|detail| (detail.name.to_owned(), detail.need))

@@ -4,10 +4,10 @@
 use axum::response::Response;
 
 use super::fault::Faults;
-use super::form::Fields;
+use super::form::FormFields;
+use super::page_stay::PageStay;
 use super::reply;
-use super::shown::Shown;
-use super::step::Refused;
+use super::step::RefusedForm;
 
 /// A form that was not accepted, with the reasons.
 pub struct Rejection {
@@ -23,11 +23,11 @@ pub struct Rejection {
 impl Rejection {
     /// Rejects a form as a whole.
     #[must_use]
-    pub fn whole(status: u16, said: &'static str) -> Self {
+    pub fn whole(status: u16, text: &'static str) -> Self {
         Self {
             status,
             faults: Faults::default(),
-            said: Some(said),
+            said: Some(text),
             retry_after: None,
         }
     }
@@ -35,16 +35,16 @@ impl Rejection {
     /// Responds with the page of the rejected form, with the values that the guest typed.
     pub fn response(
         self,
-        shown: &Shown,
-        typed: Option<Fields>,
-        render: impl FnOnce(&Refused) -> engine::error::Result<String>,
+        page_stay: &PageStay,
+        typed: Option<FormFields>,
+        render: impl FnOnce(&RefusedForm) -> engine::error::Result<String>,
     ) -> Response {
-        let refused = Refused {
+        let refused = RefusedForm {
             typed,
             faults: self.faults,
-            said: self.said,
+            text: self.said,
         };
-        let page = reply::page(self.status, render(&refused), shown.language);
+        let page = reply::page(self.status, render(&refused), page_stay.language);
         reply::retriable(page, self.retry_after)
     }
 }
@@ -52,15 +52,15 @@ impl Rejection {
 /// Returns the input in the fields of a form, or the reason not to send it. A preview sends
 /// nothing. `fields` is `None` for a request that holds no form.
 pub fn checked<T>(
-    shown: &Shown,
-    fields: Option<&Fields>,
+    page_stay: &PageStay,
+    fields: Option<&FormFields>,
     check: impl FnOnce(&[(String, String)]) -> Result<T, Faults>,
 ) -> Result<T, Rejection> {
-    if shown.is_preview {
-        return Err(Rejection::whole(403, shown.words.preview.forms));
+    if page_stay.is_preview {
+        return Err(Rejection::whole(403, page_stay.words.preview.forms));
     }
     let Some(fields) = fields else {
-        return Err(Rejection::whole(400, shown.words.errors.not_saved));
+        return Err(Rejection::whole(400, page_stay.words.errors.not_saved));
     };
     check(fields).map_err(|faults| Rejection {
         status: 400,

@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use askama::Template;
 use engine::error::{Error, Result};
 
-use super::frame::{Frame, Tongue};
-use super::shown::Shown;
+use super::frame::{PageFrame, TextTongue};
+use super::page_stay::PageStay;
 use super::{icons, qr};
-use crate::guest::{About, ManualCategoryView, ManualView, WifiView};
+use crate::guest::{ManualCategoryView, ManualSubject, ManualView, WifiView};
 use crate::words::fill;
 
 #[derive(Template)]
 #[template(path = "page/manual.html")]
 struct ManualPage<'v> {
-    frame: Frame<'v>,
+    frame: PageFrame<'v>,
     card: Card<'v>,
 }
 
@@ -23,7 +23,7 @@ pub struct Card<'v> {
     pub manual: &'v ManualView,
     pub title: &'v str,
     /// The language of the title.
-    pub title_language: Tongue<'v>,
+    pub title_language: TextTongue<'v>,
     pub icon: Option<String>,
     /// Whether the manual has content besides its title.
     pub has_body: bool,
@@ -31,7 +31,7 @@ pub struct Card<'v> {
     /// The address of the manual's own page.
     pub href: String,
     /// The language of the body.
-    pub language: Tongue<'v>,
+    pub language: TextTongue<'v>,
     /// The body of the manual.
     pub html: Option<Cow<'v, str>>,
     pub wifi: Option<WifiCard<'v>>,
@@ -46,36 +46,36 @@ pub struct WifiCard<'v> {
 }
 
 /// A heading with its manuals.
-pub struct Shelf<'v> {
+pub struct ManualSection<'v> {
     pub anchor: String,
     pub title: &'v str,
     /// The language of the title.
-    pub language: Tongue<'v>,
+    pub language: TextTongue<'v>,
     /// The first icon of these manuals.
     pub icon: Option<String>,
     pub manuals: Vec<Card<'v>>,
 }
 
 /// Renders the page of a manual.
-pub fn render<'v>(shown: &'v Shown, manual: &'v ManualView) -> Result<String> {
-    let untitled = shown.words.manuals.good_to_know;
+pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<String> {
+    let untitled = page_stay.words.manuals.good_to_know;
     let title = manual.title.as_deref().unwrap_or(untitled);
-    let card = card(manual, shown, true).unwrap_or(Card {
+    let card = card(manual, page_stay, true).unwrap_or(Card {
         manual,
         title,
-        title_language: Tongue(Some(shown.language)),
+        title_language: TextTongue(Some(page_stay.language)),
         icon: None,
         has_body: false,
         is_open: true,
         href: String::new(),
-        language: Tongue(None),
+        language: TextTongue(None),
         html: None,
         wifi: None,
     });
     let html = card.html.map(|html| Cow::from(raised(&html)));
     let card = Card { html, ..card };
     ManualPage {
-        frame: Frame::of(shown, Some(title)),
+        frame: PageFrame::of(page_stay, Some(title)),
         card,
     }
     .render()
@@ -93,24 +93,32 @@ fn raised(html: &str) -> String {
 
 /// Builds the card of a manual; `None` for a manual that has neither a title nor content.
 #[must_use]
-pub fn card<'v>(manual: &'v ManualView, shown: &'v Shown, is_open: bool) -> Option<Card<'v>> {
+pub fn card<'v>(
+    manual: &'v ManualView,
+    page_stay: &'v PageStay,
+    is_open: bool,
+) -> Option<Card<'v>> {
     let has_body = manual.has_body();
     let title = manual
         .title
         .as_deref()
-        .or(has_body.then_some(shown.words.manuals.good_to_know))?;
+        .or(has_body.then_some(page_stay.words.manuals.good_to_know))?;
     // A preview has no password for a code.
     let code = |wifi: &'v WifiView| {
         qr::wifi(
             &wifi.name,
             wifi.password.as_deref(),
-            &fill(shown.words.wifi.drawing, &[("name", &wifi.name)]),
+            &fill(page_stay.words.wifi.drawing, &[("name", &wifi.name)]),
         )
     };
     let wifi = manual.wifi.as_ref().map(|wifi| WifiCard {
         name: &wifi.name,
         password: wifi.password.as_deref(),
-        qr: if shown.is_preview { None } else { code(wifi) },
+        qr: if page_stay.is_preview {
+            None
+        } else {
+            code(wifi)
+        },
     });
     let icon = manual
         .icon_name
@@ -120,15 +128,15 @@ pub fn card<'v>(manual: &'v ManualView, shown: &'v Shown, is_open: bool) -> Opti
     Some(Card {
         manual,
         title,
-        title_language: Tongue(match manual.title {
+        title_language: TextTongue(match manual.title {
             Some(_) => manual.text_languages.of("title"),
-            None => Some(shown.language),
+            None => Some(page_stay.language),
         }),
         icon,
         has_body,
         is_open,
-        href: shown.links.manual(manual.id),
-        language: Tongue(manual.text_languages.of("description")),
+        href: page_stay.links.manual(manual.id),
+        language: TextTongue(manual.text_languages.of("description")),
         html,
         wifi,
     })
@@ -136,58 +144,61 @@ pub fn card<'v>(manual: &'v ManualView, shown: &'v Shown, is_open: bool) -> Opti
 
 /// Returns the manuals under each heading, except those that are elsewhere on the page.
 #[must_use]
-pub fn shelves<'v>(shown: &'v Shown, is_elsewhere: impl Fn(&ManualView) -> bool) -> Vec<Shelf<'v>> {
-    let shelf = |(place, category): (usize, &'v ManualCategoryView)| {
+pub fn sections<'v>(
+    page_stay: &'v PageStay,
+    is_elsewhere: impl Fn(&ManualView) -> bool,
+) -> Vec<ManualSection<'v>> {
+    let section = |(place, category): (usize, &'v ManualCategoryView)| {
         let cards: Vec<Card<'v>> = category
             .manuals
             .iter()
             .filter(|manual| !is_elsewhere(manual))
-            .filter_map(|manual| card(manual, shown, false))
+            .filter_map(|manual| card(manual, page_stay, false))
             .collect();
-        (!cards.is_empty()).then(|| Shelf {
+        (!cards.is_empty()).then(|| ManualSection {
             anchor: format!("about-{place}"),
             title: category
                 .title
                 .as_deref()
-                .unwrap_or(shown.words.manuals.good_to_know),
-            language: Tongue(match category.title {
+                .unwrap_or(page_stay.words.manuals.good_to_know),
+            language: TextTongue(match category.title {
                 Some(_) => category.text_languages.of("title"),
-                None => Some(shown.language),
+                None => Some(page_stay.language),
             }),
             icon: cards.iter().find_map(|card| card.icon.clone()),
             manuals: cards,
         })
     };
-    shown
+    page_stay
         .view
         .manual_categories
         .iter()
         .enumerate()
-        .filter_map(shelf)
+        .filter_map(section)
         .collect()
 }
 
 /// Returns the manuals on a subject from all headings, unfolded.
 #[must_use]
-pub fn shelf_about<'v>(
-    shown: &'v Shown,
-    about: About,
+pub fn section_about<'v>(
+    page_stay: &'v PageStay,
+    about: ManualSubject,
     anchor: &str,
     title: &'static str,
-) -> Option<Shelf<'v>> {
-    let manuals = shown
+) -> Option<ManualSection<'v>> {
+    let manuals = page_stay
         .view
         .manual_categories
         .iter()
         .flat_map(|category| &category.manuals);
     let cards: Vec<Card<'v>> = manuals
-        .filter(|manual| About::of(manual) == about)
-        .filter_map(|manual| card(manual, shown, true))
+        .filter(|manual| ManualSubject::of(manual) == about)
+        .filter_map(|manual| card(manual, page_stay, true))
         .collect();
-    (!cards.is_empty()).then(|| Shelf {
+    (!cards.is_empty()).then(|| ManualSection {
         anchor: anchor.to_owned(),
         title,
-        language: Tongue(Some(shown.language)),
+        language: TextTongue(Some(page_stay.language)),
         icon: None,
         manuals: cards,
     })

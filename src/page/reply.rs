@@ -9,16 +9,17 @@ use http::header::{CONTENT_ENCODING, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::frame::{FILES_SCRIPT_HASH, SCRIPT_HASH};
-use super::memory::Page;
+use super::memory::CachedPage;
 use super::notice;
-use super::shown::Shown;
+use super::page_stay::PageStay;
 use crate::browser::{self, HTML, Policy, Referrer};
 
 pub use crate::browser::retriable;
 
 const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
-/// The policy of pages. A page loads pictures, its manifest and its worker. Its scripts are its own.
+/// The policy of pages. A page loads pictures, its manifest and its worker. Its scripts are its
+/// own.
 static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; connect-src 'self'; img-src http: https: \
@@ -45,13 +46,13 @@ pub fn page(status: u16, html: Result<String>, tag: &str) -> Response {
 
 /// Responds with a page of a stay. Pages of this service may show the page of a preview in a frame,
 /// because a preview sends nothing.
-pub fn page_of_stay(shown: &Shown, status: u16, html: Result<String>) -> Response {
-    let policy = if shown.view.preview.is_some() {
+pub fn page_of_stay(page_stay: &PageStay, status: u16, html: Result<String>) -> Response {
+    let policy = if page_stay.view.preview.is_some() {
         &FRAMED_PAGE
     } else {
         &PAGE
     };
-    under(policy, status, html, shown.language)
+    under(policy, status, html, page_stay.language)
 }
 
 /// Responds with a page that pages of this service may show in a frame.
@@ -66,7 +67,7 @@ fn under(policy: &Policy, status: u16, html: Result<String>, tag: &str) -> Respo
 }
 
 /// Responds with a cached page, compressed as the browser accepts it.
-pub async fn kept(page: &Page, headers: &HeaderMap) -> Response {
+pub async fn kept(page: &CachedPage, headers: &HeaderMap) -> Response {
     let (html, coding) = page.html().for_client(headers).await;
     let mut response = browser::file(&PAGE, HTML, html);
     let headers = response.headers_mut();

@@ -3,72 +3,74 @@
 use askama::Template;
 use engine::error::{Error, Result};
 
-use super::frame::Frame;
-use super::given::{Given, fees, given};
+use super::answers::{LabelledAnswer, answers, fees};
+use super::frame::PageFrame;
 use super::home::outcome;
 use super::mark::{self, Mark};
-use super::shown::Shown;
+use super::page_stay::PageStay;
 use super::summary::Summary;
 use crate::guest::{PrecheckinStatus, StepView};
 use crate::words::fill;
 
 #[derive(Template)]
 #[template(path = "page/review.html")]
-struct Review<'v> {
-    frame: Frame<'v>,
+struct ReviewPage<'v> {
+    frame: PageFrame<'v>,
     summary: Option<Summary>,
     progress: String,
     /// The result of the submission; `None` before it.
     outcome: Option<&'static str>,
-    answered: Vec<Answered<'v>>,
+    answered: Vec<AnsweredReviewStep<'v>>,
     /// The address that submits the answers.
     submit: Option<String>,
     /// The steps that keep the guest from submitting.
-    missing: Vec<Missing<'v>>,
+    missing: Vec<IncompleteStep<'v>>,
 }
 
 /// A step that keeps the guest from submitting.
-struct Missing<'v> {
+struct IncompleteStep<'v> {
     step: &'v StepView,
     href: String,
     /// The need of the step, in words.
-    said: String,
+    text: String,
 }
 
 /// A step with its answers.
-struct Answered<'v> {
+struct AnsweredReviewStep<'v> {
     step: &'v StepView,
-    given: Vec<Given>,
+    answers: Vec<LabelledAnswer>,
     mark: Mark,
     /// The link to change the answers; `change_what` is its label.
     change: Option<String>,
     change_what: String,
 }
 
-/// Renders the review page. `said` is the reason why the answers could not be submitted.
-pub fn render(shown: &Shown, said: Option<&'static str>) -> Result<String> {
-    let words = &shown.words.precheckin;
-    let answered = |step| Answered {
-        given: given(step, shown)
+/// Renders the review page. `text` is the reason why the answers could not be submitted.
+pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
+    let words = &page_stay.words.precheckin;
+    let answered = |step| AnsweredReviewStep {
+        answers: answers(step, page_stay)
             .into_iter()
-            .chain(fees(step, shown))
+            .chain(fees(step, page_stay))
             .collect(),
-        mark: Mark::of(shown, step),
-        change: shown.is_open(step).then(|| shown.links.step(step.id)),
+        mark: Mark::of(page_stay, step),
+        change: page_stay
+            .is_open(step)
+            .then(|| page_stay.links.step(step.id)),
         change_what: fill(words.change_what, &[("title", &step.title)]),
         step,
     };
-    let (done, total) = (shown.done(), shown.steps().len());
-    let precheckin = &shown.view.precheckin;
-    let outcome = if shown.is_over {
-        Some(shown.words.errors.stay_over)
+    let (done, total) = (page_stay.done(), page_stay.steps().len());
+    let precheckin = &page_stay.view.precheckin;
+    let outcome = if page_stay.is_over {
+        Some(page_stay.words.errors.stay_over)
     } else {
-        outcome(shown).filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested)
+        outcome(page_stay).filter(|_| precheckin.status != PrecheckinStatus::ChangesRequested)
     };
-    Review {
-        frame: Frame::of(shown, Some(words.review)),
-        summary: said.map(|said| Summary {
-            said: Some(said),
+    ReviewPage {
+        frame: PageFrame::of(page_stay, Some(words.review)),
+        summary: text.map(|text| Summary {
+            text: Some(text),
             links: Vec::new(),
         }),
         progress: fill(
@@ -76,22 +78,22 @@ pub fn render(shown: &Shown, said: Option<&'static str>) -> Result<String> {
             &[("done", &done.to_string()), ("total", &total.to_string())],
         ),
         outcome,
-        answered: shown.steps().iter().map(answered).collect(),
-        submit: shown.is_asked().then(|| shown.links.submit()),
-        missing: missing(shown),
+        answered: page_stay.steps().iter().map(answered).collect(),
+        submit: page_stay.is_asked().then(|| page_stay.links.submit()),
+        missing: missing(page_stay),
     }
     .render()
     .map_err(Error::internal)
 }
 
 /// Returns the steps that keep the guest from submitting, each with its need.
-fn missing(shown: &Shown) -> Vec<Missing<'_>> {
+fn missing(page_stay: &PageStay) -> Vec<IncompleteStep<'_>> {
     let missing = |step| {
-        Some(Missing {
-            said: mark::missing(shown, step)?,
-            href: shown.links.step(step.id),
+        Some(IncompleteStep {
+            text: mark::missing(page_stay, step)?,
+            href: page_stay.links.step(step.id),
             step,
         })
     };
-    shown.steps().iter().filter_map(missing).collect()
+    page_stay.steps().iter().filter_map(missing).collect()
 }

@@ -15,12 +15,12 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::{BodyExt as _, Limited};
 
-use super::asking::Refusal;
-use super::form::{self, Fields};
-use super::notice::{self, Missing};
-use super::shown::Shown;
-use super::step::Asked;
-use super::visit::Visit;
+use super::form::{self, FormFields};
+use super::notice::{self, MissingThing};
+use super::operation_calls::PageRefusal;
+use super::page_stay::PageStay;
+use super::step::StepOptions;
+use super::visit::PageRequest;
 use super::{
     extras, home, icons, issues, keeping, messages, reading, reply, review, sending, step, surveys,
     wallet,
@@ -32,7 +32,7 @@ use crate::records::SurveyKind;
 /// The deadline for a browser to send a form.
 const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
-type Server = State<Arc<Service>>;
+type PageService = State<Arc<Service>>;
 
 /// Returns the routes of the page.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
@@ -101,12 +101,12 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
 /// Returns the methods of a survey's page.
 fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
     get(
-        move |server: Server, params: PathParams, request: HttpRequest| {
+        move |server: PageService, params: PathParams, request: HttpRequest| {
             surveys::get(kind, server, params, request)
         },
     )
     .post(
-        move |server: Server, params: PathParams, request: HttpRequest| {
+        move |server: PageService, params: PathParams, request: HttpRequest| {
             surveys::post(kind, server, params, request)
         },
     )
@@ -117,17 +117,17 @@ type Html = engine::error::Result<String>;
 
 /// Responds with a page of a stay. `made` renders the guest's view and returns the status.
 async fn shown(
-    server: Server,
+    server: PageService,
     params: PathParams,
     request: HttpRequest,
     operation: &'static str,
-    made: impl FnOnce(&Visit, &Shown) -> (u16, Html),
+    made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Response {
-    let (mut visit, _) = Visit::of(server.0, params, request);
+    let (mut visit, _) = PageRequest::of(server.0, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => {
-            let (status, html) = made(&visit, &shown);
-            reply::page_of_stay(&shown, status, html)
+        Ok(page_stay) => {
+            let (status, html) = made(&visit, &page_stay);
+            reply::page_of_stay(&page_stay, status, html)
         }
         Err(refusal) => visit.instead(&refusal),
     };
@@ -137,13 +137,13 @@ async fn shown(
 
 /// Responds with a page without a form. The page is cached for later requests.
 async fn read(
-    State(service): Server,
+    State(service): PageService,
     params: PathParams,
     request: HttpRequest,
     operation: &'static str,
-    made: impl FnOnce(&Visit, &Shown) -> (u16, Html),
+    made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
 ) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = opened(&mut visit, operation, made)
         .await
         .unwrap_or_else(|refusal| visit.instead(&refusal));
@@ -152,91 +152,101 @@ async fn read(
 }
 
 async fn opened(
-    visit: &mut Visit,
+    visit: &mut PageRequest,
     operation: &str,
-    made: impl FnOnce(&Visit, &Shown) -> (u16, Html),
-) -> Result<Response, Refusal> {
+    made: impl FnOnce(&PageRequest, &PageStay) -> (u16, Html),
+) -> Result<Response, PageRefusal> {
     let key = visit.key(operation);
     if let Some(key) = &key
         && let Some(page) = visit.remembered(key).await?
     {
         return Ok(reply::kept(&page, &visit.headers).await);
     }
-    let shown = visit.look().await?;
-    let (status, html) = made(visit, &shown);
+    let page_stay = visit.look().await?;
+    let (status, html) = made(visit, &page_stay);
     if let (Some(key), 200, Ok(html)) = (key, status, &html) {
-        visit.remember(key, &shown, html);
+        visit.remember(key, &page_stay, html);
     }
-    Ok(reply::page_of_stay(&shown, status, html))
+    Ok(reply::page_of_stay(&page_stay, status, html))
 }
 
-async fn home_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    if let Some(address) = Visit::without_ending(&server.0, &params, &request) {
+async fn home_page(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    if let Some(address) = PageRequest::without_ending(&server.0, &params, &request) {
         return reply::redirect(&address);
     }
-    read(server, params, request, "getStayPage", |visit, shown| {
-        (200, home::render(shown, visit.is_handed_in()))
+    read(
+        server,
+        params,
+        request,
+        "getStayPage",
+        |visit, page_stay| (200, home::render(page_stay, visit.is_handed_in())),
+    )
+    .await
+}
+
+async fn step_page(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    shown(
+        server,
+        params,
+        request,
+        "getStepPage",
+        |visit, page_stay| {
+            let Some(step) = visit.named("stepId").and_then(|id| page_stay.step(id)) else {
+                return (404, notice::missing(page_stay, MissingThing::Step));
+            };
+            let guests = visit
+                .asks("guests")
+                .and_then(|number| number.parse().ok())
+                .filter(|number| *number <= form::MOST_GUESTS);
+            (
+                200,
+                step::render(
+                    page_stay,
+                    step,
+                    StepOptions {
+                        guests,
+                        shows_lacks: visit.asks("lacking").is_some(),
+                    },
+                    None,
+                ),
+            )
+        },
+    )
+    .await
+}
+
+async fn review_page(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    shown(server, params, request, "getReviewPage", |_, page_stay| {
+        (200, review::render(page_stay, None))
     })
     .await
 }
 
-async fn step_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    shown(server, params, request, "getStepPage", |visit, shown| {
-        let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else {
-            return (404, notice::missing(shown, Missing::Step));
-        };
-        let guests = visit
-            .asks("guests")
-            .and_then(|number| number.parse().ok())
-            .filter(|number| *number <= form::MOST_GUESTS);
-        (
-            200,
-            step::render(
-                shown,
-                step,
-                Asked {
-                    guests,
-                    shows_lacks: visit.asks("lacking").is_some(),
-                },
-                None,
-            ),
-        )
-    })
-    .await
-}
-
-async fn review_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    shown(server, params, request, "getReviewPage", |_, shown| {
-        (200, review::render(shown, None))
-    })
-    .await
-}
-
-async fn manual_page(server: Server, params: PathParams, request: HttpRequest) -> Response {
+async fn manual_page(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     read(
         server,
         params,
         request,
         "getManualPage",
-        |visit, shown| match visit.named("manualId").and_then(|id| shown.manual(id)) {
-            Some(manual) => (200, reading::render(shown, manual)),
-            None => (404, notice::missing(shown, Missing::Manual)),
+        |visit, page_stay| match visit.named("manualId").and_then(|id| page_stay.manual(id)) {
+            Some(manual) => (200, reading::render(page_stay, manual)),
+            None => (404, notice::missing(page_stay, MissingThing::Manual)),
         },
     )
     .await
 }
 
 async fn messages_page(
-    State(service): Server,
+    State(service): PageService,
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => {
+        Ok(page_stay) => {
             let messages = written(&mut visit).await;
-            let html = messages::render(&shown, &messages, None);
-            reply::page_of_stay(&shown, 200, html)
+            let html = messages::render(&page_stay, &messages, None);
+            reply::page_of_stay(&page_stay, 200, html)
         }
         Err(refusal) => visit.instead(&refusal),
     };
@@ -246,7 +256,7 @@ async fn messages_page(
 
 /// Returns the guest's messages. Returns none where they cannot be read, so that the guest can
 /// still write.
-pub(super) async fn written(visit: &mut Visit) -> Vec<Message> {
+pub(super) async fn written(visit: &mut PageRequest) -> Vec<Message> {
     visit
         .ask(
             "listOwnMessages",
@@ -261,39 +271,43 @@ pub(super) async fn written(visit: &mut Visit) -> Vec<Message> {
 
 /// Responds with a file that `made` builds from the guest's view.
 async fn file(
-    server: Server,
+    server: PageService,
     params: PathParams,
     request: HttpRequest,
     operation: &'static str,
-    made: impl FnOnce(&Visit, &Shown) -> Response,
+    made: impl FnOnce(&PageRequest, &PageStay) -> Response,
 ) -> Response {
-    let (mut visit, _) = Visit::of(server.0, params, request);
+    let (mut visit, _) = PageRequest::of(server.0, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => made(&visit, &shown),
+        Ok(page_stay) => made(&visit, &page_stay),
         Err(refusal) => visit.instead(&refusal),
     };
     note(&mut response, operation, visit.requester);
     response
 }
 
-async fn calendar_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
+async fn calendar_file(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     file(
         server,
         params,
         request,
         "getStayCalendar",
-        |visit, shown| {
+        |visit, page_stay| {
             reply::file(
                 "text/calendar; charset=utf-8",
-                keeping::calendar(visit, shown),
+                keeping::calendar(visit, page_stay),
             )
         },
     )
     .await
 }
 
-async fn pass_file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+async fn pass_file(
+    State(service): PageService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = offered_pass(&mut visit)
         .await
         .unwrap_or_else(|refusal| visit.instead(&refusal));
@@ -301,48 +315,56 @@ async fn pass_file(State(service): Server, params: PathParams, request: HttpRequ
     response
 }
 
-async fn offered_pass(visit: &mut Visit) -> Result<Response, Refusal> {
-    let shown = visit.look().await?;
-    if !shown.offers_pass() {
-        let html = notice::missing(&shown, Missing::Pass);
-        return Ok(reply::page(404, html, shown.language));
+async fn offered_pass(visit: &mut PageRequest) -> Result<Response, PageRefusal> {
+    let page_stay = visit.look().await?;
+    if !page_stay.offers_pass() {
+        let html = notice::missing(&page_stay, MissingThing::Pass);
+        return Ok(reply::page(404, html, page_stay.language));
     }
     let details: PassView = visit
         .ask("getPass", &[], Vec::new(), HeaderMap::new(), Body::empty())
         .await?;
     let made = match visit.signer() {
-        Some(signer) => keeping::pass(visit, &shown, signer, &details),
+        Some(signer) => keeping::pass(visit, &page_stay, signer, &details),
         None => {
             return Ok(reply::page(
                 404,
-                notice::missing(&shown, Missing::Pass),
-                shown.language,
+                notice::missing(&page_stay, MissingThing::Pass),
+                page_stay.language,
             ));
         }
     };
     Ok(match made {
         Ok(pass) => reply::file("application/vnd.apple.pkpass", pass),
-        Err(error) => reply::page(500, Err(error), shown.language),
+        Err(error) => reply::page(500, Err(error), page_stay.language),
     })
 }
 
-async fn manifest_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    file(server, params, request, "getStayManifest", |_, shown| {
-        reply::file("application/manifest+json", keeping::manifest(shown))
-    })
+async fn manifest_file(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    file(
+        server,
+        params,
+        request,
+        "getStayManifest",
+        |_, page_stay| reply::file("application/manifest+json", keeping::manifest(page_stay)),
+    )
     .await
 }
 
-async fn worker_file(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    file(server, params, request, "getStayWorker", |_, shown| {
-        reply::worker(keeping::worker(shown), shown.links.path())
+async fn worker_file(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    file(server, params, request, "getStayWorker", |_, page_stay| {
+        reply::worker(keeping::worker(page_stay), page_stay.links.path())
     })
     .await
 }
 
 /// Redirects to the short-lived address of a step's file.
-async fn step_file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+async fn step_file(
+    State(service): PageService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let ids = visit.named("stepId").zip(visit.named("fileId"));
     let mut response = match ids {
         Some((step, file)) => {
@@ -361,9 +383,9 @@ async fn step_file(State(service): Server, params: PathParams, request: HttpRequ
                 Err(refusal) => visit.instead(&refusal),
             }
         }
-        None => visit.instead(&Refusal {
+        None => visit.instead(&PageRefusal {
             status: 404,
-            ..Refusal::default()
+            ..PageRefusal::default()
         }),
     };
     note(&mut response, "getStepFilePage", visit.requester);
@@ -371,43 +393,51 @@ async fn step_file(State(service): Server, params: PathParams, request: HttpRequ
 }
 
 /// Redirects from the address of a form to the page of its step.
-async fn to_step(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, params, request);
+async fn to_step(
+    State(service): PageService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, _) = PageRequest::of(service, params, request);
     match visit.named("stepId").filter(|_| visit.is_plausible()) {
         Some(step) => reply::redirect(&visit.links.step(step)),
-        None => visit.instead(&Refusal {
+        None => visit.instead(&PageRefusal {
             status: 404,
-            ..Refusal::default()
+            ..PageRefusal::default()
         }),
     }
 }
 
-async fn to_review(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, params, request);
+async fn to_review(
+    State(service): PageService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, _) = PageRequest::of(service, params, request);
     reply::redirect(&visit.links.review())
 }
 
 /// Answers every other address and method with 404.
 /// Responds to an unknown address below a stay's. Characters that only end a sentence lead to the
 /// stay (rules: stays#links).
-async fn behind_token(server: Server, params: PathParams, request: HttpRequest) -> Response {
-    match Visit::without_ending(&server.0, &params, &request) {
+async fn behind_token(server: PageService, params: PathParams, request: HttpRequest) -> Response {
+    match PageRequest::without_ending(&server.0, &params, &request) {
         Some(address) => reply::redirect(&address),
         None => lost(server, params, request).await,
     }
 }
 
-async fn lost(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, params, request);
-    visit.instead(&Refusal {
+async fn lost(State(service): PageService, params: PathParams, request: HttpRequest) -> Response {
+    let (visit, _) = PageRequest::of(service, params, request);
+    visit.instead(&PageRefusal {
         status: 404,
-        ..Refusal::default()
+        ..PageRefusal::default()
     })
 }
 
 /// Reads the fields of a form; `None` where the body is not a form, is too large or arrives too
 /// late.
-pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<Fields> {
+pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFields> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (types.next(), types.next()) else {
         return None;

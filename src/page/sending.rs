@@ -16,28 +16,28 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::asking::Refusal;
-use super::fault::{Faults, Lack};
-use super::form::{self, Fields};
-use super::notice::{self, Missing};
+use super::fault::{FaultKind, Faults};
+use super::form::{self, FormFields};
+use super::notice::{self, MissingThing};
+use super::operation_calls::PageRefusal;
+use super::page_stay::PageStay;
 use super::routes::{read_form, written};
-use super::shown::Shown;
-use super::step::{Asked, Refused, onward};
-use super::visit::Visit;
-use super::{besides, messages, reply, review, step as step_page};
+use super::step::{RefusedForm, StepOptions, onward};
+use super::visit::PageRequest;
+use super::{additional_faults, messages, reply, review, step as step_page};
 use crate::guest::{STAY_OVER, StepView, TEXT_CHANGED};
 use crate::precheck::AnswerForm;
 use crate::words::Words;
 
-type Server = State<Arc<Service>>;
+type SendingService = State<Arc<Service>>;
 
 /// The response to a form, with the visit that it belongs to.
-struct Sent {
-    visit: Visit,
+struct FormAnswer {
+    visit: PageRequest,
     response: Response,
 }
 
-impl Sent {
+impl FormAnswer {
     fn noted(mut self, operation: &'static str) -> Response {
         note(&mut self.response, operation, self.visit.requester);
         self.response
@@ -45,40 +45,44 @@ impl Sent {
 }
 
 /// Handles the form of a step.
-pub async fn step(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, params, request);
+pub async fn step(
+    State(service): SendingService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, body) = PageRequest::of(service, params, request);
     save(visit, body).await.noted("saveStepAnswersPage")
 }
 
-async fn save(mut visit: Visit, body: Body) -> Sent {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn save(mut visit: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return instead(visit, &refusal),
     };
-    let Some(step) = visit.named("stepId").and_then(|id| shown.step(id)) else {
-        return no_step(visit, &shown);
+    let Some(step) = visit.named("stepId").and_then(|id| page_stay.step(id)) else {
+        return no_step(visit, &page_stay);
     };
     let fields = read_form(&visit.headers, body).await;
-    if shown.is_preview {
+    if page_stay.is_preview {
         return of_step(
             visit,
-            &shown,
+            &page_stay,
             step,
             403,
             fields,
             Faults::default(),
-            Some(shown.words.preview.forms),
+            Some(page_stay.words.preview.forms),
         );
     }
     let filled = match fields.as_ref().map(|fields| {
         (
             fields,
-            form::filled(step, shown.view.reservation.check_in, fields),
+            form::filled(step, page_stay.view.reservation.check_in, fields),
         )
     }) {
         Some((fields, Ok(filled))) => {
             let faults = if filled.guests.is_none() {
-                besides::of_unrequired(step, fields, &shown)
+                additional_faults::of_unrequired(step, fields, &page_stay)
             } else {
                 Vec::new()
             };
@@ -93,19 +97,19 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
             faults.add_all(
                 fields
                     .iter()
-                    .flat_map(|fields| besides::of_values(step, fields, &shown)),
+                    .flat_map(|fields| additional_faults::of_values(step, fields, &page_stay)),
             );
-            return of_step(visit, &shown, step, 400, fields, faults, None);
+            return of_step(visit, &page_stay, step, 400, fields, faults, None);
         }
         None => {
             return of_step(
                 visit,
-                &shown,
+                &page_stay,
                 step,
                 400,
                 None,
                 Faults::default(),
-                Some(shown.words.errors.not_saved),
+                Some(page_stay.words.errors.not_saved),
             );
         }
     };
@@ -119,10 +123,10 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     };
     let id = step.id;
     let body = json!({
-        "answers": filled.answers, "language": shown.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
+        "answers": filled.answers, "language": page_stay.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
     });
     let body = Body::from(body.to_string());
-    let answer: Result<Value, Refusal> = visit
+    let answer: Result<Value, PageRefusal> = visit
         .ask(
             "saveStepAnswers",
             &[("stepId", step.id)],
@@ -134,16 +138,16 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
     match answer {
         Ok(saved) => {
             let address = match filled.guests {
-                Some(guests) => shown.links.step_of(step.id, guests),
-                None => after_saving(&shown, step, &saved),
+                Some(guests) => page_stay.links.step_of(step.id, guests),
+                None => after_saving(&page_stay, step, &saved),
             };
-            Sent {
+            FormAnswer {
                 visit,
                 response: reply::redirect(&address),
             }
         }
         Err(refusal) if refusal.key.as_deref() == Some(TEXT_CHANGED) => {
-            text_changed(visit, shown, id, &refusal, fields).await
+            text_changed(visit, page_stay, id, &refusal, fields).await
         }
         Err(refusal) => {
             let mut faults = Faults::found(&refusal, Some(step)).at_places(&filled.places);
@@ -151,49 +155,58 @@ async fn save(mut visit: Visit, body: Body) -> Sent {
                 faults.add_all(
                     fields
                         .iter()
-                        .flat_map(|fields| besides::of_questions(step, fields)),
+                        .flat_map(|fields| additional_faults::of_questions(step, fields)),
                 );
             }
-            let said = (faults.0.is_empty() || refusal.is_full).then(|| said(&refusal, &shown));
-            let mut sent = of_step(visit, &shown, step, refusal.status, fields, faults, said);
+            let text = (faults.0.is_empty() || refusal.is_full).then(|| text(&refusal, &page_stay));
+            let mut sent = of_step(
+                visit,
+                &page_stay,
+                step,
+                refusal.status,
+                fields,
+                faults,
+                text,
+            );
             sent.response = reply::retriable(sent.response, refusal.retry_after);
             sent
         }
     }
 }
 
-/// Shows an agreement whose text has changed since the guest opened its form. The box is not ticked.
+/// Shows an agreement whose text has changed since the guest opened its form. The box is not
+/// ticked.
 async fn text_changed(
-    mut visit: Visit,
-    shown: Shown,
+    mut visit: PageRequest,
+    page_stay: PageStay,
     step: Uuid,
-    refusal: &Refusal,
-    fields: Option<Fields>,
-) -> Sent {
-    let shown = visit.look().await.unwrap_or(shown);
-    let Some(step) = shown.step(step) else {
-        return no_step(visit, &shown);
+    refusal: &PageRefusal,
+    fields: Option<FormFields>,
+) -> FormAnswer {
+    let page_stay = visit.look().await.unwrap_or(page_stay);
+    let Some(step) = page_stay.step(step) else {
+        return no_step(visit, &page_stay);
     };
     let typed = fields.map(|mut fields| {
         fields.retain(|(name, _)| name != "isAccepted");
         fields
     });
-    let said = Some(said(refusal, &shown));
+    let text = Some(text(refusal, &page_stay));
     of_step(
         visit,
-        &shown,
+        &page_stay,
         step,
         refusal.status,
         typed,
         Faults::default(),
-        said,
+        text,
     )
 }
 
 /// Returns the address to go to after a step is saved. A step that is incomplete or has new
 /// questions is shown again. Otherwise the address is that of the next incomplete step, or of the
 /// review where none is left.
-fn after_saving(shown: &Shown, step: &StepView, saved: &Value) -> String {
+fn after_saving(page_stay: &PageStay, step: &StepView, saved: &Value) -> String {
     let asked: Vec<String> = step
         .questions
         .iter()
@@ -210,37 +223,45 @@ fn after_saving(shown: &Shown, step: &StepView, saved: &Value) -> String {
                 .is_some_and(|id| !asked.iter().any(|before| before == id))
         });
     if asks_anew {
-        shown.links.step(step.id)
+        page_stay.links.step(step.id)
     } else if saved["state"] != "done" && saved["state"] != "pending" {
-        shown.links.step_lacking(step.id)
+        page_stay.links.step_lacking(step.id)
     } else {
-        onward(shown, step)
+        onward(page_stay, step)
     }
 }
 
 /// Submits pre-check-in. A second submission leads to the same page.
-pub async fn submit(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, params, request);
+pub async fn submit(
+    State(service): SendingService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, body) = PageRequest::of(service, params, request);
     hand_in(visit, body).await.noted("submitPrecheckinPage")
 }
 
-async fn hand_in(mut visit: Visit, body: Body) -> Sent {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn hand_in(mut visit: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return instead(visit, &refusal),
     };
-    let of_review = |visit: Visit, shown: &Shown, status: u16, said: &'static str| {
-        let response = reply::page(status, review::render(shown, Some(said)), shown.language);
-        Sent { visit, response }
+    let of_review = |visit: PageRequest, page_stay: &PageStay, status: u16, text: &'static str| {
+        let response = reply::page(
+            status,
+            review::render(page_stay, Some(text)),
+            page_stay.language,
+        );
+        FormAnswer { visit, response }
     };
     let fields = read_form(&visit.headers, body).await;
-    if shown.is_preview {
-        return of_review(visit, &shown, 403, shown.words.preview.forms);
+    if page_stay.is_preview {
+        return of_review(visit, &page_stay, 403, page_stay.words.preview.forms);
     }
     if fields.is_none_or(|fields| form::nothing(&fields).is_err()) {
-        return of_review(visit, &shown, 400, shown.words.errors.not_saved);
+        return of_review(visit, &page_stay, 400, page_stay.words.errors.not_saved);
     }
-    let answer: Result<Value, Refusal> = visit
+    let answer: Result<Value, PageRefusal> = visit
         .ask(
             "submitPrecheckin",
             &[],
@@ -250,44 +271,48 @@ async fn hand_in(mut visit: Visit, body: Body) -> Sent {
         )
         .await;
     let Err(refusal) = answer else {
-        let response = reply::redirect(&shown.links.home_handed_in());
-        return Sent { visit, response };
+        let response = reply::redirect(&page_stay.links.home_handed_in());
+        return FormAnswer { visit, response };
     };
     // The guest may have submitted it a moment ago, so the current state decides.
-    let shown = if refusal.status == 409 {
-        visit.look().await.unwrap_or(shown)
+    let page_stay = if refusal.status == 409 {
+        visit.look().await.unwrap_or(page_stay)
     } else {
-        shown
+        page_stay
     };
-    let is_submitted = shown.view.precheckin.status.is_submitted() && !shown.has_new();
+    let is_submitted = page_stay.view.precheckin.status.is_submitted() && !page_stay.has_new();
     if refusal.status == 409 && is_submitted && refusal.key.is_none() {
-        let response = reply::redirect(&shown.links.home());
-        return Sent { visit, response };
+        let response = reply::redirect(&page_stay.links.home());
+        return FormAnswer { visit, response };
     }
-    let said = said(&refusal, &shown);
-    let mut sent = of_review(visit, &shown, refusal.status, said);
+    let text = text(&refusal, &page_stay);
+    let mut sent = of_review(visit, &page_stay, refusal.status, text);
     sent.response = reply::retriable(sent.response, refusal.retry_after);
     sent
 }
 
 /// Sends a message to the host. The form's key ensures that a form that is sent twice gives one
 /// message.
-pub async fn message(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, params, request);
+pub async fn message(
+    State(service): SendingService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, body) = PageRequest::of(service, params, request);
     write(visit, body).await.noted("sendGuestMessagePage")
 }
 
-async fn write(mut visit: Visit, body: Body) -> Sent {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn write(mut visit: PageRequest, body: Body) -> FormAnswer {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return instead(visit, &refusal),
     };
     let fields = read_form(&visit.headers, body).await;
     let input = match fields.as_deref().map(form::message) {
-        _ if shown.is_preview => Err((
+        _ if page_stay.is_preview => Err((
             403,
             Faults::default(),
-            Some(shown.words.preview.forms),
+            Some(page_stay.words.preview.forms),
             None,
         )),
         Some(Ok(input)) => Ok(Value::Object(input)),
@@ -295,7 +320,7 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
         None => Err((
             400,
             Faults::default(),
-            Some(shown.words.errors.message),
+            Some(page_stay.words.errors.message),
             None,
         )),
     };
@@ -305,14 +330,14 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
             let answer = visit
                 .ask("sendGuestMessage", &[], Vec::new(), HeaderMap::new(), body)
                 .await;
-            answer.map_err(|refusal: Refusal| {
+            answer.map_err(|refusal: PageRefusal| {
                 let faults = Faults::found(&refusal, None);
-                let said = match refusal.status {
-                    _ if refusal.is_full => Some(shown.words.errors.message_full),
-                    403 => Some(shown.words.errors.chat_off),
+                let text = match refusal.status {
+                    _ if refusal.is_full => Some(page_stay.words.errors.message_full),
+                    403 => Some(page_stay.words.errors.chat_off),
                     400 if !faults.0.is_empty() => None,
-                    400 => Some(shown.words.errors.message),
-                    _ => Some(said(&refusal, &shown)),
+                    400 => Some(page_stay.words.errors.message),
+                    _ => Some(text(&refusal, &page_stay)),
                 };
                 (
                     refusal.status,
@@ -321,7 +346,7 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
                     } else {
                         faults
                     },
-                    said,
+                    text,
                     refusal.retry_after,
                 )
             })
@@ -329,24 +354,28 @@ async fn write(mut visit: Visit, body: Body) -> Sent {
         Err(refused) => Err(refused),
     };
     let response = match answer {
-        Ok(_) => reply::redirect(&shown.links.messages()),
-        Err((status, faults, said, retry_after)) => {
+        Ok(_) => reply::redirect(&page_stay.links.messages()),
+        Err((status, faults, text, retry_after)) => {
             let messages = written(&mut visit).await;
-            let refused = Refused {
+            let refused = RefusedForm {
                 typed: fields,
                 faults,
-                said,
+                text,
             };
-            let html = messages::render(&shown, &messages, Some(&refused));
-            reply::retriable(reply::page(status, html, shown.language), retry_after)
+            let html = messages::render(&page_stay, &messages, Some(&refused));
+            reply::retriable(reply::page(status, html, page_stay.language), retry_after)
         }
     };
-    Sent { visit, response }
+    FormAnswer { visit, response }
 }
 
 /// Adds a file to a step. The body is passed on as it arrives, and is not read here.
-pub async fn file(State(service): Server, params: PathParams, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, params, request);
+pub async fn file(
+    State(service): SendingService,
+    params: PathParams,
+    request: HttpRequest,
+) -> Response {
+    let (visit, body) = PageRequest::of(service, params, request);
     hand_over(visit, body, "addStepFile")
         .await
         .noted("addStepFilePage")
@@ -354,37 +383,37 @@ pub async fn file(State(service): Server, params: PathParams, request: HttpReque
 
 /// Removes a file from a step.
 pub async fn remove_file(
-    State(service): Server,
+    State(service): SendingService,
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (visit, _) = Visit::of(service, params, request);
+    let (visit, _) = PageRequest::of(service, params, request);
     hand_over(visit, Body::empty(), "removeStepFile")
         .await
         .noted("removeStepFilePage")
 }
 
-async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sent {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn hand_over(mut visit: PageRequest, body: Body, operation: &'static str) -> FormAnswer {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return instead(visit, &refusal),
     };
     let Some(step) = visit
         .named("stepId")
-        .and_then(|id| shown.step(id))
+        .and_then(|id| page_stay.step(id))
         .filter(|_| visit.is_plausible())
     else {
-        return no_step(visit, &shown);
+        return no_step(visit, &page_stay);
     };
-    if shown.is_preview {
+    if page_stay.is_preview {
         return of_step(
             visit,
-            &shown,
+            &page_stay,
             step,
             403,
             None,
             Faults::default(),
-            Some(shown.words.preview.forms),
+            Some(page_stay.words.preview.forms),
         );
     }
     let path: Vec<(&str, Uuid)> = [("stepId", Some(step.id)), ("fileId", visit.named("fileId"))]
@@ -397,28 +426,28 @@ async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sen
             headers.append(name.clone(), value.clone());
         }
     }
-    let answer: Result<Value, Refusal> =
+    let answer: Result<Value, PageRefusal> =
         visit.ask(operation, &path, Vec::new(), headers, body).await;
     match answer {
         Ok(_) => {
-            let response = reply::redirect(&shown.links.step(step.id));
-            Sent { visit, response }
+            let response = reply::redirect(&page_stay.links.step(step.id));
+            FormAnswer { visit, response }
         }
         // The file is gone already, as the guest wanted.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
-            let response = reply::redirect(&shown.links.step(step.id));
-            Sent { visit, response }
+            let response = reply::redirect(&page_stay.links.step(step.id));
+            FormAnswer { visit, response }
         }
         Err(refusal) => {
             let mut faults = Faults::found(&refusal, Some(step));
             if refusal.status == 400 && faults.0.is_empty() {
-                faults.add("file", Lack::Invalid);
+                faults.add("file", FaultKind::Invalid);
             }
-            let said = match refusal.status {
-                503 => Some(shown.words.errors.uploads_off),
-                _ => faults.0.is_empty().then(|| said(&refusal, &shown)),
+            let text = match refusal.status {
+                503 => Some(page_stay.words.errors.uploads_off),
+                _ => faults.0.is_empty().then(|| text(&refusal, &page_stay)),
             };
-            let mut sent = of_step(visit, &shown, step, refusal.status, None, faults, said);
+            let mut sent = of_step(visit, &page_stay, step, refusal.status, None, faults, text);
             sent.response = reply::retriable(sent.response, refusal.retry_after);
             sent
         }
@@ -427,41 +456,45 @@ async fn hand_over(mut visit: Visit, body: Body, operation: &'static str) -> Sen
 
 /// Returns the page of a step whose form was refused.
 fn of_step(
-    visit: Visit,
-    shown: &Shown,
+    visit: PageRequest,
+    page_stay: &PageStay,
     step: &StepView,
     status: u16,
-    typed: Option<Fields>,
+    typed: Option<FormFields>,
     faults: Faults,
-    said: Option<&'static str>,
-) -> Sent {
-    let refused = Refused {
+    text: Option<&'static str>,
+) -> FormAnswer {
+    let refused = RefusedForm {
         typed,
         faults,
-        said,
+        text,
     };
     let response = reply::page(
         status,
-        step_page::render(shown, step, Asked::default(), Some(&refused)),
-        shown.language,
+        step_page::render(page_stay, step, StepOptions::default(), Some(&refused)),
+        page_stay.language,
     );
-    Sent { visit, response }
+    FormAnswer { visit, response }
 }
 
-fn instead(visit: Visit, refusal: &Refusal) -> Sent {
+fn instead(visit: PageRequest, refusal: &PageRefusal) -> FormAnswer {
     let response = visit.instead(refusal);
-    Sent { visit, response }
+    FormAnswer { visit, response }
 }
 
-fn no_step(visit: Visit, shown: &Shown) -> Sent {
-    let response = reply::page(404, notice::missing(shown, Missing::Step), shown.language);
-    Sent { visit, response }
+fn no_step(visit: PageRequest, page_stay: &PageStay) -> FormAnswer {
+    let response = reply::page(
+        404,
+        notice::missing(page_stay, MissingThing::Step),
+        page_stay.language,
+    );
+    FormAnswer { visit, response }
 }
 
 /// Returns the text that tells the guest of a refusal. The refusal's own message is in English and
 /// for programs.
-pub(super) fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
-    let words: &'static Words = shown.words;
+pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str {
+    let words: &'static Words = page_stay.words;
     let errors = &words.errors;
     match refusal.status {
         400 if refusal.is_full => errors.full,
@@ -470,7 +503,7 @@ pub(super) fn said(refusal: &Refusal, shown: &Shown) -> &'static str {
         404 => errors.step_gone,
         409 if refusal.key.as_deref() == Some(STAY_OVER) => errors.stay_over,
         409 if refusal.key.as_deref() == Some(TEXT_CHANGED) => words.agreement.text_changed,
-        409 if shown.view.precheckin.status.is_submitted() && !shown.has_new() => {
+        409 if page_stay.view.precheckin.status.is_submitted() && !page_stay.has_new() => {
             errors.already_submitted
         }
         409 => errors.not_ready,

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use askama::Template;
 use engine::error::{Error, Result};
 
-use super::fault::{Fault, Faults, Lack};
-use super::fields::{Field, Filling, Group, Input};
-use super::form::{Fields, SHOWN_TEXT};
-use super::frame::{FILES_SCRIPT, Frame, Tongue};
-use super::given::{self, Given};
+use super::answers::{self, LabelledAnswer};
+use super::fault::{FaultKind, Faults, FieldFault};
+use super::fields::{FieldGroup, FieldInput, Filling, PageField};
+use super::form::{FormFields, SHOWN_TEXT};
+use super::frame::{FILES_SCRIPT, PageFrame, TextTongue};
 use super::mark;
-use super::shown::Shown;
+use super::page_stay::PageStay;
 use super::summary::Summary;
 use super::uploads::{self, Files};
 use crate::guest::{PrecheckinStatus, StepView, fingerprint};
@@ -21,7 +21,7 @@ use crate::words::fill;
 #[derive(Template)]
 #[template(path = "page/step.html")]
 struct StepPage<'v> {
-    frame: Frame<'v>,
+    frame: PageFrame<'v>,
     step: &'v StepView,
     position: String,
     summary: Option<Summary>,
@@ -35,22 +35,22 @@ struct StepPage<'v> {
     fees: Vec<(&'v str, String)>,
     /// The sum of several fees.
     total: Option<String>,
-    /// The text of an agreement, with its language: the one to accept, or the one that was accepted.
-    /// No language is the one that was asked for.
-    contract: Option<(&'v str, Tongue<'v>)>,
+    /// The text of an agreement, with its language: the one to accept, or the one that was
+    /// accepted. No language is the one that was asked for.
+    contract: Option<(&'v str, TextTongue<'v>)>,
     /// The text that says when an agreement was accepted, if it can still be changed.
     accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
-    given: Vec<Given>,
+    answers: Vec<LabelledAnswer>,
     /// The link that leads on without this form.
     onward: Option<String>,
 }
 
 /// The progress of a step that other systems carry out.
 struct ProgressCard<'v> {
-    standing: &'static str,
+    state: &'static str,
     is_bad: bool,
     message: Option<&'v str>,
     amount: Option<String>,
@@ -59,7 +59,7 @@ struct ProgressCard<'v> {
 
 /// The form of a step.
 struct StepForm<'v> {
-    groups: Vec<Group<'v>>,
+    groups: Vec<FieldGroup<'v>>,
     /// Whether the form has no fields and only confirms.
     is_confirmation: bool,
     adds_guests: bool,
@@ -69,18 +69,18 @@ struct StepForm<'v> {
 
 /// A refused form, with the reasons.
 #[derive(Debug, Default)]
-pub struct Refused {
+pub struct RefusedForm {
     /// The typed values.
-    pub typed: Option<Fields>,
+    pub typed: Option<FormFields>,
     /// The faults in them.
     pub faults: Faults,
     /// The reason that concerns the whole form.
-    pub said: Option<&'static str>,
+    pub text: Option<&'static str>,
 }
 
 /// The options in the address of a step's page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct StepOptions {
     /// The number of guests to fill in.
     pub guests: Option<usize>,
     /// Whether missing answers are marked.
@@ -89,12 +89,12 @@ pub struct Asked {
 
 /// Renders the page of a step.
 pub fn render(
-    shown: &Shown,
+    page_stay: &PageStay,
     step: &StepView,
-    asked: Asked,
-    refused: Option<&Refused>,
+    asked: StepOptions,
+    refused: Option<&RefusedForm>,
 ) -> Result<String> {
-    let is_open = shown.is_open(step);
+    let is_open = page_stay.is_open(step);
     let lacking = if asked.shows_lacks && is_open && refused.is_none() {
         lacks(step)
     } else {
@@ -102,28 +102,28 @@ pub fn render(
     };
     let faults = refused.map_or(&lacking, |refused| &refused.faults);
     let filling = Filling {
-        words: shown.words,
+        words: page_stay.words,
         typed: refused.and_then(|refused| refused.typed.as_ref()),
         faults,
     };
     let form = if is_open {
-        form(shown, step, asked, &filling)
+        form(page_stay, step, asked, &filling)
     } else {
         None
     };
     let files = step
         .step_type
         .takes_files()
-        .then(|| uploads::files(shown, step, is_open, faults))
+        .then(|| uploads::files(page_stay, step, is_open, faults))
         .flatten();
-    let words = shown.words;
+    let words = page_stay.words;
     let fields = form
         .iter()
         .flat_map(|form| &form.groups)
         .flat_map(|group| &group.fields);
-    let said = refused.and_then(|refused| refused.said);
-    let summary = Summary::of(fields, files.as_ref(), faults, said, words);
-    let position = shown.position(step.id);
+    let text = refused.and_then(|refused| refused.text);
+    let summary = Summary::of(fields, files.as_ref(), faults, text, words);
+    let position = page_stay.position(step.id);
     let agreement = step.agreement.as_ref();
     let elsewhere = agreement
         .filter(|agreement| agreement.text.is_none())
@@ -135,35 +135,36 @@ pub fn render(
             }
         });
     let is_done_by_files = step.step_type.takes_files() && is_open && form.is_none();
-    let mut frame = Frame::of(shown, Some(&format!("{position}: {}", step.title)));
+    let mut frame = PageFrame::of(page_stay, Some(&format!("{position}: {}", step.title)));
     if files.is_some() {
         frame.script = FILES_SCRIPT;
     }
     StepPage {
         frame,
         position,
-        sent_back: (is_open && shown.view.precheckin.status == PrecheckinStatus::ChangesRequested)
-            .then_some(shown.view.precheckin.message.as_deref())
+        sent_back: (is_open
+            && page_stay.view.precheckin.status == PrecheckinStatus::ChangesRequested)
+            .then_some(page_stay.view.precheckin.message.as_deref())
             .flatten(),
-        note: note(shown, step, is_open, summary.is_some()),
+        note: note(page_stay, step, is_open, summary.is_some()),
         sentence: words
             .what_happens(step.step_type)
             .filter(|_| step.description.is_none())
             .or(elsewhere),
-        progress: progress(shown, step),
-        fees: fees(shown, step),
-        total: given::total(step, shown),
+        progress: progress(page_stay, step),
+        fees: fees(page_stay, step),
+        total: answers::total(step, page_stay),
         contract: contract(step, form.is_some()),
-        accepted: given::accepted(step, shown)
+        accepted: answers::accepted(step, page_stay)
             .filter(|_| is_open && (form.is_none() || is_accepted_text(step))),
-        action: shown.links.step(step.id),
-        given: if is_open {
+        action: page_stay.links.step(step.id),
+        answers: if is_open {
             Vec::new()
         } else {
-            given::given(step, shown)
+            answers::answers(step, page_stay)
         },
         onward: (step.state.is_ready() && (is_done_by_files || form.is_none()) && is_open)
-            .then(|| onward(shown, step)),
+            .then(|| onward(page_stay, step)),
         summary,
         files,
         form,
@@ -175,22 +176,28 @@ pub fn render(
 
 /// Returns the address after a step: the next open step that is incomplete, else the review.
 #[must_use]
-pub fn onward(shown: &Shown, step: &StepView) -> String {
-    shown
-        .next(Some(step.id))
-        .map_or_else(|| shown.links.review(), |next| shown.links.step(next.id))
+pub fn onward(page_stay: &PageStay, step: &StepView) -> String {
+    page_stay.next(Some(step.id)).map_or_else(
+        || page_stay.links.review(),
+        |next| page_stay.links.step(next.id),
+    )
 }
 
 /// Returns the note above a step: it is submitted, it is done, or its saved answers are incomplete.
-fn note(shown: &Shown, step: &StepView, is_open: bool, has_summary: bool) -> Option<&'static str> {
-    let words = shown.words;
-    if !is_open && shown.view.precheckin.status.is_submitted() {
+fn note(
+    page_stay: &PageStay,
+    step: &StepView,
+    is_open: bool,
+    has_summary: bool,
+) -> Option<&'static str> {
+    let words = page_stay.words;
+    if !is_open && page_stay.view.precheckin.status.is_submitted() {
         return Some(words.errors.already_submitted);
     }
     if is_open && step.is_text_changed && !has_summary {
         return Some(words.agreement.text_changed);
     }
-    if !is_open && step.is_complete && !shown.is_preview {
+    if !is_open && step.is_complete && !page_stay.is_preview {
         return Some(words.precheckin.done);
     }
     if step.state == StepState::Pending && step.progress.is_none() {
@@ -208,7 +215,7 @@ fn note(shown: &Shown, step: &StepView, is_open: bool, has_summary: bool) -> Opt
 
 /// Returns the text of an agreement that the page shows. A page without a form shows the accepted
 /// text, so that no other text stands above the acceptance.
-fn contract(step: &StepView, has_form: bool) -> Option<(&str, Tongue<'_>)> {
+fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextTongue<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
     match accepted {
@@ -220,8 +227,8 @@ fn contract(step: &StepView, has_form: bool) -> Option<(&str, Tongue<'_>)> {
     }
 }
 
-/// Returns whether the text that the guest would accept now is the one that they accepted. It can be
-/// another one although neither has changed, where they read the page in another language.
+/// Returns whether the text that the guest would accept now is the one that they accepted. It can
+/// be another one although neither has changed, where they read the page in another language.
 fn is_accepted_text(step: &StepView) -> bool {
     let today = step.agreement.as_ref();
     let today = today.and_then(|agreement| agreement.text.as_deref());
@@ -230,8 +237,8 @@ fn is_accepted_text(step: &StepView) -> bool {
         .is_some_and(|accepted| accepted.text_sha256 == today.map(fingerprint))
 }
 
-/// Returns whether an agreement is accepted in another language than the page's. It stands as it was
-/// accepted.
+/// Returns whether an agreement is accepted in another language than the page's. It stands as it
+/// was accepted.
 fn is_accepted_otherwise(step: &StepView) -> bool {
     step.acceptance.is_some()
         && step.state.is_ready()
@@ -269,35 +276,35 @@ fn lacks(step: &StepView) -> Faults {
             .as_array()
             .is_some_and(|chosen| !chosen.is_empty());
         if is_text && !is_said {
-            faults.add(&super::form::text_field(question.id), Lack::Value);
+            faults.add(&super::form::text_field(question.id), FaultKind::Value);
         } else if !is_text && !is_chosen {
-            faults.add(&super::form::choice_field(question.id), Lack::Choice);
+            faults.add(&super::form::choice_field(question.id), FaultKind::Choice);
         }
     }
     if step.step_type.answer_form() == AnswerForm::OtherGuests {
-        faults.0.push(Fault {
+        faults.0.push(FieldFault {
             field: "guests".to_owned(),
-            lack: Lack::Guests,
+            kind: FaultKind::Guests,
         });
     }
     faults
 }
 
 fn form<'v>(
-    shown: &'v Shown,
+    page_stay: &'v PageStay,
     step: &'v StepView,
-    asked: Asked,
+    asked: StepOptions,
     filling: &Filling<'v>,
 ) -> Option<StepForm<'v>> {
-    let words = shown.words;
-    let of = |fields: Vec<Field<'v>>| StepForm {
-        groups: vec![Group::plain(fields, Vec::new())],
+    let words = page_stay.words;
+    let of = |fields: Vec<PageField<'v>>| StepForm {
+        groups: vec![FieldGroup::plain(fields, Vec::new())],
         is_confirmation: false,
         adds_guests: false,
         footnote: None,
         submit: words.precheckin.save_and_continue,
     };
-    let guest = &shown.view.reservation.guest;
+    let guest = &page_stay.view.reservation.guest;
     let booked = |name: &str| match name {
         "firstName" => guest.first_name.as_deref(),
         "lastName" => guest.last_name.as_deref(),
@@ -311,7 +318,7 @@ fn form<'v>(
         AnswerForm::Agreement if is_signed_elsewhere(step) && is_signed_first(step) => return None,
         AnswerForm::Agreement if is_accepted_otherwise(step) => return None,
         AnswerForm::Agreement => StepForm {
-            groups: vec![Group::plain(filling.agreement(step), shown_text(step))],
+            groups: vec![FieldGroup::plain(filling.agreement(step), shown_text(step))],
             ..of(Vec::new())
         },
         AnswerForm::Consent | AnswerForm::DepositChoice if carried_out(step) => return None,
@@ -344,7 +351,9 @@ fn form<'v>(
         }
         AnswerForm::DepositChoice if !super::form::has_no_choice(step) => StepForm {
             footnote: Some(words.deposit.not_charged.to_owned()),
-            ..of(vec![filling.deposit(step, given::offered(step, shown))])
+            ..of(vec![
+                filling.deposit(step, answers::offered(step, page_stay)),
+            ])
         },
         AnswerForm::DepositChoice | AnswerForm::Confirmation
             if is_completed_by_files(step) || step.state.is_ready() || carried_out(step) =>
@@ -396,12 +405,12 @@ const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }
 
-fn progress<'v>(shown: &Shown, step: &'v StepView) -> Option<ProgressCard<'v>> {
+fn progress<'v>(page_stay: &PageStay, step: &'v StepView) -> Option<ProgressCard<'v>> {
     let progress = step.progress.as_ref()?;
-    let words = &shown.words.progress;
-    let amount = shown.money(progress.amount_cents, progress.currency.as_deref());
+    let words = &page_stay.words.progress;
+    let amount = page_stay.money(progress.amount_cents, progress.currency.as_deref());
     Some(ProgressCard {
-        standing: match step.state {
+        state: match step.state {
             StepState::Pending | StepState::Todo => words.pending,
             StepState::ActionRequired if mark::has_failed(step) => words.failed,
             StepState::ActionRequired => words.action_required,
@@ -413,13 +422,13 @@ fn progress<'v>(shown: &Shown, step: &'v StepView) -> Option<ProgressCard<'v>> {
         action: progress
             .action_url
             .as_deref()
-            .filter(|_| step.state != StepState::Done && !shown.is_preview),
+            .filter(|_| step.state != StepState::Done && !page_stay.is_preview),
     })
 }
 
-fn fees<'v>(shown: &Shown, step: &'v StepView) -> Vec<(&'v str, String)> {
+fn fees<'v>(page_stay: &PageStay, step: &'v StepView) -> Vec<(&'v str, String)> {
     let amount = |fee: &Fee| {
-        shown
+        page_stay
             .money(fee.total_cents, Some(&fee.currency))
             .unwrap_or_default()
     };

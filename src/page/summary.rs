@@ -1,45 +1,45 @@
 //! The summary of a form's faults, at the top of the form. It takes the focus, and links to each
 //! field.
 
-use super::fault::{Faults, Lack};
-use super::fields::Field;
+use super::fault::{FaultKind, Faults};
+use super::fields::PageField;
 use super::uploads::Files;
 use crate::words::Words;
 
 /// The faults of a form.
 pub struct Summary {
     /// The fault of the whole form.
-    pub said: Option<&'static str>,
-    pub links: Vec<Link>,
+    pub text: Option<&'static str>,
+    pub links: Vec<FaultLink>,
 }
 
 /// A link to a field with a fault.
-pub struct Link {
+pub struct FaultLink {
     /// The id of the field.
     pub target: String,
     pub label: String,
-    pub said: String,
+    pub text: String,
 }
 
 impl Summary {
     /// Builds the summary of a form with these fields; `None` without faults. Faults that belong to
     /// none of the fields become a fault of the whole form.
     pub fn of<'f, 'v: 'f>(
-        fields: impl Iterator<Item = &'f Field<'v>>,
+        fields: impl Iterator<Item = &'f PageField<'v>>,
         files: Option<&Files<'_>>,
         faults: &Faults,
-        said: Option<&'static str>,
+        text: Option<&'static str>,
         words: &'static Words,
     ) -> Option<Self> {
-        let of_field = |field: &Field<'_>| {
-            let said = field.error.clone()?;
-            Some(Link {
+        let of_field = |field: &PageField<'_>| {
+            let text = field.error.clone()?;
+            Some(FaultLink {
                 target: field.target().to_owned(),
                 label: field.label.to_owned(),
-                said,
+                text,
             })
         };
-        let of_place = |place: &super::uploads::Place| {
+        let of_place = |place: &super::uploads::UploadSlot| {
             let target = place
                 .inputs
                 .first()
@@ -48,14 +48,14 @@ impl Summary {
                 .title
                 .clone()
                 .unwrap_or_else(|| words.files.choose.to_owned());
-            Some(Link {
+            Some(FaultLink {
                 target,
                 label,
-                said: place.error.clone()?,
+                text: place.error.clone()?,
             })
         };
         let places = files.into_iter().flat_map(|files| &files.places);
-        let links: Vec<Link> = fields
+        let links: Vec<FaultLink> = fields
             .filter_map(of_field)
             .chain(places.filter_map(of_place))
             .collect();
@@ -63,11 +63,11 @@ impl Summary {
         let guests = faults
             .0
             .iter()
-            .any(|fault| fault.lack == Lack::Guests)
+            .any(|fault| fault.kind == FaultKind::Guests)
             .then_some(words.errors.guests_missing);
-        let said = said
+        let text = text
             .or(guests)
             .or(has_other.then_some(words.errors.not_saved));
-        (said.is_some() || !links.is_empty()).then_some(Self { said, links })
+        (text.is_some() || !links.is_empty()).then_some(Self { text, links })
     }
 }

@@ -13,17 +13,17 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::fault::Faults;
-use super::fields::{Choice, Field, Input};
+use super::fields::{FieldChoice, FieldInput, PageField};
 use super::form;
-use super::frame::Frame;
-use super::notice::{self, Missing};
+use super::frame::PageFrame;
+use super::notice::{self, MissingThing};
+use super::page_stay::PageStay;
 use super::posted::{Rejection, checked};
 use super::routes::read_form;
-use super::sheet::{Entry, Sheet};
-use super::shown::Shown;
-use super::step::Refused;
+use super::sheet::{FormEntry, FormPage};
+use super::step::RefusedForm;
 use super::summary::Summary;
-use super::visit::Visit;
+use super::visit::PageRequest;
 use super::{reply, sending};
 use crate::records::SurveyKind;
 use crate::words::Words;
@@ -33,20 +33,20 @@ const TEXT_LENGTH: usize = 6000;
 /// The fields of a survey's texts.
 const TEXTS: [&str; 2] = ["publicText", "privateReview"];
 
-type Server = State<Arc<Service>>;
+type SurveysService = State<Arc<Service>>;
 
 /// Shows the form of a survey, or a thank-you once it was sent.
 pub async fn get(
     kind: SurveyKind,
-    State(service): Server,
+    State(service): SurveysService,
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, _) = Visit::of(service, params, request);
+    let (mut visit, _) = PageRequest::of(service, params, request);
     let mut response = match visit.look().await {
-        Ok(shown) => {
+        Ok(page_stay) => {
             let is_sent = visit.asks("sent").is_some();
-            page(&shown, kind, is_sent)
+            page(&page_stay, kind, is_sent)
         }
         Err(refusal) => visit.instead(&refusal),
     };
@@ -54,34 +54,40 @@ pub async fn get(
     response
 }
 
-fn page(shown: &Shown, kind: SurveyKind, is_sent: bool) -> Response {
-    if is_sent || is_open(shown, kind) {
-        reply::page_of_stay(shown, 200, render(shown, kind, is_sent, None))
+fn page(page_stay: &PageStay, kind: SurveyKind, is_sent: bool) -> Response {
+    if is_sent || is_open(page_stay, kind) {
+        reply::page_of_stay(page_stay, 200, render(page_stay, kind, is_sent, None))
     } else {
-        reply::page_of_stay(shown, 404, notice::missing(shown, Missing::Manual))
+        reply::page_of_stay(
+            page_stay,
+            404,
+            notice::missing(page_stay, MissingThing::Manual),
+        )
     }
 }
 
 /// Sends the answer of a survey.
 pub async fn post(
     kind: SurveyKind,
-    State(service): Server,
+    State(service): SurveysService,
     params: PathParams,
     request: HttpRequest,
 ) -> Response {
-    let (mut visit, body) = Visit::of(service, params, request);
+    let (mut visit, body) = PageRequest::of(service, params, request);
     let mut response = give(&mut visit, kind, body).await;
     note(&mut response, "giveReviewPage", visit.requester);
     response
 }
 
-async fn give(visit: &mut Visit, kind: SurveyKind, body: Body) -> Response {
-    let shown = match visit.look().await {
-        Ok(shown) => shown,
+async fn give(visit: &mut PageRequest, kind: SurveyKind, body: Body) -> Response {
+    let page_stay = match visit.look().await {
+        Ok(page_stay) => page_stay,
         Err(refusal) => return visit.instead(&refusal),
     };
     let fields = read_form(&visit.headers, body).await;
-    let filled = checked(&shown, fields.as_ref(), |fields| form::survey(kind, fields));
+    let filled = checked(&page_stay, fields.as_ref(), |fields| {
+        form::survey(kind, fields)
+    });
     let rejection = match filled {
         Ok(input) => {
             let body = Body::from(Value::Object(input).to_string());
@@ -89,25 +95,28 @@ async fn give(visit: &mut Visit, kind: SurveyKind, body: Body) -> Response {
                 .ask::<Value>("giveReview", &[], Vec::new(), HeaderMap::new(), body)
                 .await;
             match answer {
-                Ok(_) => return reply::redirect(&shown.links.survey_sent(kind)),
+                Ok(_) => return reply::redirect(&page_stay.links.survey_sent(kind)),
                 // It was given just now, by the same form.
                 Err(refusal) if refusal.status == 409 => {
-                    return reply::redirect(&shown.links.survey_sent(kind));
+                    return reply::redirect(&page_stay.links.survey_sent(kind));
                 }
                 Err(refusal) if refusal.status == 403 => {
                     return reply::page(
                         403,
-                        notice::missing(&shown, Missing::Manual),
-                        shown.language,
+                        notice::missing(&page_stay, MissingThing::Manual),
+                        page_stay.language,
                     );
                 }
                 Err(refusal) => {
                     let faults = Faults::found(&refusal, None);
-                    let said = faults.0.is_empty().then(|| sending::said(&refusal, &shown));
+                    let text = faults
+                        .0
+                        .is_empty()
+                        .then(|| sending::text(&refusal, &page_stay));
                     Rejection {
                         status: refusal.status,
                         faults,
-                        said,
+                        said: text,
                         retry_after: refusal.retry_after,
                     }
                 }
@@ -115,14 +124,14 @@ async fn give(visit: &mut Visit, kind: SurveyKind, body: Body) -> Response {
         }
         Err(rejection) => rejection,
     };
-    rejection.response(&shown, fields, |refused| {
-        render(&shown, kind, false, Some(refused))
+    rejection.response(&page_stay, fields, |refused| {
+        render(&page_stay, kind, false, Some(refused))
     })
 }
 
 /// Returns whether a survey can be answered.
-fn is_open(shown: &Shown, kind: SurveyKind) -> bool {
-    shown.view.review_requests.contains(&kind)
+fn is_open(page_stay: &PageStay, kind: SurveyKind) -> bool {
+    page_stay.view.review_requests.contains(&kind)
 }
 
 /// Returns the question that a survey asks.
@@ -135,17 +144,17 @@ pub const fn question(words: &Words, kind: SurveyKind) -> &'static str {
 }
 
 fn render(
-    shown: &Shown,
+    page_stay: &PageStay,
     kind: SurveyKind,
     is_sent: bool,
-    refused: Option<&Refused>,
+    refused: Option<&RefusedForm>,
 ) -> Result<String> {
-    let words = shown.words;
-    let none = Refused::default();
-    let Refused {
+    let words = page_stay.words;
+    let none = RefusedForm::default();
+    let RefusedForm {
         typed,
         faults,
-        said,
+        text,
     } = refused.unwrap_or(&none);
     let sent = |name: &str| {
         typed
@@ -153,9 +162,9 @@ fn render(
             .and_then(|typed| form::sent(typed, name))
             .unwrap_or_default()
     };
-    let choices = |name: &str| -> Vec<Choice<'static>> {
+    let choices = |name: &str| -> Vec<FieldChoice<'static>> {
         let chosen = sent(name);
-        let choice = |rating: u8| Choice {
+        let choice = |rating: u8| FieldChoice {
             languages: None,
             id: format!("{name}-{rating}"),
             value: rating.to_string(),
@@ -165,24 +174,25 @@ fn render(
         };
         (1..=5).map(choice).collect()
     };
-    let field = |name: &'static str, label, hint: Option<&'static str>, is_required, input| Field {
-        languages: None,
-        id: name.into(),
-        name: name.into(),
-        label,
-        hint: hint.map(Cow::Borrowed),
-        error: faults.said_of(name, words),
-        is_required,
-        is_marked: true,
-        input,
-    };
+    let field =
+        |name: &'static str, label, hint: Option<&'static str>, is_required, input| PageField {
+            languages: None,
+            id: name.into(),
+            name: name.into(),
+            label,
+            hint: hint.map(Cow::Borrowed),
+            error: faults.message_of(name, words),
+            is_required,
+            is_marked: true,
+            input,
+        };
     let survey = &words.survey;
     let overall = field(
         form::OVERALL,
         survey.overall,
         Some(survey.rating_hint),
         true,
-        Input::One(choices(form::OVERALL)),
+        FieldInput::One(choices(form::OVERALL)),
     );
     let labels = [
         survey.cleanliness,
@@ -195,33 +205,33 @@ fn render(
     let categories = form::CATEGORIES
         .into_iter()
         .zip(labels)
-        .map(|(name, label)| field(name, label, None, false, Input::Pick(choices(name))));
+        .map(|(name, label)| field(name, label, None, false, FieldInput::Pick(choices(name))));
     let texts = TEXTS
         .into_iter()
         .zip([survey.public_text, survey.private_text])
         .map(|(name, label)| {
             let value = Cow::Owned(sent(name).to_owned());
-            let input = Input::Text {
+            let input = FieldInput::Text {
                 value,
                 most: TEXT_LENGTH,
             };
             field(name, label, None, false, input)
         });
-    let fields: Vec<Field<'_>> = [overall]
+    let fields: Vec<PageField<'_>> = [overall]
         .into_iter()
         .chain(categories)
         .chain(texts)
         .collect();
     let title = question(words, kind);
-    Sheet {
-        summary: Summary::of(fields.iter(), None, faults, *said, words),
-        frame: Frame::of(shown, Some(title)),
+    FormPage {
+        summary: Summary::of(fields.iter(), None, faults, *text, words),
+        frame: PageFrame::of(page_stay, Some(title)),
         title,
         notice: is_sent.then_some(survey.sent),
-        action: (!is_sent && !shown.is_preview).then(|| shown.links.survey(kind)),
+        action: (!is_sent && !page_stay.is_preview).then(|| page_stay.links.survey(kind)),
         closed: None,
         key: None,
-        entries: vec![Entry::of(fields)],
+        entries: vec![FormEntry::of(fields)],
         hint: None,
         buttons: vec![(None, words.common.send)],
         past_title: "",

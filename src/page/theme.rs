@@ -76,7 +76,7 @@ impl Rgb {
     }
 
     /// Returns the readable text colour on this colour: white or nearly black.
-    fn ink(self) -> Self {
+    fn text_colour(self) -> Self {
         if self.contrast(WHITE) >= self.contrast(BLACK) {
             WHITE
         } else {
@@ -112,7 +112,7 @@ impl std::fmt::Display for Rgb {
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
-    Some((colour.contrast(ground), ground.ink().to_string()))
+    Some((colour.contrast(ground), ground.text_colour().to_string()))
 }
 
 /// A branding's five colours.
@@ -156,7 +156,7 @@ impl Colours {
     /// A background that is dark anyway is kept.
     fn by_night(self) -> Self {
         let darkened = |colour: Rgb| {
-            if colour.ink() == WHITE {
+            if colour.text_colour() == WHITE {
                 colour
             } else {
                 NIGHT.mixed(colour, 1, 16)
@@ -210,15 +210,15 @@ impl Palette {
             background: ground,
             footer,
         } = colours;
-        let ink = ground.ink();
+        let text_colour = ground.text_colour();
         // A card is a little lighter than the page, if text on it stays readable. A light page has
         // light cards, and a dark page has dark cards.
-        let lighter = if ink == BLACK {
+        let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {
             ground.mixed(WHITE, 1, 16)
         };
-        let card = if lighter.contrast(ink) >= TEXT {
+        let card = if lighter.contrast(text_colour) >= TEXT {
             lighter
         } else {
             ground
@@ -227,21 +227,21 @@ impl Palette {
         let text = if text.stands_out(grounds, TEXT) {
             text
         } else {
-            text.moved(grounds, ink, BODY)
+            text.moved(grounds, text_colour, BODY)
         };
         Self {
             ground,
             card,
             text,
-            quiet: text.mixed(ground, 3, 10).moved(grounds, ink, TEXT),
-            edge: text.mixed(ground, 6, 10).moved(grounds, ink, EDGE),
+            quiet: text.mixed(ground, 3, 10).moved(grounds, text_colour, TEXT),
+            edge: text.mixed(ground, 6, 10).moved(grounds, text_colour, EDGE),
             brand: primary,
-            on_brand: primary.ink(),
-            link: primary.moved(grounds, ink, TEXT),
+            on_brand: primary.text_colour(),
+            link: primary.moved(grounds, text_colour, TEXT),
             accent: secondary,
-            on_accent: secondary.ink(),
+            on_accent: secondary.text_colour(),
             footer,
-            on_footer: footer.ink(),
+            on_footer: footer.text_colour(),
         }
     }
 
@@ -266,7 +266,7 @@ impl Palette {
     /// Returns the rule that sets the properties. The rule also tells the browser how to draw its
     /// own controls.
     fn rule(&self) -> String {
-        let scheme = if self.ground.ink() == BLACK {
+        let scheme = if self.ground.text_colour() == BLACK {
             "light"
         } else {
             "dark"
@@ -300,14 +300,14 @@ pub fn css(branding: Option<&BrandingView>) -> String {
 #[must_use]
 pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     let primary = Colours::of(branding).primary;
-    (primary.to_string(), primary.ink().to_string())
+    (primary.to_string(), primary.text_colour().to_string())
 }
 
 /// Returns the same two colours as red, green and blue parts.
 #[must_use]
 pub fn brand_parts(branding: Option<&BrandingView>) -> [[u8; 3]; 2] {
     let primary = Colours::of(branding).primary;
-    [primary.0, primary.ink().0]
+    [primary.0, primary.text_colour().0]
 }
 
 /// Returns the background of the light page, as `#rrggbb`.
@@ -371,7 +371,7 @@ mod tests {
     fn text_is_readable_on_every_grey() {
         for part in 0..=255 {
             let grey = Rgb([part; 3]);
-            assert!(grey.ink().contrast(grey) >= TEXT, "{grey}");
+            assert!(grey.text_colour().contrast(grey) >= TEXT, "{grey}");
         }
     }
 
@@ -424,7 +424,7 @@ mod tests {
             is_readable(&Palette::of(colours))?;
             let night = Palette::of(colours.by_night());
             is_readable(&night)?;
-            prop_assert_eq!(night.ground.ink(), WHITE, "the night is dark");
+            prop_assert_eq!(night.ground.text_colour(), WHITE, "the night is dark");
         }
 
         #[test]

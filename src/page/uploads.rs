@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
+use super::answers;
 use super::fault::Faults;
-use super::given;
-use super::shown::Shown;
+use super::page_stay::PageStay;
 use crate::guest::{FileView, StepView};
 use crate::words::fill;
 
@@ -16,10 +16,10 @@ const MOST: usize = 10;
 
 /// The files of a step, and the form for more files.
 pub struct Files<'v> {
-    pub listed: Vec<Listed<'v>>,
+    pub listed: Vec<UploadedFile<'v>>,
     /// The documents that are still missing, in words.
     pub missing: Option<String>,
-    pub places: Vec<Place>,
+    pub places: Vec<UploadSlot>,
     /// The address to which a file is sent.
     pub action: String,
     /// The key of the forms, so that a form that is sent twice adds one file.
@@ -31,7 +31,7 @@ pub struct Files<'v> {
 }
 
 /// A file that is there.
-pub struct Listed<'v> {
+pub struct UploadedFile<'v> {
     pub name: &'v str,
     pub kind: Option<String>,
     /// The address that shows the file, if a browser can show its type.
@@ -41,7 +41,7 @@ pub struct Listed<'v> {
 }
 
 /// A place for a file.
-pub struct Place {
+pub struct UploadSlot {
     pub id: String,
     /// The document that belongs there, where the step names documents.
     pub title: Option<String>,
@@ -54,26 +54,26 @@ pub struct Place {
 /// Returns the files of a step; `None` where there are no files and no places for any.
 #[must_use]
 pub fn files<'v>(
-    shown: &Shown,
+    page_stay: &PageStay,
     step: &'v StepView,
     is_open: bool,
     faults: &Faults,
 ) -> Option<Files<'v>> {
-    let words = &shown.words.files;
+    let words = &page_stay.words.files;
     let files = step.files.as_deref().unwrap_or_default();
     let required = step.required_document_types.as_deref().unwrap_or_default();
-    let listed = files.iter().map(|file: &'v FileView| Listed {
+    let listed = files.iter().map(|file: &'v FileView| UploadedFile {
         name: &file.name,
         kind: file
             .document_type
             .as_deref()
-            .map(|kind| given::document(kind, shown)),
+            .map(|kind| answers::document(kind, page_stay)),
         thumbnail: SHOWN
             .contains(&file.content_type.as_str())
-            .then(|| shown.links.file(step.id, file.id)),
+            .then(|| page_stay.links.file(step.id, file.id)),
         remove: is_open.then(|| {
             (
-                shown.links.remove(step.id, file.id),
+                page_stay.links.remove(step.id, file.id),
                 fill(words.remove, &[("name", &file.name)]),
             )
         }),
@@ -89,7 +89,7 @@ pub fn files<'v>(
         .0
         .iter()
         .find(|fault| fault.field == "file")
-        .map(|fault| fault.lack.said(shown.words));
+        .map(|fault| fault.kind.message(page_stay.words));
     let place = |(number, kind): (usize, Option<&String>)| {
         let id = format!("f-{number}");
         let inputs = vec![
@@ -98,15 +98,15 @@ pub fn files<'v>(
         ];
         // The refusal does not say which place it is about, so the first place shows it.
         let error = error.clone().filter(|_| number == 0);
-        Place {
-            title: kind.map(|kind| given::document(kind, shown)),
+        UploadSlot {
+            title: kind.map(|kind| answers::document(kind, page_stay)),
             kind: kind.cloned(),
             error,
             inputs,
             id,
         }
     };
-    let places: Vec<Place> = if !has_room {
+    let places: Vec<UploadSlot> = if !has_room {
         Vec::new()
     } else if required.is_empty() {
         vec![place((0, None))]
@@ -120,21 +120,21 @@ pub fn files<'v>(
     };
     let names: Vec<String> = missing
         .iter()
-        .map(|kind| given::document(kind, shown))
+        .map(|kind| answers::document(kind, page_stay))
         .collect();
-    let listed: Vec<Listed<'v>> = listed.collect();
+    let listed: Vec<UploadedFile<'v>> = listed.collect();
     let hint = format!(
         "{} {}",
-        fill(words.hint, &[("size", &shown.dates().size(SIZE))]),
+        fill(words.hint, &[("size", &page_stay.dates().size(SIZE))]),
         fill(words.limit, &[("n", &MOST.to_string())])
     );
     (!listed.is_empty() || !places.is_empty()).then(|| Files {
         missing: (is_open && !names.is_empty())
             .then(|| fill(words.missing, &[("types", &names.join(", "))])),
-        action: shown.links.files(step.id),
-        key: shown.key,
+        action: page_stay.links.files(step.id),
+        key: page_stay.key,
         accept: ACCEPT,
-        kinds: shown.words.document_types().to_vec(),
+        kinds: page_stay.words.document_types().to_vec(),
         listed,
         places,
         hint,

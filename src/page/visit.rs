@@ -16,23 +16,23 @@ use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::asking::{self, Refusal, Said};
 use super::form;
 use super::languages;
-use super::links::Links;
-use super::memory::{Page, Pages};
-use super::shown::Shown;
+use super::links::StayLinks;
+use super::memory::{CachedPage, Pages};
+use super::operation_calls::{self, PageRefusal, RawAnswer};
+use super::page_stay::PageStay;
 use super::wallet::PassSigner;
 use super::{notice, reply};
 use crate::guest::{GuestView, page_address};
 use crate::translations::ENGLISH;
 
 /// A request to the page, before its body is read.
-pub struct Visit {
+pub struct PageRequest {
     pub service: Arc<Service>,
     pub id: Uuid,
     pub headers: HeaderMap,
-    pub links: Links,
+    pub links: StayLinks,
     token: String,
     /// Parameters of the path, without the token; `None` for a value that is not a UUID.
     ids: Vec<(String, Option<Uuid>)>,
@@ -44,16 +44,16 @@ pub struct Visit {
     /// The requester, once it is known.
     pub requester: Option<Requester>,
     /// The last request for the guest's view.
-    seen: Option<Seen>,
+    seen: Option<ViewRequest>,
 }
 
 /// A request for the guest's view, with the state that the response named.
-struct Seen {
+struct ViewRequest {
     language: Option<String>,
     state: Option<HeaderValue>,
 }
 
-impl Visit {
+impl PageRequest {
     /// Reads a request, and returns the visit and the body. A path without a valid token gives an
     /// empty token.
     pub fn of(service: Arc<Service>, params: PathParams, request: HttpRequest) -> (Self, Body) {
@@ -85,7 +85,7 @@ impl Visit {
             .get(ACCEPT_LANGUAGE)
             .and_then(|header| header.to_str().ok())
             .map(language::accepted);
-        let links = Links::new(path(&service, &token), asked.clone());
+        let links = StayLinks::new(path(&service, &token), asked.clone());
         let (accepted, headers) = (accepted.unwrap_or_default(), parts.headers);
         (
             Self {
@@ -129,9 +129,9 @@ impl Visit {
 
     /// Begins a visit of a stay without a request from a browser, in the guest's language.
     pub fn without_browser(service: Arc<Service>, token: String) -> Self {
-        let links = Links::new(path(&service, &token), None);
+        let links = StayLinks::new(path(&service, &token), None);
         Self {
-            id: service.kit.ids.uuid(service.clock.now()),
+            id: service.app_state.ids.uuid(service.clock.now()),
             service,
             headers: HeaderMap::new(),
             links,
@@ -150,7 +150,7 @@ impl Visit {
     pub fn passes_url(&self) -> String {
         format!(
             "{}/passes",
-            self.service.kit.public_url.trim_end_matches('/')
+            self.service.app_state.public_url.trim_end_matches('/')
         )
     }
 
@@ -168,7 +168,7 @@ impl Visit {
     pub fn url(&self, view: &GuestView) -> String {
         let branding = view.branding.as_ref().filter(|_| view.preview.is_none());
         let host = branding.and_then(|branding| branding.domain.as_deref());
-        page_address(&self.service.kit.public_url, host, &self.token)
+        page_address(&self.service.app_state.public_url, host, &self.token)
     }
 
     /// Returns whether all ids in the path are UUIDs.
@@ -192,10 +192,10 @@ impl Visit {
     /// Returns the language to use before the stay is known.
     #[must_use]
     pub fn tag(&self) -> String {
-        let spoken = languages::best(&self.accepted, &[]);
+        let language = languages::best(&self.accepted, &[]);
         self.asked
             .clone()
-            .or(spoken)
+            .or(language)
             .unwrap_or_else(|| ENGLISH.to_owned())
     }
 
@@ -205,7 +205,7 @@ impl Visit {
     /// The language is that of the address, else the guest's own. Otherwise it is the first
     /// language that the browser accepts and that has texts. The form of a preview may give the
     /// moment as local time of the flat.
-    pub async fn look(&mut self) -> Result<Shown, Refusal> {
+    pub async fn look(&mut self) -> Result<PageStay, PageRefusal> {
         let asked_at = self.asks("at").map(str::to_owned);
         let by_clock = asked_at
             .as_deref()
@@ -242,7 +242,7 @@ impl Visit {
             },
         };
         let now = self.service.clock.now();
-        let key = self.service.kit.ids.uuid(now);
+        let key = self.service.app_state.ids.uuid(now);
         let (moment, is_preview) = match (&view.preview, &at) {
             (Some(preview), _) => (preview.at.0, true),
             (None, Some((_, at))) => (at.parse::<Moment>().map_or(now, |at| at.0), true),
@@ -254,10 +254,10 @@ impl Visit {
         let has_passes = self.signer().is_some();
         let country = view.property.as_ref().map(|flat| flat.country.as_str());
         let regional = crate::words::regional(&tag, &self.accepted, country);
-        Ok(Shown {
+        Ok(PageStay {
             regional,
             has_passes,
-            ..Shown::new(view, self.links.clone(), &tag, moment, is_preview, key)
+            ..PageStay::new(view, self.links.clone(), &tag, moment, is_preview, key)
         })
     }
 
@@ -265,8 +265,8 @@ impl Visit {
     #[must_use]
     pub fn signer(&self) -> Option<&PassSigner> {
         self.service
-            .kit
-            .part::<PassSigner>()
+            .app_state
+            .extension::<PassSigner>()
             .filter(|signer| signer.is_valid(self.service.clock.now()))
     }
 
@@ -274,7 +274,7 @@ impl Visit {
         &mut self,
         language: Option<String>,
         at: Option<(String, String)>,
-    ) -> Result<GuestView, Refusal> {
+    ) -> Result<GuestView, PageRefusal> {
         self.stay(language, at).await?.read()
     }
 
@@ -282,7 +282,7 @@ impl Visit {
         &mut self,
         language: Option<String>,
         at: Option<(String, String)>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<RawAnswer, PageRefusal> {
         let asked = language
             .clone()
             .map(|language| ("language".to_owned(), language));
@@ -290,7 +290,7 @@ impl Visit {
         if let (Some(credential), Some(_)) = (self.headers.get(AUTHORIZATION), &at) {
             headers.insert(AUTHORIZATION, credential.clone());
         }
-        let said = self
+        let answer = self
             .say(
                 "getStay",
                 &[],
@@ -299,11 +299,11 @@ impl Visit {
                 Body::empty(),
             )
             .await?;
-        self.seen = Some(Seen {
+        self.seen = Some(ViewRequest {
             language,
-            state: said.state.clone(),
+            state: answer.state.clone(),
         });
-        Ok(said)
+        Ok(answer)
     }
 
     /// Returns the key of a cached page: the parts of the request that the page depends on. Returns
@@ -335,27 +335,32 @@ impl Visit {
     ///
     /// The page holds the language in which the guest's view was requested. While the state of the
     /// view is the same, everything that the language depends on is the same too.
-    pub async fn remembered(&mut self, key: &str) -> Result<Option<Arc<Page>>, Refusal> {
+    pub async fn remembered(&mut self, key: &str) -> Result<Option<Arc<CachedPage>>, PageRefusal> {
         let kept = self
             .service
-            .kit
-            .part::<Pages>()
+            .app_state
+            .extension::<Pages>()
             .and_then(|pages| pages.get(key, self.service.clock.now()));
         let Some(page) = kept else { return Ok(None) };
-        let said = self.stay(page.language.clone(), None).await?;
-        Ok((said.state.as_ref() == Some(&page.state)).then_some(page))
+        let answer = self.stay(page.language.clone(), None).await?;
+        Ok((answer.state.as_ref() == Some(&page.state)).then_some(page))
     }
 
     /// Caches a page that was rendered from the guest's view.
-    pub fn remember(&self, key: Box<str>, shown: &Shown, html: &str) {
+    pub fn remember(&self, key: Box<str>, page_stay: &PageStay, html: &str) {
         let seen = self
             .seen
             .as_ref()
             .and_then(|seen| Some((seen.language.clone(), seen.state.clone()?)));
-        if let (Some(pages), Some((language, state)), false) =
-            (self.service.kit.part::<Pages>(), seen, shown.is_preview)
-        {
-            pages.keep(key, Page::new(html.to_owned(), state, language, shown.now));
+        if let (Some(pages), Some((language, state)), false) = (
+            self.service.app_state.extension::<Pages>(),
+            seen,
+            page_stay.is_preview,
+        ) {
+            pages.keep(
+                key,
+                CachedPage::new(html.to_owned(), state, language, page_stay.now),
+            );
         }
     }
 
@@ -367,7 +372,7 @@ impl Visit {
         query: Vec<(String, String)>,
         headers: HeaderMap,
         body: Body,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, PageRefusal> {
         self.say(operation, path, query, headers, body)
             .await?
             .read()
@@ -380,15 +385,15 @@ impl Visit {
         query: Vec<(String, String)>,
         headers: HeaderMap,
         body: Body,
-    ) -> Result<Said, Refusal> {
-        let request = asking::request(self.id, &self.token, path, query, headers, body);
-        let (requester, answer) = asking::ask(&self.service, operation, request).await;
+    ) -> Result<RawAnswer, PageRefusal> {
+        let request = operation_calls::request(self.id, &self.token, path, query, headers, body);
+        let (requester, answer) = operation_calls::ask(&self.service, operation, request).await;
         self.requester = requester.or(self.requester);
         answer
     }
 
     /// Responds with the page that is shown instead of a stay.
-    pub fn instead(&self, refusal: &Refusal) -> Response {
+    pub fn instead(&self, refusal: &PageRefusal) -> Response {
         let tag = self.tag();
         reply::retriable(
             reply::page(refusal.status, notice::instead(refusal.status, &tag), &tag),
@@ -426,7 +431,7 @@ fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
 
 /// Returns the path of a stay's page, with the prefix that a proxy in front adds to the path.
 fn path(service: &Service, token: &str) -> String {
-    let prefix = url::Url::parse(&service.kit.public_url)
+    let prefix = url::Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned());
     format!("{}/stay/{token}", prefix.unwrap_or_default())
 }

@@ -120,7 +120,7 @@ fn kept(service: &Service, name: &str, value: &str, seconds: u64) -> Option<Head
 
 /// Whether the public URL of the service is https.
 fn is_secure(service: &Service) -> bool {
-    service.kit.public_url.starts_with("https:")
+    service.app_state.public_url.starts_with("https:")
 }
 
 /// Returns the value of a cookie that occurs exactly once (RFC 6265, 5.4). Other cookies may

@@ -10,7 +10,7 @@ use url::Url;
 
 /// The used entries of a provider's metadata.
 #[derive(Debug)]
-pub(super) struct Metadata {
+pub(super) struct ProviderMetadata {
     /// The address at which a browser signs in.
     pub(super) authorization: Url,
     /// The address at which a code is exchanged.
@@ -27,7 +27,7 @@ pub(super) struct Metadata {
     pub(super) keys: Vec<CoreJsonWebKey>,
 }
 
-impl Metadata {
+impl ProviderMetadata {
     /// Reads a discovery document. Its issuer must be the expected one (Discovery 1.0, 4.3).
     ///
     /// The error names the entry, the expected value and the received value.
@@ -145,7 +145,7 @@ mod tests {
             json!({ "id_token_signing_alg_values_supported": ["RS256", 5, "XY99"] }),
             json!({ "issuer": "HTTPS://ID.example.com/realm" }),
         ] {
-            let metadata = Metadata::read(&document(&more), ISSUER);
+            let metadata = ProviderMetadata::read(&document(&more), ISSUER);
             assert!(metadata.is_ok(), "{more}: {metadata:?}");
         }
         for (more, name) in [
@@ -162,7 +162,7 @@ mod tests {
                 "userinfo_endpoint",
             ),
         ] {
-            let wrong = Metadata::read(&document(&more), ISSUER).unwrap_err();
+            let wrong = ProviderMetadata::read(&document(&more), ISSUER).unwrap_err();
             assert!(wrong.contains(name), "{more}: {wrong}");
         }
     }
@@ -171,7 +171,9 @@ mod tests {
     fn shared_and_missing_signatures_are_not_accepted() {
         let of = |names: Value| {
             let more = json!({ "id_token_signing_alg_values_supported": names });
-            Metadata::read(&document(&more), ISSUER).unwrap().algorithms
+            ProviderMetadata::read(&document(&more), ISSUER)
+                .unwrap()
+                .algorithms
         };
         assert!(of(json!(["none", "HS256", "HS512"])).is_empty());
         assert_eq!(of(json!(["ES256", "none"])).len(), 1);

@@ -72,8 +72,8 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
     .await
 }
 
-/// Returns the fields of a form with files (`multipart/form-data`) within these limits. A file is the
-/// value of its field. Bytes that are no UTF-8 are replaced by U+FFFD.
+/// Returns the fields of a form with files (`multipart/form-data`) within these limits. A file is
+/// the value of its field. Bytes that are no UTF-8 are replaced by U+FFFD.
 pub async fn read_form_with_files(
     bounds: Bounds,
     headers: &HeaderMap,
@@ -192,11 +192,11 @@ mod tests {
             CONTENT_TYPE,
             HeaderValue::from_static("application/x-www-form-urlencoded"),
         )]);
-        let said = || Ok::<_, std::convert::Infallible>("form=x");
-        let silent = stream::once(async move { said() }).chain(stream::pending());
+        let text = || Ok::<_, std::convert::Infallible>("form=x");
+        let silent = stream::once(async move { text() }).chain(stream::pending());
         let slow = stream::unfold((), move |()| async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            Some((said(), ()))
+            Some((text(), ()))
         });
         for body in [Body::from_stream(silent), Body::from_stream(slow)] {
             let begun = tokio::time::Instant::now();

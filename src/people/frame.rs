@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use engine::pipeline::Service;
 
-use super::place::{SIGN_OUT, address};
+use super::addresses::{SIGN_OUT, address};
 use super::session::SignedIn;
-use super::words::{self, Words};
+use super::words::{self, SignInWords};
 use crate::browser::hash;
 
 /// The style sheet of the pages.
@@ -17,13 +17,13 @@ static STYLE: LazyLock<String> =
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The frame of a page. A template that extends `people/frame.html` has it in its field `frame`.
-pub struct Frame<'f> {
+pub struct SignInFrame<'f> {
     /// The title of the page.
     pub title: &'f str,
     /// The language of the page.
     pub language: &'static str,
     /// The texts of the frame.
-    pub words: &'static Words,
+    pub words: &'static SignInWords,
     /// The signed-in member, if the frame shows them.
     pub signed_in: Option<&'f SignedIn>,
     /// The address for signing out.
@@ -32,7 +32,7 @@ pub struct Frame<'f> {
     pub style: &'static str,
 }
 
-impl<'f> Frame<'f> {
+impl<'f> SignInFrame<'f> {
     /// Creates the frame of a page with a title, in a language.
     #[must_use]
     pub fn new(

@@ -9,7 +9,7 @@ use openidconnect::core::CoreJwsSigningAlgorithm;
 use openidconnect::{JsonWebKey as _, JsonWebKeyAlgorithm, JwsSigningAlgorithm as _};
 use serde_json::Value;
 
-use super::discovery::{Metadata, is_same_issuer};
+use super::discovery::{ProviderMetadata, is_same_issuer};
 
 /// Tolerated lead of the provider's clock, in seconds.
 const AHEAD: f64 = 60.0;
@@ -18,14 +18,14 @@ const LONGEST_SHOWN: usize = 100;
 
 /// The reason why a token is not believed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum InvalidToken {
     /// No known key could have signed it. The provider may have new keys.
     NoKey,
     /// A claim or the signature is wrong, in words. The text has no secret.
     Claim(String),
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for InvalidToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoKey => f.write_str("no key of the provider fits its signature"),
@@ -34,8 +34,8 @@ impl std::fmt::Display for Wrong {
     }
 }
 
-fn wrong<T>(text: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong::Claim(text.into()))
+fn wrong<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
+    Err(InvalidToken::Claim(text.into()))
 }
 
 /// The values that a token must have.
@@ -50,7 +50,7 @@ pub(super) struct Expected<'a> {
 
 /// The claims about a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Person {
+pub(super) struct PersonClaims {
     /// The person's name at the provider.
     pub(super) subject: String,
     /// The mail address and whether the provider has verified it. `None` if the claims do not say
@@ -58,9 +58,9 @@ pub(super) struct Person {
     pub(super) address: Option<(String, bool)>,
 }
 
-impl Person {
+impl PersonClaims {
     /// Reads the claims about a person, of an ID token or of the userinfo endpoint.
-    pub(super) fn read(claims: &Value) -> Result<Self, Wrong> {
+    pub(super) fn read(claims: &Value) -> Result<Self, InvalidToken> {
         let Some(subject) = claims["sub"].as_str().filter(|text| !text.is_empty()) else {
             return wrong(format!("sub is {}; expected a text", shown(&claims["sub"])));
         };
@@ -92,16 +92,16 @@ impl Person {
 /// Verifies an ID token in its compact form, and returns its claims about the person.
 pub(super) fn verify(
     token: &str,
-    metadata: &Metadata,
+    metadata: &ProviderMetadata,
     expected: Expected<'_>,
-) -> Result<Person, Wrong> {
+) -> Result<PersonClaims, InvalidToken> {
     let claims = signed(token, metadata)?;
     check(&claims, expected)?;
-    Person::read(&claims)
+    PersonClaims::read(&claims)
 }
 
 /// Verifies the signature of a token with the provider's keys, and returns its payload.
-pub(super) fn signed(token: &str, metadata: &Metadata) -> Result<Value, Wrong> {
+pub(super) fn signed(token: &str, metadata: &ProviderMetadata) -> Result<Value, InvalidToken> {
     let parts: Vec<&str> = token.split('.').collect();
     let [header, payload, signature] = parts[..] else {
         return wrong("it is no signed token");
@@ -138,13 +138,13 @@ pub(super) fn signed(token: &str, metadata: &Metadata) -> Result<Value, Wrong> {
     if has_key {
         wrong("its signature is not that of the provider's key")
     } else {
-        Err(Wrong::NoKey)
+        Err(InvalidToken::NoKey)
     }
 }
 
 /// Returns the keys that may have signed a token with an algorithm and a key id.
 fn candidates<'m>(
-    metadata: &'m Metadata,
+    metadata: &'m ProviderMetadata,
     algorithm: &'m CoreJwsSigningAlgorithm,
     id: Option<&'m str>,
 ) -> impl Iterator<Item = &'m openidconnect::core::CoreJsonWebKey> {
@@ -168,7 +168,7 @@ fn candidates<'m>(
 }
 
 /// Checks the claims that say for whom and for when a token is (Core 1.0, 3.1.3.7).
-fn check(claims: &Value, expected: Expected<'_>) -> Result<(), Wrong> {
+fn check(claims: &Value, expected: Expected<'_>) -> Result<(), InvalidToken> {
     let Expected {
         issuer,
         client_id,
@@ -206,7 +206,7 @@ fn check(claims: &Value, expected: Expected<'_>) -> Result<(), Wrong> {
         Value::Null => Ok(None),
         value => value.as_f64().map(Some).ok_or_else(|| {
             let came = shown(value);
-            Wrong::Claim(format!("{name} is {came}; expected a number of seconds"))
+            InvalidToken::Claim(format!("{name} is {came}; expected a number of seconds"))
         }),
     };
     let (Some(expires), Some(issued)) = (moment("exp")?, moment("iat")?) else {
@@ -261,10 +261,10 @@ mod tests {
         claims
     }
 
-    fn judged(more: &Value) -> Result<Person, Wrong> {
+    fn judged(more: &Value) -> Result<PersonClaims, InvalidToken> {
         let claims = claims(more);
         check(&claims, EXPECTED)?;
-        Person::read(&claims)
+        PersonClaims::read(&claims)
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
             json!({ "aud": [] }),
             json!({ "azp": "another" }),
         ] {
-            let Err(Wrong::Claim(reason)) = judged(&more) else {
+            let Err(InvalidToken::Claim(reason)) = judged(&more) else {
                 panic!("{more}");
             };
             assert!(reason.contains("ours"), "{reason}");
@@ -330,7 +330,7 @@ mod tests {
                 "issuer": "https://a.example", "authorization_endpoint": "https://a.example",
                 "token_endpoint": "https://a.example", "jwks_uri": "https://a.example",
             });
-            let metadata = Metadata::read(&document, "https://a.example").unwrap();
+            let metadata = ProviderMetadata::read(&document, "https://a.example").unwrap();
             prop_assert!(signed(&token, &metadata).is_err());
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Access, Member, Permission};
-use engine::audit::{self, Actor, Change, Entry, Target};
-use engine::context::{Context, System, Touches};
+use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Reason, Result};
 use engine::field::{Country, Language};
 use engine::pipeline::Service;
@@ -71,20 +71,20 @@ pub struct Invited {
 
 /// Adds an organization with a first member who has every permission.
 pub async fn add_organization(service: &Service, new: NewOrganization) -> Result<Invited> {
-    let (now, kit) = (service.clock.now(), service.kit.clone());
+    let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let add = move |tx: &mut Transaction<'_>| {
         let mut system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let languages = new.languages.into_iter().map(Language).collect();
         let organization =
             create_organization(&mut system, new.name, new.country, new.timezone, languages)?;
         let access = Access::platform();
         let mut context =
-            Context::for_writing(system, organization, &access, Touches::Configuration)?;
+            Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
         let member = member_of(
             new.email.unwrap_or_default(),
             new.member_name.unwrap_or_else(|| OWNER.to_owned()),
@@ -106,21 +106,21 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
 
 /// Invites a member, or makes another link for a member with this address.
 pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited> {
-    let (now, kit) = (service.clock.now(), service.kit.clone());
+    let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let share = Some(invitation.organization);
     let invite = move |tx: &mut Transaction<'_>| {
         let system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let access = Access::platform();
         let mut context = Context::for_writing(
             system,
             invitation.organization,
             &access,
-            Touches::Configuration,
+            RaisedRevision::Configuration,
         )?;
         invited(&mut context, invitation)
     };
@@ -211,7 +211,7 @@ fn note(
     target: Target,
     changes: Vec<Change>,
 ) -> Result<()> {
-    let entry = Entry {
+    let entry = AuditEntryRow {
         actor: Actor::of(context.access.credential)?,
         operation,
         target,

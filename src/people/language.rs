@@ -3,14 +3,14 @@
 
 use axum::response::Response;
 use engine::format;
-use engine::language::{self, Reader};
+use engine::language::{self, LanguageReader};
 use engine::pipeline::Service;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 
 use super::cookie::Cookie;
 use super::reply::with_cookies;
-use super::words::{self, Words};
+use super::words::{self, SignInWords};
 
 /// Time for which a choice is kept, in seconds: a year.
 const CHOICE_LASTS: u64 = 365 * 24 * 3_600;
@@ -38,7 +38,7 @@ pub fn with_language(response: Response, service: &Service, tag: &str) -> Respon
 }
 
 /// Returns the texts in the language for a browser.
-pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static Words {
+pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static SignInWords {
     words::of(language(service, headers))
 }
 
@@ -51,7 +51,7 @@ fn known(tag: &str) -> Option<&'static str> {
 fn wanted(header: &str) -> Option<&'static str> {
     language::accepted(header)
         .iter()
-        .find_map(|tag| Reader::of(tag).found(words::LANGUAGES))
+        .find_map(|tag| LanguageReader::of(tag).exact(words::LANGUAGES))
 }
 
 #[cfg(test)]

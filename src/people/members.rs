@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Access, Member, Organization, Settings};
-use engine::context::{Context, System, Touches};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::Result;
 use engine::pipeline::Service;
 use engine::values;
 use store::{Json, Row, Transaction};
 use uuid::Uuid;
 
-use super::refusal::Refusal;
-use super::session::{self, Entrance};
-use super::standing::{self, Barred};
+use super::refusal::SignInRefusal;
+use super::session::{self, SignInMethod};
 use super::tickets;
+use super::validity::{self, SignInBar};
 
 store::statements! {
     /// The members with a mail address (in lower case), with their organizations.
@@ -51,10 +51,13 @@ impl Membership {
 
 /// Returns the memberships that a person may sign in to, by their mail address. Letter case does
 /// not matter.
-pub(super) async fn of_address(service: &Service, email: &str) -> Result<Vec<Membership>, Refusal> {
+pub(super) async fn of_address(
+    service: &Service,
+    email: &str,
+) -> Result<Vec<Membership>, SignInRefusal> {
     if email.contains('\0') {
         // No text in a database contains this character.
-        return Err(Refusal::NoMember);
+        return Err(SignInRefusal::NoMember);
     }
     let key = email.to_ascii_lowercase();
     let read = move |tx: &mut Transaction<'_>| {
@@ -69,8 +72,8 @@ pub(super) async fn of_address(service: &Service, email: &str) -> Result<Vec<Mem
 
 /// Returns the memberships that may be signed in to. If there is none, the error reveals no more
 /// than the person needs for their next step.
-fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, Refusal> {
-    let judged = |one: &Membership| standing::barred(&one.member, &one.organization.settings);
+fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInRefusal> {
+    let judged = |one: &Membership| validity::barred(&one.member, &one.organization.settings);
     let why = all
         .iter()
         .filter_map(|one| Some((judged(one)?, one.organization.id)))
@@ -85,11 +88,11 @@ fn admitted(all: Vec<Membership>) -> Result<Vec<Membership>, Refusal> {
     // A reason that the person can resolve is preferred.
     let worth_saying = why
         .iter()
-        .find(|(barred, _)| *barred == Barred::TwoFactor)
+        .find(|(barred, _)| *barred == SignInBar::TwoFactor)
         .or_else(|| why.first());
     Err(
-        worth_saying.map_or(Refusal::NoMember, |(barred, organization)| {
-            Refusal::Barred(*barred, Some(*organization))
+        worth_saying.map_or(SignInRefusal::NoMember, |(barred, organization)| {
+            SignInRefusal::Barred(*barred, Some(*organization))
         }),
     )
 }
@@ -101,36 +104,36 @@ pub(super) async fn enter(
     one: &Membership,
     replaced: Option<String>,
     request_id: Uuid,
-) -> Result<String, Refusal> {
-    let (organization, member, now, kit) = (
+) -> Result<String, SignInRefusal> {
+    let (organization, member, now, app_state) = (
         one.organization.id,
         one.member_id,
         service.clock.now(),
-        service.kit.clone(),
+        service.app_state.clone(),
     );
     let begin = move |tx: &mut Transaction<'_>| {
         let mut system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let locked = system
-            .lock(organization, Touches::Stream)?
-            .ok_or(Refusal::NoMember)?;
+            .lock(organization, RaisedRevision::Stream)?
+            .ok_or(SignInRefusal::NoMember)?;
         if let Some(replaced) = replaced {
             session::end(system.tx, &replaced)?;
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        let now = context.member(member)?.ok_or(Refusal::NoMember)?;
-        if let Some(barred) = standing::barred(&now, &context.organization.settings) {
-            return Err(Refusal::Barred(barred, Some(organization)));
+        let now = context.member(member)?.ok_or(SignInRefusal::NoMember)?;
+        if let Some(barred) = validity::barred(&now, &context.organization.settings) {
+            return Err(SignInRefusal::Barred(barred, Some(organization)));
         }
         Ok(session::begin(
             &mut context,
             (member, &now),
-            Entrance {
+            SignInMethod {
                 by: "provider",
                 request_id,
             },
@@ -148,15 +151,15 @@ pub(super) async fn offer(
     service: &Service,
     all: &[Membership],
     return_to: &str,
-) -> Result<Vec<String>, Refusal> {
+) -> Result<Vec<String>, SignInRefusal> {
     let members: Vec<(Uuid, Uuid)> = all
         .iter()
         .map(|one| (one.organization.id, one.member_id))
         .collect();
-    let (return_to, now, kit) = (
+    let (return_to, now, app_state) = (
         return_to.to_owned(),
         service.clock.now(),
-        service.kit.clone(),
+        service.app_state.clone(),
     );
     let mint = move |tx: &mut Transaction<'_>| {
         let access = Access::platform();
@@ -167,13 +170,14 @@ pub(super) async fn offer(
             let system = System {
                 tx,
                 now,
-                kit: &kit,
-                rung: BTreeSet::new(),
+                app_state: &app_state,
+                wake_signals: BTreeSet::new(),
             };
-            let mut context = Context::for_writing(system, organization, &access, Touches::Stream)?;
+            let mut context =
+                Context::for_writing(system, organization, &access, RaisedRevision::Stream)?;
             tokens.push(tickets::mint(&mut context, member, &return_to)?.0);
         }
-        Ok::<_, Refusal>(tokens)
+        Ok::<_, SignInRefusal>(tokens)
     };
     service.store.write(mint).await
 }
@@ -210,17 +214,17 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(open.len(), 1);
-        assert!(matches!(admitted(vec![]), Err(Refusal::NoMember)));
+        assert!(matches!(admitted(vec![]), Err(SignInRefusal::NoMember)));
         assert!(matches!(
             admitted(vec![membership_with(false, false)]),
-            Err(Refusal::Barred(Barred::Inactive, _))
+            Err(SignInRefusal::Barred(SignInBar::Inactive, _))
         ));
         assert!(matches!(
             admitted(vec![
                 membership_with(false, false),
                 membership_with(true, true)
             ]),
-            Err(Refusal::Barred(Barred::TwoFactor, _))
+            Err(SignInRefusal::Barred(SignInBar::TwoFactor, _))
         ));
     }
 }

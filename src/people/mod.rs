@@ -7,8 +7,9 @@
 //! Members have no password. They sign in by a link from the platform ([`tickets`]) or with their
 //! organization's provider ([`provider`]). Both begin a *session* ([`session`]): a secret in a
 //! cookie, of which only the hash is stored. Each request checks again whether the session is valid
-//! and the member may be signed in ([`standing`]).
+//! and the member may be signed in ([`validity`]).
 
+mod addresses;
 mod cookie;
 mod discovery;
 mod erased;
@@ -19,7 +20,6 @@ mod invite;
 mod language;
 mod members;
 mod pages;
-mod place;
 mod provider;
 mod refusal;
 mod reply;
@@ -29,34 +29,34 @@ mod session;
 mod settings;
 mod setup;
 mod setup_page;
-mod standing;
 mod team;
 mod tickets;
+mod validity;
 mod visit;
 mod words;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
+pub use addresses::{FROM_PROVIDER, address};
 pub(crate) use form::derived;
 pub use form::{Bounds, read_form, read_form_with_files, read_form_within, sent};
-pub use frame::Frame;
+pub use frame::SignInFrame;
 pub use invite::{Invitation, Invited, NewOrganization, add_organization, invite};
 pub use language::{language, with_language};
-pub use place::{FROM_PROVIDER, address};
-pub use provider::{Provider, is_loopback};
-pub(crate) use reply::LeadsOn;
+pub use provider::{IdentityProvider, is_loopback};
+pub(crate) use reply::FormRedirects;
 pub use reply::{page, page_leading_anywhere, page_under, redirect, sign_in_first};
 pub use return_path::may_return_to;
 pub(crate) use session::sweep as sweep_sessions;
 pub use session::{SignedIn, signed_in};
 pub use settings::SignIn;
 pub use setup::link as setup_link;
-pub use standing::Barred;
 pub(crate) use tickets::sweep as sweep_tickets;
-pub use words::{LANGUAGES, Words};
+pub use validity::SignInBar;
+pub use words::{LANGUAGES, SignInWords};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: || {
         let mut operations = tickets::operations();
         operations.extend(team::operations());
@@ -75,5 +75,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     },
     erased: erased::STATEMENTS,
     routes: Some(routes::routes),
-    ..Chapter::new("people")
+    ..Module::new("people")
 };

@@ -4,25 +4,25 @@ use askama::Template;
 use axum::response::Response;
 use engine::access::{Member, Organization};
 
-use super::frame::Frame;
+use super::addresses::{self, SIGN_IN, SIGN_OUT, address, returning};
+use super::frame::SignInFrame;
 use super::members::Membership;
-use super::place::{self, SIGN_IN, SIGN_OUT, address, returning};
-use super::refusal::Refusal;
+use super::refusal::SignInRefusal;
 use super::reply::{leads_on, page, rendered};
 use super::session::{SignedIn, called};
-use super::tickets::Admission;
-use super::visit::Visit;
-use super::words::Notice;
+use super::tickets::TicketGrant;
+use super::visit::SignInRequest;
+use super::words::SignInNotice;
 
 /// The person who is about to sign in or is signed in, and their organization.
-struct Person<'p> {
+struct SignedInPerson<'p> {
     organization: &'p str,
     /// Left out for a member without a name.
     name: Option<&'p str>,
     email: &'p str,
 }
 
-impl<'p> Person<'p> {
+impl<'p> SignedInPerson<'p> {
     fn of(organization: &'p Organization, member: &'p Member) -> Self {
         let name = Some(member.name.trim()).filter(|name| !name.is_empty());
         Self {
@@ -36,19 +36,19 @@ impl<'p> Person<'p> {
 #[derive(Template)]
 #[template(path = "people/ticket.html")]
 struct TicketPage<'p> {
-    frame: Frame<'p>,
-    person: Person<'p>,
+    frame: SignInFrame<'p>,
+    person: SignedInPerson<'p>,
     action: String,
     ticket: &'p str,
     form: String,
 }
 
 /// Returns the page of a ticket: the member, the organization and one button.
-pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Response {
+pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -> Response {
     let forms = visit.forms_of(ticket);
     let template = TicketPage {
         frame: frame(visit, visit.words.sign_in),
-        person: Person::of(&admission.organization, &admission.member),
+        person: SignedInPerson::of(&grant.organization, &grant.member),
         action: address(&visit.service, SIGN_IN),
         ticket,
         form: forms.token(),
@@ -57,12 +57,12 @@ pub(super) fn ticket(visit: &Visit, ticket: &str, admission: &Admission) -> Resp
         200,
         rendered(&template),
         visit.language,
-        &leads_on(&visit.service, &admission.return_to),
+        &leads_on(&visit.service, &grant.return_to),
     ))
 }
 
 /// One of several organizations to choose from.
-struct Choice<'p> {
+struct OrganizationChoice<'p> {
     organization: &'p str,
     /// The member's name in this organization.
     name: &'p str,
@@ -72,8 +72,8 @@ struct Choice<'p> {
 #[derive(Template)]
 #[template(path = "people/choose.html")]
 struct ChoosePage<'p> {
-    frame: Frame<'p>,
-    choices: Vec<Choice<'p>>,
+    frame: SignInFrame<'p>,
+    choices: Vec<OrganizationChoice<'p>>,
     action: String,
     form: String,
 }
@@ -81,14 +81,14 @@ struct ChoosePage<'p> {
 /// Returns the page on which a person chooses one of their organizations. The sign-in continues to
 /// a path of this service.
 pub(super) fn choose(
-    visit: &Visit,
+    visit: &SignInRequest,
     memberships: &[Membership],
     tickets: Vec<String>,
     return_to: &str,
 ) -> Response {
     let forms = visit.forms();
     let choices = memberships.iter().zip(tickets);
-    let choices = choices.map(|(one, ticket)| Choice {
+    let choices = choices.map(|(one, ticket)| OrganizationChoice {
         organization: &one.organization.settings.name,
         name: called(&one.member),
         ticket,
@@ -110,17 +110,17 @@ pub(super) fn choose(
 #[derive(Template)]
 #[template(path = "people/ways.html")]
 struct WaysPage<'p> {
-    frame: Frame<'p>,
+    frame: SignInFrame<'p>,
     /// The address of the sign-in with the provider, if there is a provider.
     provider: Option<String>,
 }
 
 /// Returns the page with the ways to sign in, for a visitor without a ticket.
-pub(super) fn ways(visit: &Visit, has_provider: bool) -> Response {
+pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
     let provider = has_provider.then(|| {
         address(
             &visit.service,
-            &returning(place::TO_PROVIDER, visit.return_to()),
+            &returning(addresses::TO_PROVIDER, visit.return_to()),
         )
     });
     let template = WaysPage {
@@ -133,8 +133,8 @@ pub(super) fn ways(visit: &Visit, has_provider: bool) -> Response {
 #[derive(Template)]
 #[template(path = "people/signed_in.html")]
 struct SignedInPage<'p> {
-    frame: Frame<'p>,
-    person: Person<'p>,
+    frame: SignInFrame<'p>,
+    person: SignedInPerson<'p>,
     /// The address that the visitor wanted.
     go_on: Option<String>,
     sign_out: String,
@@ -142,10 +142,10 @@ struct SignedInPage<'p> {
 }
 
 /// Returns the page that shows who is signed in, for a visitor without a ticket.
-pub(super) fn signed_in(visit: &Visit, signed_in: &SignedIn) -> Response {
+pub(super) fn signed_in(visit: &SignInRequest, signed_in: &SignedIn) -> Response {
     let template = SignedInPage {
         frame: frame(visit, visit.words.signed_in),
-        person: Person::of(&signed_in.organization, &signed_in.member),
+        person: SignedInPerson::of(&signed_in.organization, &signed_in.member),
         go_on: visit.return_to().map(|path| address(&visit.service, path)),
         sign_out: address(&visit.service, SIGN_OUT),
         form: signed_in.form_token(),
@@ -156,17 +156,17 @@ pub(super) fn signed_in(visit: &Visit, signed_in: &SignedIn) -> Response {
 #[derive(Template)]
 #[template(path = "people/sign_out.html")]
 struct SignOutPage<'p> {
-    frame: Frame<'p>,
-    person: Person<'p>,
+    frame: SignInFrame<'p>,
+    person: SignedInPerson<'p>,
     action: String,
     form: String,
 }
 
 /// Returns the page that asks whether to sign out.
-pub(super) fn sign_out(visit: &Visit, signed_in: &SignedIn) -> Response {
+pub(super) fn sign_out(visit: &SignInRequest, signed_in: &SignedIn) -> Response {
     let template = SignOutPage {
         frame: frame(visit, visit.words.sign_out_now.0),
-        person: Person::of(&signed_in.organization, &signed_in.member),
+        person: SignedInPerson::of(&signed_in.organization, &signed_in.member),
         action: address(&visit.service, SIGN_OUT),
         form: signed_in.form_token(),
     };
@@ -176,23 +176,23 @@ pub(super) fn sign_out(visit: &Visit, signed_in: &SignedIn) -> Response {
 #[derive(Template)]
 #[template(path = "people/notice.html")]
 struct NoticePage<'p> {
-    frame: Frame<'p>,
-    notice: Notice,
+    frame: SignInFrame<'p>,
+    notice: SignInNotice,
     /// The address of the sign-in page.
     to_sign_in: String,
 }
 
 /// Returns the page after a sign-out.
-pub(super) fn signed_out(visit: &Visit) -> Response {
+pub(super) fn signed_out(visit: &SignInRequest) -> Response {
     notice(visit, 200, visit.words.signed_out)
 }
 
 /// Returns the page that explains a refusal.
-pub(super) fn refusal(visit: &Visit, refusal: &Refusal) -> Response {
+pub(super) fn refusal(visit: &SignInRequest, refusal: &SignInRefusal) -> Response {
     notice(visit, refusal.status(), refusal.notice(visit.words))
 }
 
-fn notice(visit: &Visit, status: u16, notice: Notice) -> Response {
+fn notice(visit: &SignInRequest, status: u16, notice: SignInNotice) -> Response {
     let to_sign_in = address(&visit.service, &returning(SIGN_IN, visit.return_to()));
     let template = NoticePage {
         frame: frame(visit, notice.0),
@@ -203,6 +203,6 @@ fn notice(visit: &Visit, status: u16, notice: Notice) -> Response {
 }
 
 /// Returns the frame of these pages. The pages themselves show who is signed in.
-fn frame<'f>(visit: &Visit, title: &'f str) -> Frame<'f> {
-    Frame::new(&visit.service, visit.language, title, None)
+fn frame<'f>(visit: &SignInRequest, title: &'f str) -> SignInFrame<'f> {
+    SignInFrame::new(&visit.service, visit.language, title, None)
 }

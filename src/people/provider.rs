@@ -22,10 +22,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, Semaphore};
 use url::Url;
 
-use super::discovery::{self, Metadata};
+use super::discovery::{self, ProviderMetadata};
 use super::form::{derived, is_derived};
-use super::id_token::{self, Expected, Person, Wrong};
-use super::refusal::Refusal;
+use super::id_token::{self, Expected, InvalidToken, PersonClaims};
+use super::refusal::SignInRefusal;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -47,17 +47,17 @@ const PAUSE: Duration = Duration::from_secs(3);
 const AT_ONCE: usize = 32;
 
 /// The organization's own provider.
-pub struct Provider {
+pub struct IdentityProvider {
     issuer: String,
     client_id: String,
     client_secret: Option<String>,
-    line: Line,
-    known: Mutex<Known>,
+    line: ProviderClient,
+    known: Mutex<CachedMetadata>,
     places: Semaphore,
 }
 
 /// The HTTP client for the provider.
-struct Line {
+struct ProviderClient {
     http: Client,
     /// Whether the issuer is on this machine, where http is allowed.
     is_to_itself: bool,
@@ -65,25 +65,25 @@ struct Line {
 
 /// The cached metadata of the provider with its time, and the time of the last failure.
 #[derive(Default)]
-struct Known {
-    said: Option<(Duration, Arc<Metadata>)>,
+struct CachedMetadata {
+    metadata: Option<(Duration, Arc<ProviderMetadata>)>,
     silent_since: Option<Duration>,
 }
 
 /// The reason why a request to the provider failed.
 #[derive(Debug)]
-struct Unheard(String);
+struct ProviderFailure(String);
 
-impl std::fmt::Display for Unheard {
+impl std::fmt::Display for ProviderFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unheard {}
+impl std::error::Error for ProviderFailure {}
 
 /// The answer that the provider gives through the browser.
-pub(super) struct Answer<'a> {
+pub(super) struct ProviderAnswer<'a> {
     /// The redirect address of the request.
     pub(super) redirect: &'a str,
     /// The secret that the sign-in is bound to.
@@ -91,7 +91,7 @@ pub(super) struct Answer<'a> {
     pub(super) code: &'a str,
 }
 
-impl Provider {
+impl IdentityProvider {
     /// Creates the provider of an issuer. The issuer knows this service by a client id and,
     /// optionally, a secret.
     pub fn new(
@@ -115,7 +115,7 @@ impl Provider {
             issuer: issuer.to_owned(),
             client_id: client_id.to_owned(),
             client_secret: client_secret.filter(|secret| !secret.is_empty()),
-            line: Line { http, is_to_itself },
+            line: ProviderClient { http, is_to_itself },
             known: Mutex::default(),
             places: Semaphore::new(AT_ONCE),
         })
@@ -132,7 +132,7 @@ impl Provider {
         clock: &Clock,
         redirect: &str,
         secret: &str,
-    ) -> Result<Url, Refusal> {
+    ) -> Result<Url, SignInRefusal> {
         let asked = async {
             let metadata = self.metadata(clock, KEPT_FOR).await?;
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier(secret)));
@@ -155,16 +155,16 @@ impl Provider {
         in_time(DEADLINE, asked).await
     }
 
-    /// Checks for an operator whether members can sign in: reads metadata and keys, and asks whether
-    /// a sign-in may begin. Returns the number of keys, or a fault and its remedy.
+    /// Checks for an operator whether members can sign in: reads metadata and keys, and asks
+    /// whether a sign-in may begin. Returns the number of keys, or a fault and its remedy.
     pub async fn examine(&self, clock: &Clock, redirect: &str) -> Result<usize, (String, String)> {
-        let said = |refusal: Refusal| match refusal {
-            Refusal::ProviderDown(text) => text,
+        let response = |refusal: SignInRefusal| match refusal {
+            SignInRefusal::ProviderDown(text) => text,
             other => format!("{other:?}"),
         };
         let metadata = self.metadata(clock, KEPT_FOR).await.map_err(|refusal| {
             let remedy = "check --oidc-issuer, and whether this machine reaches the provider";
-            (said(refusal), remedy.to_owned())
+            (response(refusal), remedy.to_owned())
         })?;
         if metadata.keys.is_empty() || metadata.algorithms.is_empty() {
             let text = format!("{}: it publishes no usable key or algorithm", self.issuer);
@@ -172,7 +172,10 @@ impl Provider {
         }
         let asked = async {
             let secret = URL_SAFE_NO_PAD.encode(Sha256::digest(redirect));
-            let url = self.begin(clock, redirect, &secret).await.map_err(said)?;
+            let url = self
+                .begin(clock, redirect, &secret)
+                .await
+                .map_err(response)?;
             let request = HttpRequest::get(url.as_str()).body(Vec::new());
             let request = request.map_err(|error| error.to_string())?;
             let answer = self.line.ask(request).await;
@@ -198,16 +201,17 @@ impl Provider {
     pub(super) async fn finish(
         &self,
         clock: &Clock,
-        answer: Answer<'_>,
-    ) -> Result<String, Refusal> {
-        let Answer {
+        answer: ProviderAnswer<'_>,
+    ) -> Result<String, SignInRefusal> {
+        let ProviderAnswer {
             redirect,
             secret,
             code,
         } = answer;
         let asked = async {
             let metadata = self.metadata(clock, KEPT_FOR).await?;
-            let Tokens { access, id } = self.exchange(&metadata, redirect, secret, code).await?;
+            let ProviderTokens { access, id } =
+                self.exchange(&metadata, redirect, secret, code).await?;
             let nonce = nonce(secret);
             let expected = Expected {
                 issuer: &self.issuer,
@@ -215,22 +219,22 @@ impl Provider {
                 nonce: &nonce,
                 now: clock.now().as_second(),
             };
-            let said = match id_token::verify(&id, &metadata, expected) {
-                Err(Wrong::NoKey) => {
+            let response = match id_token::verify(&id, &metadata, expected) {
+                Err(InvalidToken::NoKey) => {
                     // The provider may have new keys since the metadata was read.
                     let metadata = self.metadata(clock, ASKED_AGAIN).await?;
                     id_token::verify(&id, &metadata, expected)
                 }
-                said => said,
+                response => response,
             };
-            let person = said.map_err(|wrong| self.disbelieved(&wrong))?;
+            let person = response.map_err(|wrong| self.disbelieved(&wrong))?;
             let address = match person.address {
-                None => self.told_besides(&metadata, &access, &person).await?,
-                told => told,
+                None => self.userinfo_address(&metadata, &access, &person).await?,
+                reported => reported,
             };
             match address {
                 Some((address, true)) => Ok(address),
-                _ => Err(Refusal::Unverified),
+                _ => Err(SignInRefusal::Unverified),
             }
         };
         let _place = self
@@ -243,27 +247,31 @@ impl Provider {
     /// Exchanges a code (Core 1.0, 3.1.3.1; RFC 6749, section 4.1.3).
     async fn exchange(
         &self,
-        metadata: &Metadata,
+        metadata: &ProviderMetadata,
         redirect: &str,
         secret: &str,
         code: &str,
-    ) -> Result<Tokens, Refusal> {
+    ) -> Result<ProviderTokens, SignInRefusal> {
         let request = self.token_request(metadata, redirect, secret, code)?;
         let answer = self.line.ask(request).await.map_err(down)?;
-        let said: Option<Value> = serde_json::from_slice(answer.body()).ok();
+        let response: Option<Value> = serde_json::from_slice(answer.body()).ok();
         if !answer.status().is_success() {
-            let error = said.as_ref().and_then(|said| said["error"].as_str());
+            let error = response
+                .as_ref()
+                .and_then(|response| response["error"].as_str());
             return Err(error.map_or_else(
                 || down(format!("token_endpoint answered {}", answer.status())),
-                |error| Refusal::ProviderRefused(error.to_owned()),
+                |error| SignInRefusal::ProviderRefused(error.to_owned()),
             ));
         }
         let text = |name: &str| {
-            let text = said.as_ref().and_then(|said| said[name].as_str());
+            let text = response
+                .as_ref()
+                .and_then(|response| response[name].as_str());
             text.map(str::to_owned)
                 .ok_or_else(|| down(format!("the answer of token_endpoint has no {name}")))
         };
-        Ok(Tokens {
+        Ok(ProviderTokens {
             access: text("access_token")?,
             id: text("id_token")?,
         })
@@ -273,11 +281,11 @@ impl Provider {
     /// (RFC 6749, section 2.3.1).
     fn token_request(
         &self,
-        metadata: &Metadata,
+        metadata: &ProviderMetadata,
         redirect: &str,
         secret: &str,
         code: &str,
-    ) -> Result<HttpRequest<Vec<u8>>, Refusal> {
+    ) -> Result<HttpRequest<Vec<u8>>, SignInRefusal> {
         let mut form = Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -306,12 +314,12 @@ impl Provider {
 
     /// Returns the mail address from the userinfo endpoint. The ID token need not contain it (Core
     /// 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
-    async fn told_besides(
+    async fn userinfo_address(
         &self,
-        metadata: &Metadata,
+        metadata: &ProviderMetadata,
         token: &str,
-        person: &Person,
-    ) -> Result<Option<(String, bool)>, Refusal> {
+        person: &PersonClaims,
+    ) -> Result<Option<(String, bool)>, SignInRefusal> {
         let Some(userinfo) = &metadata.userinfo else {
             return Ok(None);
         };
@@ -334,21 +342,21 @@ impl Provider {
         if !claims.is_object() {
             return Err(down("the answer of userinfo_endpoint is no object"));
         }
-        let told = Person::read(&claims).map_err(|wrong| self.disbelieved(&wrong))?;
-        if told.subject == person.subject {
-            return Ok(told.address);
+        let reported = PersonClaims::read(&claims).map_err(|wrong| self.disbelieved(&wrong))?;
+        if reported.subject == person.subject {
+            return Ok(reported.address);
         }
         let reason = "sub of userinfo_endpoint is not that of the ID token".into();
-        Err(self.disbelieved(&Wrong::Claim(reason)))
+        Err(self.disbelieved(&InvalidToken::Claim(reason)))
     }
 
     /// Returns the refusal of claims that are not believed. It names the issuer for the log.
-    fn disbelieved(&self, wrong: &Wrong) -> Refusal {
-        Refusal::Disbelieved(format!("{}: {wrong}", self.issuer))
+    fn disbelieved(&self, wrong: &InvalidToken) -> SignInRefusal {
+        SignInRefusal::Disbelieved(format!("{}: {wrong}", self.issuer))
     }
 
     /// Reads a JSON document of the provider.
-    async fn document(&self, name: &str, url: &str) -> Result<Value, Refusal> {
+    async fn document(&self, name: &str, url: &str) -> Result<Value, SignInRefusal> {
         let request = HttpRequest::get(url).header(ACCEPT, "application/json");
         let request = request.body(Vec::new()).map_err(down)?;
         let failed = |what: String| down(format!("{}: {name}: {what}", self.issuer));
@@ -361,23 +369,27 @@ impl Provider {
     }
 
     /// Reads the provider's metadata and keys.
-    async fn discovered(&self) -> Result<Metadata, Refusal> {
+    async fn discovered(&self) -> Result<ProviderMetadata, SignInRefusal> {
         let base = self.issuer.trim_end_matches('/');
         let at = format!("{base}/.well-known/openid-configuration");
         let document = self.document("discovery", &at).await?;
         let failed = |what: String| down(format!("{}: {what}", self.issuer));
-        let mut metadata = Metadata::read(&document, &self.issuer).map_err(failed)?;
+        let mut metadata = ProviderMetadata::read(&document, &self.issuer).map_err(failed)?;
         let keys = self.document("jwks_uri", metadata.jwks.as_str()).await?;
         metadata.keys = discovery::keys(&keys).map_err(failed)?;
         Ok(metadata)
     }
 
     /// Returns the provider's metadata; cached metadata is used up to this age.
-    async fn metadata(&self, clock: &Clock, oldest: Duration) -> Result<Arc<Metadata>, Refusal> {
+    async fn metadata(
+        &self,
+        clock: &Clock,
+        oldest: Duration,
+    ) -> Result<Arc<ProviderMetadata>, SignInRefusal> {
         let mut known = self.known.lock().await;
         let is_within = |since: Duration, time| clock.elapsed().saturating_sub(since) < time;
         if let Some((_, metadata)) = known
-            .said
+            .metadata
             .as_ref()
             .filter(|(since, _)| is_within(*since, oldest))
         {
@@ -394,12 +406,12 @@ impl Provider {
         let discovered = in_time(INTRODUCTION, self.discovered()).await;
         known.silent_since = discovered.is_err().then(|| clock.elapsed());
         let metadata = Arc::new(discovered?);
-        known.said = Some((clock.elapsed(), metadata.clone()));
+        known.metadata = Some((clock.elapsed(), metadata.clone()));
         Ok(metadata)
     }
 }
 
-impl Line {
+impl ProviderClient {
     /// Whether a request to an address is protected: it uses https, or both the address and the
     /// issuer are on this machine.
     fn carries(&self, url: &Url) -> bool {
@@ -407,10 +419,13 @@ impl Line {
     }
 
     /// Sends a request to the provider. It follows no redirect and limits the size of the answer.
-    async fn ask(&self, request: HttpRequest<Vec<u8>>) -> Result<HttpResponse<Vec<u8>>, Unheard> {
+    async fn ask(
+        &self,
+        request: HttpRequest<Vec<u8>>,
+    ) -> Result<HttpResponse<Vec<u8>>, ProviderFailure> {
         let heard = |error: reqwest::Error| {
             let error = error.without_url();
-            Unheard(if error.is_timeout() {
+            ProviderFailure(if error.is_timeout() {
                 "timed out".to_owned()
             } else {
                 innermost(&error).to_string()
@@ -418,13 +433,13 @@ impl Line {
         };
         let request = reqwest::Request::try_from(request).map_err(heard)?;
         if !self.carries(request.url()) {
-            return Err(Unheard("one of its endpoints is not https".into()));
+            return Err(ProviderFailure("one of its endpoints is not https".into()));
         }
         let mut response = self.http.execute(request).await.map_err(heard)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(heard)? {
             if body.len() + chunk.len() > ANSWER_LIMIT {
-                return Err(Unheard("its answer is too large".into()));
+                return Err(ProviderFailure("its answer is too large".into()));
             }
             body.extend_from_slice(&chunk);
         }
@@ -455,7 +470,7 @@ fn verifier(secret: &str) -> String {
 }
 
 /// The tokens of an exchange.
-struct Tokens {
+struct ProviderTokens {
     access: String,
     id: String,
 }
@@ -469,15 +484,15 @@ fn is_signed(headers: &HeaderMap) -> bool {
 /// Awaits a request to the provider within a deadline.
 async fn in_time<T>(
     deadline: Duration,
-    asked: impl Future<Output = Result<T, Refusal>>,
-) -> Result<T, Refusal> {
+    asked: impl Future<Output = Result<T, SignInRefusal>>,
+) -> Result<T, SignInRefusal> {
     tokio::time::timeout(deadline, asked)
         .await
         .unwrap_or_else(|_| Err(down("timed out")))
 }
 
-fn down(cause: impl std::fmt::Display) -> Refusal {
-    Refusal::ProviderDown(cause.to_string())
+fn down(cause: impl std::fmt::Display) -> SignInRefusal {
+    SignInRefusal::ProviderDown(cause.to_string())
 }
 
 /// Whether an address is on this machine.

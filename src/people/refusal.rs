@@ -1,18 +1,18 @@
 //! Reasons why a person is not signed in, with their pages and log entries.
 
-use engine::error::{Error, Kind};
+use engine::error::{Error, ErrorKind};
 use store::Error as StoreError;
 use uuid::Uuid;
 
-use super::standing::Barred;
-use super::words::{Notice, Words};
+use super::validity::SignInBar;
+use super::words::{SignInNotice, SignInWords};
 
 /// Maximum length of a provider's error code in the log.
 const LONGEST_WORD: usize = 64;
 
 /// A reason why a person is not signed in or gets no page.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum SignInRefusal {
     /// The form does not come from this server, or belongs to another session.
     ForeignForm,
     /// The ticket is used, expired or unknown.
@@ -20,7 +20,7 @@ pub(super) enum Refusal {
     /// The set-up link is expired or unknown, or there is an organization already.
     UsedSetupLink,
     /// The member may not be signed in at the moment; with their organization, if known.
-    Barred(Barred, Option<Uuid>),
+    Barred(SignInBar, Option<Uuid>),
     /// The provider does not answer, or its answer is invalid.
     ProviderDown(String),
     /// The provider refused the sign-in with this error code.
@@ -39,7 +39,7 @@ pub(super) enum Refusal {
     Failed(Error),
 }
 
-impl Refusal {
+impl SignInRefusal {
     /// Returns the status of the page.
     pub(super) fn status(&self) -> u16 {
         match self {
@@ -58,13 +58,13 @@ impl Refusal {
     }
 
     /// Returns the message of the page.
-    pub(super) fn notice(&self, words: &Words) -> Notice {
+    pub(super) fn notice(&self, words: &SignInWords) -> SignInNotice {
         match self {
             Self::ForeignForm => words.foreign_form,
             Self::UsedLink => words.used_link,
             Self::UsedSetupLink => words.used_setup_link,
-            Self::Barred(Barred::Inactive, _) => words.inactive,
-            Self::Barred(Barred::TwoFactor, _) => words.two_factor,
+            Self::Barred(SignInBar::Inactive, _) => words.inactive,
+            Self::Barred(SignInBar::TwoFactor, _) => words.two_factor,
             Self::ProviderDown(_) | Self::Disbelieved(_) => words.provider_down,
             Self::ProviderRefused(_) => words.provider_refused,
             Self::ProviderLost(_) => words.provider_lost,
@@ -107,7 +107,7 @@ impl Refusal {
             Self::Missing => {}
             Self::Failed(error) => {
                 let cause = error.cause().unwrap_or_default();
-                if error.kind() == Kind::Internal {
+                if error.kind() == ErrorKind::Internal {
                     tracing::error!(%request_id, cause, "a sign-in request failed with an internal error");
                 } else {
                     tracing::warn!(%request_id, cause, "a sign-in request failed because a service it needs is not available");
@@ -125,13 +125,13 @@ fn word(text: &str) -> String {
         .collect()
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for SignInRefusal {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for SignInRefusal {
     fn from(error: StoreError) -> Self {
         Self::Failed(error.into())
     }

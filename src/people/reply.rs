@@ -8,26 +8,26 @@ use engine::pipeline::Service;
 use http::HeaderValue;
 use http::header::{CONTENT_LANGUAGE, VARY};
 
+use super::addresses::{SIGN_IN, address, returning};
 use super::frame::STYLE_HASH;
-use super::place::{SIGN_IN, address, returning};
 use super::settings;
-use crate::browser::{self, Forms, Policy, Referrer};
+use crate::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use crate::browser::{rendered, with_cookies};
 
 /// Returns the source, for a content security policy, to which another module's page at a path may
 /// redirect by itself. That module registers the function. A sign-in form may lead back to such a
 /// page, and browsers check every redirect of a form against the policy.
-pub(crate) struct LeadsOn(pub(crate) fn(&str) -> Option<String>);
+pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
 /// Returns the sources to which a form may redirect if it leads to this path.
 pub(super) fn leads_on(service: &Service, path: &str) -> Vec<String> {
     service
-        .kit
+        .app_state
         .lists
-        .all::<LeadsOn>()
+        .all::<FormRedirects>()
         .iter()
-        .filter_map(|LeadsOn(there)| there(path))
+        .filter_map(|FormRedirects(there)| there(path))
         .collect()
 }
 
@@ -42,7 +42,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 /// and to `form_action`, a list of policy sources.
 #[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
-    let forms = Forms::Here(form_action.to_vec());
+    let forms = FormTargets::Here(form_action.to_vec());
     page_under(&POLICY.clone().with_forms(forms), status, html, language)
 }
 
@@ -51,7 +51,7 @@ pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[St
 #[must_use]
 pub fn page_leading_anywhere(status: u16, html: Result<String>, language: &str) -> Response {
     page_under(
-        &POLICY.clone().with_forms(Forms::Anywhere),
+        &POLICY.clone().with_forms(FormTargets::Anywhere),
         status,
         html,
         language,

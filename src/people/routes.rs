@@ -11,21 +11,21 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::access::token;
 use engine::pipeline::Service;
 
+use super::addresses::{FROM_PROVIDER, SETUP, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
 use super::cookie::Cookie;
 use super::form::{read_form, sent};
-use super::place::{FROM_PROVIDER, SETUP, SIGN_IN, SIGN_OUT, TO_PROVIDER, address};
-use super::provider::{Answer, Provider, is_state};
-use super::refusal::Refusal;
+use super::provider::{IdentityProvider, ProviderAnswer, is_state};
+use super::refusal::SignInRefusal;
 use super::reply::{redirect, with_cookies};
 use super::session::{self, signed_in};
-use super::standing::LONGEST;
-use super::visit::Visit;
+use super::validity::LONGEST;
+use super::visit::SignInRequest;
 use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 
 /// Maximum duration of a sign-in at the provider, in seconds.
 const PROVIDER_LASTS: u64 = 600;
 
-type Server = State<Arc<Service>>;
+type PeopleService = State<Arc<Service>>;
 
 /// The routes of this module.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
@@ -46,19 +46,19 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-async fn sign_in_page(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
+async fn sign_in_page(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
     let answer = match visit.asks("ticket") {
         Some(ticket) => tickets::look(&visit.service, ticket)
             .await
-            .map(|admission| pages::ticket(&visit, ticket, &admission)),
+            .map(|grant| pages::ticket(&visit, ticket, &grant)),
         None => ways(&visit).await,
     };
     visit.answered("getSignInPage", answer)
 }
 
-async fn setup_page_of(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
+async fn setup_page_of(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
     let ticket = visit.asks("ticket").unwrap_or_default();
     let answer = setup::check(&visit.service, ticket).await;
     let page = answer.map(|()| setup_page::empty(&visit, ticket));
@@ -66,21 +66,24 @@ async fn setup_page_of(State(service): Server, request: HttpRequest) -> Response
 }
 
 /// Sets up the first organization, and signs its first member in.
-async fn set_up(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, request);
+async fn set_up(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
     let answer = if visit.is_own_form(&fields) {
-        made(&visit, &fields).await
+        create(&visit, &fields).await
     } else {
-        Err(Refusal::ForeignForm)
+        Err(SignInRefusal::ForeignForm)
     };
     visit.answered("setUp", answer)
 }
 
-async fn made(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
+async fn create(
+    visit: &SignInRequest,
+    fields: &[(String, String)],
+) -> Result<Response, SignInRefusal> {
     let ticket = sent(fields, "ticket").unwrap_or_default();
     setup::check(&visit.service, ticket).await?;
-    let typed = setup::Typed::of(fields);
+    let typed = setup::SetupInput::of(fields);
     let wrong = typed.wrong();
     if !wrong.is_empty() {
         return Ok(setup_page::again(visit, ticket, &typed, &wrong));
@@ -90,11 +93,11 @@ async fn made(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Re
     tracing::info!(
         request_id = %visit.request_id, %organization, %member, "set up the first organization"
     );
-    Ok(begun(visit, &token, return_path::DEFAULT))
+    Ok(started(visit, &token, return_path::DEFAULT))
 }
 
 /// Answers a visitor without a ticket.
-async fn ways(visit: &Visit) -> Result<Response, Refusal> {
+async fn ways(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
     }
@@ -108,22 +111,25 @@ async fn ways(visit: &Visit) -> Result<Response, Refusal> {
 }
 
 /// Redeems a ticket.
-async fn sign_in(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, request);
+async fn sign_in(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
     let answer = if visit.is_own_form(&fields) {
         redeemed(&visit, &fields).await
     } else {
-        Err(Refusal::ForeignForm)
+        Err(SignInRefusal::ForeignForm)
     };
     visit.answered("signIn", answer)
 }
 
-async fn redeemed(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
+async fn redeemed(
+    visit: &SignInRequest,
+    fields: &[(String, String)],
+) -> Result<Response, SignInRefusal> {
     let ticket = sent(fields, "ticket")
         .or_else(|| visit.asks("ticket"))
-        .ok_or(Refusal::UsedLink)?;
-    let (token, admission) = tickets::redeem(
+        .ok_or(SignInRefusal::UsedLink)?;
+    let (token, grant) = tickets::redeem(
         &visit.service,
         ticket,
         session::shown(&visit.service, &visit.headers),
@@ -131,13 +137,13 @@ async fn redeemed(visit: &Visit, fields: &[(String, String)]) -> Result<Response
     )
     .await?;
     tracing::info!(
-        request_id = %visit.request_id, organization = %admission.organization.id, member = %admission.member_id, by = "ticket", "signed in"
+        request_id = %visit.request_id, organization = %grant.organization.id, member = %grant.member_id, by = "ticket", "signed in"
     );
-    Ok(begun(visit, &token, &admission.return_to))
+    Ok(started(visit, &token, &grant.return_to))
 }
 
 /// Redirects a person with a new session to the page that they wanted.
-fn begun(visit: &Visit, token: &str, return_to: &str) -> Response {
+fn started(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
     let service = &visit.service;
     let seconds = LONGEST.as_secs().unsigned_abs();
     // The path was valid when it was stored or put into the cookie. It is checked again to be safe.
@@ -149,17 +155,17 @@ fn begun(visit: &Visit, token: &str, return_to: &str) -> Response {
     with_cookies(response, Cookie::Forms.forget(service))
 }
 
-async fn to_provider(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
-    let answer = begun_elsewhere(&visit).await;
+async fn to_provider(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
+    let answer = started_at_provider(&visit).await;
     visit.answered("signInWithProvider", answer)
 }
 
 /// Redirects to the provider. A cookie keeps the secret of the sign-in and the return path.
-async fn begun_elsewhere(visit: &Visit) -> Result<Response, Refusal> {
+async fn started_at_provider(visit: &SignInRequest) -> Result<Response, SignInRefusal> {
     let service = &visit.service;
-    let provider = settings::provider(service).ok_or(Refusal::Missing)?;
-    let secret = token("", &service.kit.ids);
+    let provider = settings::provider(service).ok_or(SignInRefusal::Missing)?;
+    let secret = token("", &service.app_state.ids);
     let url = provider
         .begin(&service.clock, &callback(service), &secret)
         .await?;
@@ -171,11 +177,11 @@ async fn begun_elsewhere(visit: &Visit) -> Result<Response, Refusal> {
     ))
 }
 
-async fn from_provider(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
+async fn from_provider(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
     let answer = match settings::provider(&visit.service) {
         Some(provider) => returned(&visit, provider).await,
-        None => Err(Refusal::Missing),
+        None => Err(SignInRefusal::Missing),
     };
     // The sign-in at the provider is over, whatever its result.
     with_cookies(
@@ -185,10 +191,13 @@ async fn from_provider(State(service): Server, request: HttpRequest) -> Response
 }
 
 /// Answers a browser that returns from the provider (OpenID Connect Core 1.0, 3.1.2.5 to 3.1.3.7).
-async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusal> {
+async fn returned(
+    visit: &SignInRequest,
+    provider: &IdentityProvider,
+) -> Result<Response, SignInRefusal> {
     let service = &visit.service;
     let under_way = Cookie::Provider.read_parts(service, &visit.headers);
-    let under_way = under_way.ok_or(Refusal::ProviderLost(
+    let under_way = under_way.ok_or(SignInRefusal::ProviderLost(
         "no sign-in at the provider is in progress in this browser",
     ))?;
     let (secret, return_to) = under_way.split_once('.').unwrap_or((&under_way, ""));
@@ -196,23 +205,25 @@ async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusa
         .asks("state")
         .is_some_and(|sent| is_state(sent, secret))
     {
-        return Err(Refusal::ProviderLost(
+        return Err(SignInRefusal::ProviderLost(
             "the state does not belong to a sign-in in this browser",
         ));
     }
     if !provider.is_of(visit.asks("iss")) {
-        return Err(Refusal::ProviderLost("the answer is from another issuer"));
+        return Err(SignInRefusal::ProviderLost(
+            "the answer is from another issuer",
+        ));
     }
     if let Some(error) = visit.asks("error") {
-        return Err(Refusal::ProviderRefused(error.to_owned()));
+        return Err(SignInRefusal::ProviderRefused(error.to_owned()));
     }
     let code = visit
         .asks("code")
-        .ok_or(Refusal::ProviderLost("the answer has no code"))?;
+        .ok_or(SignInRefusal::ProviderLost("the answer has no code"))?;
     let email = provider
         .finish(
             &service.clock,
-            Answer {
+            ProviderAnswer {
                 redirect: &callback(service),
                 secret,
                 code,
@@ -240,16 +251,16 @@ async fn returned(visit: &Visit, provider: &Provider) -> Result<Response, Refusa
     tracing::info!(
         request_id = %visit.request_id, organization = %one.organization.id, member = %one.member_id, by = "provider", "signed in"
     );
-    Ok(begun(visit, &token, return_to))
+    Ok(started(visit, &token, return_to))
 }
 
 /// Returns the address at which the provider sends browsers back.
 fn callback(service: &Service) -> String {
-    format!("{}{FROM_PROVIDER}", service.kit.public_url)
+    format!("{}{FROM_PROVIDER}", service.app_state.public_url)
 }
 
-async fn sign_out_page(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
+async fn sign_out_page(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
     let found = signed_in(&visit.service, &visit.headers, visit.request_id).await;
     let answer = found.map(|found| {
         found.map_or_else(
@@ -257,23 +268,26 @@ async fn sign_out_page(State(service): Server, request: HttpRequest) -> Response
             |signed_in| pages::sign_out(&visit, &signed_in),
         )
     });
-    visit.answered("getSignOutPage", answer.map_err(Refusal::from))
+    visit.answered("getSignOutPage", answer.map_err(SignInRefusal::from))
 }
 
-async fn sign_out(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, body) = Visit::of(service, request);
+async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
-    let answer = left(&visit, &fields).await;
+    let answer = end_session(&visit, &fields).await;
     visit.answered("signOut", answer)
 }
 
 /// Ends the session of a browser, if the form belongs to it. Without a session there is nothing to
 /// end.
-async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Refusal> {
+async fn end_session(
+    visit: &SignInRequest,
+    fields: &[(String, String)],
+) -> Result<Response, SignInRefusal> {
     let service = &visit.service;
     if let Some(signed_in) = signed_in(service, &visit.headers, visit.request_id).await? {
         if !sent(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
-            return Err(Refusal::ForeignForm);
+            return Err(SignInRefusal::ForeignForm);
         }
         session::leave(service, &signed_in, visit.request_id).await?;
         tracing::info!(
@@ -287,7 +301,7 @@ async fn left(visit: &Visit, fields: &[(String, String)]) -> Result<Response, Re
 }
 
 /// Answers any other request with the page for unknown paths.
-async fn lost(State(service): Server, request: HttpRequest) -> Response {
-    let (visit, _) = Visit::of(service, request);
-    visit.answered("-", Err(Refusal::Missing))
+async fn lost(State(service): PeopleService, request: HttpRequest) -> Response {
+    let (visit, _) = SignInRequest::of(service, request);
+    visit.answered("-", Err(SignInRefusal::Missing))
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Access, Identified, Member, Organization, Revisions, hash, named, token_of};
-use engine::audit::{self, Actor, Change, Entry, Target};
-use engine::context::{Context, System, Touches};
-use engine::error::{Error, Kind, Result};
+use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
+use engine::context::{Context, RaisedRevision, System};
+use engine::error::{Error, ErrorKind, Result};
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::cookie::Cookie;
 use super::form;
-use super::standing::{self, Barred, IDLE, LONGEST};
+use super::validity::{self, IDLE, LONGEST, SignInBar};
 
 store::statements! {
     /// The organization of a session whose token does not name it.
@@ -132,13 +132,13 @@ pub(super) fn called(member: &Member) -> &str {
 }
 
 /// The state of a session, found by its cookie.
-enum Found {
+enum SessionLookup {
     /// No session has this token.
     Nothing,
     /// The session of this organization has expired.
     Over(Uuid),
     /// The member may not be signed in at the moment.
-    Barred(Uuid, Barred),
+    Barred(Uuid, SignInBar),
     /// The session is valid. The time is its recorded last use.
     Going(Box<SignedIn>, Timestamp),
 }
@@ -159,17 +159,17 @@ pub async fn signed_in(
     };
     let now = service.clock.now();
     match service.store.read(move |tx| find(tx, token, now)).await? {
-        Found::Nothing => Ok(None),
-        Found::Over(organization) => {
+        SessionLookup::Nothing => Ok(None),
+        SessionLookup::Over(organization) => {
             tracing::debug!(%request_id, %organization, reason = "the session has ended", "not signed in");
             Ok(None)
         }
-        Found::Barred(organization, barred) => {
+        SessionLookup::Barred(organization, barred) => {
             tracing::info!(%request_id, %organization, reason = barred.reason(), "not signed in");
             Ok(None)
         }
-        Found::Going(signed_in, used_at) => {
-            if standing::is_to_be_noted(used_at, now) {
+        SessionLookup::Going(signed_in, used_at) => {
+            if validity::is_to_be_noted(used_at, now) {
                 note_use(service, &signed_in, now);
             }
             Ok(Some(*signed_in))
@@ -184,16 +184,16 @@ pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
         .filter(|token| token.starts_with(PREFIX))
 }
 
-fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Found> {
+fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<SessionLookup> {
     let Some(organization) = owner(tx, &token)? else {
-        return Ok(Found::Nothing);
+        return Ok(SessionLookup::Nothing);
     };
     let Some(row) = tx.row(
         &BY_TOKEN,
         &values![organization, Value::Bytes(hash(&token))],
     )?
     else {
-        return Ok(Found::Nothing);
+        return Ok(SessionLookup::Nothing);
     };
     of_row(&row, token, now)
 }
@@ -209,15 +209,15 @@ fn owner(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Uuid>> {
         .transpose()?)
 }
 
-fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
+fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
     let (created_at, used_at): (Timestamp, Timestamp) = (row.get(1)?, row.get(2)?);
     let (Json(member), id, Json(settings)) = (row.get(4)?, row.get(5)?, row.get(6)?);
     let organization = Organization { id, settings };
-    if standing::end(created_at, used_at) <= now {
-        return Ok(Found::Over(id));
+    if validity::end(created_at, used_at) <= now {
+        return Ok(SessionLookup::Over(id));
     }
-    if let Some(barred) = standing::barred(&member, &organization.settings) {
-        return Ok(Found::Barred(id, barred));
+    if let Some(barred) = validity::barred(&member, &organization.settings) {
+        return Ok(SessionLookup::Barred(id, barred));
     }
     let form = form::derived(&token, FORM);
     let revisions = Revisions {
@@ -233,7 +233,7 @@ fn of_row(row: &Row, token: String, now: Timestamp) -> Result<Found> {
         form,
         secret: Secret(token),
     };
-    Ok(Found::Going(Box::new(signed_in), used_at))
+    Ok(SessionLookup::Going(Box::new(signed_in), used_at))
 }
 
 /// Records the use of a session in the background; no request waits for it.
@@ -262,7 +262,7 @@ fn note_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
 
 /// The way in which a member signs in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entrance {
+pub(super) struct SignInMethod {
     /// The name of the way in the audit log.
     pub(super) by: &'static str,
     /// The id of the request.
@@ -273,18 +273,18 @@ pub(super) struct Entrance {
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
     of: (Uuid, &Member),
-    entrance: Entrance,
+    entrance: SignInMethod,
 ) -> Result<String> {
     let ((member, known), token) = (of, token_of(PREFIX, context.organization.id, context.ids()));
     let (id, now) = (context.new_id(), context.now());
-    context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute_along(
+    context.execute_deferred(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_deferred(
         &INSERT,
         values![id, member, Value::Bytes(hash(&token)), now],
     )?;
     let target = Target::new("member", Some(member), Some(called(known).to_owned()));
     let changes = vec![Change::to("by", entrance.by.into())];
-    let entry = Entry {
+    let entry = AuditEntryRow {
         actor: Actor::session(member),
         operation: "signIn",
         target,
@@ -298,19 +298,27 @@ pub(super) fn begin(
 
 /// Ends the session of a member who signs out.
 pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: Uuid) -> Result<()> {
-    let (leaving, now, kit) = (signed_in.clone(), service.clock.now(), service.kit.clone());
+    let (leaving, now, app_state) = (
+        signed_in.clone(),
+        service.clock.now(),
+        service.app_state.clone(),
+    );
     let leave = move |tx: &mut Transaction<'_>| {
         let (access, system) = (
             Access::platform(),
             System {
                 tx,
                 now,
-                kit: &kit,
-                rung: BTreeSet::new(),
+                app_state: &app_state,
+                wake_signals: BTreeSet::new(),
             },
         );
-        let mut context =
-            Context::for_writing(system, leaving.organization.id, &access, Touches::Stream)?;
+        let mut context = Context::for_writing(
+            system,
+            leaving.organization.id,
+            &access,
+            RaisedRevision::Stream,
+        )?;
         if context.execute(&LEAVE, values![leaving.session])? == 0 {
             return Ok(());
         }
@@ -322,7 +330,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
         let actor = Actor::session(leaving.member_id);
         audit::write(
             &mut context,
-            Entry {
+            AuditEntryRow {
                 actor,
                 operation: "signOut",
                 target,
@@ -338,7 +346,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
         .await;
     // The session was deleted with its organization.
     left.or_else(|error: Error| {
-        if error.kind() == Kind::NotFound {
+        if error.kind() == ErrorKind::NotFound {
             Ok(())
         } else {
             Err(error)

@@ -3,7 +3,7 @@
 use engine::pipeline::Service;
 use url::Url;
 
-use super::provider::Provider;
+use super::provider::IdentityProvider;
 use super::return_path;
 
 /// The settings of the sign-in, from flags. The application state holds them.
@@ -12,12 +12,12 @@ pub struct SignIn {
     /// The sign-in page of the platform, for visitors without a ticket (`--sign-in-url`).
     pub elsewhere: Option<Url>,
     /// An OpenID provider for sign-ins (`--oidc-issuer`).
-    pub provider: Option<Provider>,
+    pub provider: Option<IdentityProvider>,
 }
 
 /// Returns the platform's sign-in page for visitors without a ticket, with the return path.
 pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<String> {
-    let mut url = service.kit.part::<SignIn>()?.elsewhere.clone()?;
+    let mut url = service.app_state.extension::<SignIn>()?.elsewhere.clone()?;
     if let Some(return_to) = return_to.and_then(return_path::right) {
         url.query_pairs_mut().append_pair("return_to", return_to);
     }
@@ -25,6 +25,6 @@ pub(super) fn elsewhere(service: &Service, return_to: Option<&str>) -> Option<St
 }
 
 /// Returns the provider, if there is one.
-pub(super) fn provider(service: &Service) -> Option<&Provider> {
-    service.kit.part::<SignIn>()?.provider.as_ref()
+pub(super) fn provider(service: &Service) -> Option<&IdentityProvider> {
+    service.app_state.extension::<SignIn>()?.provider.as_ref()
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use engine::access::{Access, Member, Permission, hash, token};
-use engine::audit::{self, Actor, Change, Entry, Target};
-use engine::context::{Context, System, Touches};
+use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::Result;
 use engine::field::{Country, Language};
 use engine::format;
@@ -18,10 +18,10 @@ use store::{Transaction, Value};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
+use super::addresses::{SETUP, with_ticket};
 use super::form::sent;
-use super::place::{SETUP, with_ticket};
-use super::refusal::Refusal;
-use super::session::{self, Entrance};
+use super::refusal::SignInRefusal;
+use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
 
 store::statements! {
@@ -46,7 +46,7 @@ const LONGEST: usize = 200;
 
 /// The values that a person typed into the form.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Typed {
+pub(super) struct SetupInput {
     pub(super) organization: String,
     pub(super) country: String,
     pub(super) timezone: String,
@@ -57,7 +57,7 @@ pub(super) struct Typed {
 
 /// A reason why a field is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum InvalidField {
     Required,
     Country,
     Timezone,
@@ -65,7 +65,7 @@ pub(super) enum Wrong {
     TooLong,
 }
 
-impl Typed {
+impl SetupInput {
     /// Reads the fields of a form. Blanks around a value do not count.
     pub(super) fn of(fields: &[(String, String)]) -> Self {
         let text = |name: &str| sent(fields, name).unwrap_or_default().trim().to_owned();
@@ -81,19 +81,19 @@ impl Typed {
     }
 
     /// Returns the fields that are refused, in the order of the form.
-    pub(super) fn wrong(&self) -> Vec<(&'static str, Wrong)> {
+    pub(super) fn wrong(&self) -> Vec<(&'static str, InvalidField)> {
         let name = |text: &str| {
             if text.is_empty() {
-                Some(Wrong::Required)
+                Some(InvalidField::Required)
             } else if text.chars().count() > LONGEST || text.contains('\0') {
-                Some(Wrong::TooLong)
+                Some(InvalidField::TooLong)
             } else {
                 None
             }
         };
-        let formatted = |text: &str, format: &str, wrong: Wrong| {
+        let formatted = |text: &str, format: &str, wrong: InvalidField| {
             if text.is_empty() {
-                return Some(Wrong::Required);
+                return Some(InvalidField::Required);
             }
             let known = format::STATIC.iter().find(|known| known.name == format);
             (!known.is_some_and(|known| (known.holds)(text))).then_some(wrong)
@@ -102,14 +102,17 @@ impl Typed {
             ("organization", name(&self.organization)),
             (
                 "country",
-                formatted(&self.country, "country", Wrong::Country),
+                formatted(&self.country, "country", InvalidField::Country),
             ),
             (
                 "timezone",
-                formatted(&self.timezone, "time-zone", Wrong::Timezone),
+                formatted(&self.timezone, "time-zone", InvalidField::Timezone),
             ),
             ("name", name(&self.name)),
-            ("email", formatted(&self.email, "email", Wrong::Email)),
+            (
+                "email",
+                formatted(&self.email, "email", InvalidField::Email),
+            ),
         ];
         judged
             .into_iter()
@@ -120,7 +123,7 @@ impl Typed {
 
 /// Creates a set-up link, or returns `None` if there is an organization.
 pub async fn link(service: &Service) -> Result<Option<String>> {
-    let token = token(PREFIX, &service.kit.ids);
+    let token = token(PREFIX, &service.app_state.ids);
     let (hashed, now) = (hash(&token), service.clock.now());
     let offer = move |tx: &mut Transaction<'_>| {
         if tx.row(&ANY, &[])?.is_some() {
@@ -132,23 +135,27 @@ pub async fn link(service: &Service) -> Result<Option<String>> {
         Ok::<_, engine::error::Error>(true)
     };
     let is_offered = service.store.write(offer).await?;
-    let url = format!("{}{}", service.kit.public_url, with_ticket(SETUP, &token));
+    let url = format!(
+        "{}{}",
+        service.app_state.public_url,
+        with_ticket(SETUP, &token)
+    );
     Ok(is_offered.then_some(url))
 }
 
 /// Refuses a ticket that is not good.
-pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), Refusal> {
+pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), SignInRefusal> {
     let (hashed, now) = (hash(ticket), service.clock.now());
     let find = move |tx: &mut Transaction<'_>| {
         let is_good = tx
             .row(&BY_TOKEN, &values![Value::Bytes(hashed), now])?
             .is_some();
-        Ok::<_, Refusal>(is_good && tx.row(&ANY, &[])?.is_none())
+        Ok::<_, SignInRefusal>(is_good && tx.row(&ANY, &[])?.is_none())
     };
     if service.store.read(find).await? {
         Ok(())
     } else {
-        Err(Refusal::UsedSetupLink)
+        Err(SignInRefusal::UsedSetupLink)
     }
 }
 
@@ -157,17 +164,17 @@ pub(super) async fn check(service: &Service, ticket: &str) -> Result<(), Refusal
 pub(super) async fn make(
     service: &Service,
     ticket: &str,
-    typed: Typed,
+    typed: SetupInput,
     request_id: Uuid,
-) -> Result<(String, Uuid, Uuid), Refusal> {
-    let (hashed, now, kit) = (hash(ticket), service.clock.now(), service.kit.clone());
+) -> Result<(String, Uuid, Uuid), SignInRefusal> {
+    let (hashed, now, app_state) = (hash(ticket), service.clock.now(), service.app_state.clone());
     let make = move |tx: &mut Transaction<'_>| {
         burn(tx, &hashed, now)?;
         let mut system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let languages = typed.languages.into_iter().map(Language).collect();
         let organization = create_organization(
@@ -179,7 +186,7 @@ pub(super) async fn make(
         )?;
         let access = Access::platform();
         let mut context =
-            Context::for_writing(system, organization, &access, Touches::Configuration)?;
+            Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
         let member = Member {
             name: typed.name,
             email: typed.email,
@@ -191,7 +198,7 @@ pub(super) async fn make(
         let id = context.new_id();
         save_member(&mut context, id, &member, now)?;
         note(&mut context, id, request_id)?;
-        let entrance = Entrance {
+        let entrance = SignInMethod {
             by: "setup",
             request_id,
         };
@@ -202,7 +209,7 @@ pub(super) async fn make(
 }
 
 /// Deletes all tickets. Fails if this one is not good, or if there is an organization.
-fn burn(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), Refusal> {
+fn burn(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), SignInRefusal> {
     let mut is_good = false;
     for row in tx.rows(&BURN, &[])? {
         let (known, until): (Vec<u8>, Timestamp) = (row.get(0)?, row.get(1)?);
@@ -211,7 +218,7 @@ fn burn(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), R
     if is_good && tx.row(&ANY, &[])?.is_none() {
         Ok(())
     } else {
-        Err(Refusal::UsedSetupLink)
+        Err(SignInRefusal::UsedSetupLink)
     }
 }
 
@@ -223,7 +230,7 @@ fn note(context: &mut Context<'_, '_>, member: Uuid, request_id: Uuid) -> Result
         Change::to("name", name.clone().into()),
         Change::to("country", organization.settings.country.0.clone().into()),
     ];
-    let entry = Entry {
+    let entry = AuditEntryRow {
         actor: Actor::session(member),
         operation: "setUp",
         target: Target::new("organization", Some(organization.id), Some(name)),
@@ -238,7 +245,7 @@ fn note(context: &mut Context<'_, '_>, member: Uuid, request_id: Uuid) -> Result
 mod tests {
     use super::*;
 
-    fn typed(changes: &[(&str, &str)]) -> Typed {
+    fn typed(changes: &[(&str, &str)]) -> SetupInput {
         let mut fields = vec![
             ("organization", "Casa Mar"),
             ("country", "es"),
@@ -256,7 +263,7 @@ mod tests {
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        Typed::of(&fields)
+        SetupInput::of(&fields)
     }
 
     #[test]
@@ -274,12 +281,12 @@ mod tests {
     fn each_wrong_field_is_named_once() {
         let long = "x".repeat(LONGEST + 1);
         for (field, value, wrong) in [
-            ("organization", " ", Wrong::Required),
-            ("organization", long.as_str(), Wrong::TooLong),
-            ("country", "Spain", Wrong::Country),
-            ("timezone", "Madrid", Wrong::Timezone),
-            ("email", "marta", Wrong::Email),
-            ("name", "", Wrong::Required),
+            ("organization", " ", InvalidField::Required),
+            ("organization", long.as_str(), InvalidField::TooLong),
+            ("country", "Spain", InvalidField::Country),
+            ("timezone", "Madrid", InvalidField::Timezone),
+            ("email", "marta", InvalidField::Email),
+            ("name", "", InvalidField::Required),
         ] {
             assert_eq!(typed(&[(field, value)]).wrong(), [(field, wrong)]);
         }

@@ -5,16 +5,16 @@ use axum::response::Response;
 use engine::format::ENGLISH;
 use http::header::ACCEPT_LANGUAGE;
 
-use super::frame::Frame;
-use super::place::{SETUP, address};
+use super::addresses::{SETUP, address};
+use super::frame::SignInFrame;
 use super::reply::{page, rendered};
-use super::setup::{Typed, Wrong};
-use super::visit::Visit;
-use super::words::{Notice, Setup};
+use super::setup::{InvalidField, SetupInput};
+use super::visit::SignInRequest;
+use super::words::{SetupWords, SignInNotice};
 use crate::words;
 
 /// A text field of the form.
-struct Field {
+struct SetupField {
     name: &'static str,
     label: &'static str,
     hint: &'static str,
@@ -29,11 +29,11 @@ struct Field {
 #[derive(Template)]
 #[template(path = "people/setup.html")]
 struct SetupPage<'p> {
-    frame: Frame<'p>,
+    frame: SignInFrame<'p>,
     action: String,
     ticket: &'p str,
     form: String,
-    fields: Vec<Field>,
+    fields: Vec<SetupField>,
     /// Tag, name in the language itself, and whether it is chosen.
     languages: Vec<(&'static str, &'static str, bool)>,
     timezones: Vec<String>,
@@ -42,38 +42,38 @@ struct SetupPage<'p> {
 }
 
 /// Returns the empty form. The browser's language suggests a country and a language.
-pub(super) fn empty(visit: &Visit, ticket: &str) -> Response {
-    let typed = Typed {
+pub(super) fn empty(visit: &SignInRequest, ticket: &str) -> Response {
+    let typed = SetupInput {
         country: region(visit).unwrap_or_default(),
         languages: vec![visit.language.to_owned()],
-        ..Typed::default()
+        ..SetupInput::default()
     };
     shown(visit, 200, ticket, &typed, &[])
 }
 
 /// Returns the form as it was typed, with the reasons why it was refused.
 pub(super) fn again(
-    visit: &Visit,
+    visit: &SignInRequest,
     ticket: &str,
-    typed: &Typed,
-    wrong: &[(&'static str, Wrong)],
+    typed: &SetupInput,
+    wrong: &[(&'static str, InvalidField)],
 ) -> Response {
     shown(visit, 400, ticket, typed, wrong)
 }
 
 fn shown(
-    visit: &Visit,
+    visit: &SignInRequest,
     status: u16,
     ticket: &str,
-    typed: &Typed,
-    wrong: &[(&'static str, Wrong)],
+    typed: &SetupInput,
+    wrong: &[(&'static str, InvalidField)],
 ) -> Response {
     let forms = visit.forms_of(ticket);
     let texts = &visit.words.setup;
     let fields = fields(texts, typed, wrong);
-    let problem = |field: &Field| Some((field.name, field.label, field.error?));
+    let problem = |field: &SetupField| Some((field.name, field.label, field.error?));
     let template = SetupPage {
-        frame: Frame::new(&visit.service, visit.language, texts.title.0, None),
+        frame: SignInFrame::new(&visit.service, visit.language, texts.title.0, None),
         action: address(&visit.service, SETUP),
         ticket,
         form: forms.token(),
@@ -85,13 +85,17 @@ fn shown(
     forms.on(page(status, rendered(&template), visit.language, &[]))
 }
 
-fn fields(texts: &Setup, typed: &Typed, wrong: &[(&'static str, Wrong)]) -> Vec<Field> {
-    let field = |name: &'static str, (label, hint): Notice, value: &str, attributes| {
+fn fields(
+    texts: &SetupWords,
+    typed: &SetupInput,
+    wrong: &[(&'static str, InvalidField)],
+) -> Vec<SetupField> {
+    let field = |name: &'static str, (label, hint): SignInNotice, value: &str, attributes| {
         let error = wrong.iter().find(|(field, _)| *field == name);
-        let error = error.map(|(_, wrong)| said(texts, *wrong));
+        let error = error.map(|(_, wrong)| describe(texts, *wrong));
         let ids = [("hint", !hint.is_empty()), ("error", error.is_some())];
         let ids = ids.iter().filter(|(_, is_there)| *is_there);
-        Field {
+        SetupField {
             name,
             label,
             hint,
@@ -138,13 +142,13 @@ fn fields(texts: &Setup, typed: &Typed, wrong: &[(&'static str, Wrong)]) -> Vec<
     ]
 }
 
-fn said(texts: &Setup, wrong: Wrong) -> &'static str {
+fn describe(texts: &SetupWords, wrong: InvalidField) -> &'static str {
     match wrong {
-        Wrong::Required => texts.required,
-        Wrong::Country => texts.no_country,
-        Wrong::Timezone => texts.no_timezone,
-        Wrong::Email => texts.no_email,
-        Wrong::TooLong => texts.too_long,
+        InvalidField::Required => texts.required,
+        InvalidField::Country => texts.no_country,
+        InvalidField::Timezone => texts.no_timezone,
+        InvalidField::Email => texts.no_email,
+        InvalidField::TooLong => texts.too_long,
     }
 }
 
@@ -171,7 +175,7 @@ fn timezones() -> Vec<String> {
 }
 
 /// Returns the region of the browser's preferred language, such as `ES` of `es-ES`.
-fn region(visit: &Visit) -> Option<String> {
+fn region(visit: &SignInRequest) -> Option<String> {
     let header = visit.headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     let tag = header.split([',', ';']).next()?;
     let region = tag.trim().split('-').next_back()?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use engine::access::{Access, Member, Organization, Settings, hash, owner, token_of};
 use engine::audit::Audits;
-use engine::context::{Context, System, Touches};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Issue, Result};
 use engine::moment::Moment;
 use engine::operation::{Findings, Operation};
@@ -19,11 +19,11 @@ use serde_json::json;
 use store::{Json, Transaction, Value};
 use uuid::Uuid;
 
-use super::place::{SIGN_IN, with_ticket};
-use super::refusal::Refusal;
+use super::addresses::{SIGN_IN, with_ticket};
+use super::refusal::SignInRefusal;
 use super::return_path;
-use super::session::{self, Entrance};
-use super::standing;
+use super::session::{self, SignInMethod};
+use super::validity;
 use crate::platform::named_member;
 
 store::statements! {
@@ -162,8 +162,8 @@ fn mint_for(
         .now()
         .checked_add(good_for)
         .unwrap_or(Timestamp::MAX);
-    context.execute_along(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
-    context.execute_along(
+    context.execute_deferred(&MAKE_ROOM, values![member, MOST, MOST - 1])?;
+    context.execute_deferred(
         &INSERT,
         values![
             id,
@@ -178,7 +178,7 @@ fn mint_for(
 
 /// The member that a ticket signs in, and the return path.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(super) struct TicketGrant {
     pub(super) organization: Organization,
     pub(super) member_id: Uuid,
     pub(super) member: Member,
@@ -187,28 +187,32 @@ pub(super) struct Admission {
 }
 
 /// Returns the member and the return path of a valid ticket. The ticket stays usable.
-pub(super) async fn look(service: &Service, ticket: &str) -> Result<Admission, Refusal> {
+pub(super) async fn look(service: &Service, ticket: &str) -> Result<TicketGrant, SignInRefusal> {
     let (ticket, now) = (ticket.to_owned(), service.clock.now());
     service.store.read(move |tx| find(tx, &ticket, now)).await
 }
 
-fn find(tx: &mut Transaction<'_>, ticket: &str, now: Timestamp) -> Result<Admission, Refusal> {
+fn find(
+    tx: &mut Transaction<'_>,
+    ticket: &str,
+    now: Timestamp,
+) -> Result<TicketGrant, SignInRefusal> {
     if !ticket.starts_with(PREFIX) {
-        return Err(Refusal::UsedLink);
+        return Err(SignInRefusal::UsedLink);
     }
-    let organization = owner(tx, (PREFIX, ticket), &HAS, &OWNER)?.ok_or(Refusal::UsedLink)?;
+    let organization = owner(tx, (PREFIX, ticket), &HAS, &OWNER)?.ok_or(SignInRefusal::UsedLink)?;
     let row = tx
         .row(
             &BY_TOKEN,
             &values![organization, Value::Bytes(hash(ticket)), now],
         )?
-        .ok_or(Refusal::UsedLink)?;
+        .ok_or(SignInRefusal::UsedLink)?;
     let (Json(member), id, Json::<Settings>(settings)) = (row.get(1)?, row.get(2)?, row.get(3)?);
-    if let Some(barred) = standing::barred(&member, &settings) {
-        return Err(Refusal::Barred(barred, Some(id)));
+    if let Some(barred) = validity::barred(&member, &settings) {
+        return Err(SignInRefusal::Barred(barred, Some(id)));
     }
     let organization = Organization { id, settings };
-    Ok(Admission {
+    Ok(TicketGrant {
         organization,
         member_id: row.get(0)?,
         member,
@@ -224,36 +228,36 @@ pub(super) async fn redeem(
     ticket: &str,
     replaced: Option<String>,
     request_id: Uuid,
-) -> Result<(String, Admission), Refusal> {
+) -> Result<(String, TicketGrant), SignInRefusal> {
     let organization = look(service, ticket).await?.organization.id;
-    let (ticket, now, kit) = (ticket.to_owned(), service.clock.now(), service.kit.clone());
+    let (ticket, now, app_state) = (
+        ticket.to_owned(),
+        service.clock.now(),
+        service.app_state.clone(),
+    );
     let burn = move |tx: &mut Transaction<'_>| {
         let mut system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let locked = system
-            .lock(organization, Touches::Stream)?
-            .ok_or(Refusal::UsedLink)?;
-        let admission = find(system.tx, &ticket, now)?;
+            .lock(organization, RaisedRevision::Stream)?
+            .ok_or(SignInRefusal::UsedLink)?;
+        let grant = find(system.tx, &ticket, now)?;
         if let Some(replaced) = replaced {
             session::end(system.tx, &replaced)?;
         }
         let access = Access::platform();
         let mut context = Context::of_locked(system, locked, &access);
-        context.execute_along(&BURN, values![Value::Bytes(hash(&ticket))])?;
-        let entrance = Entrance {
+        context.execute_deferred(&BURN, values![Value::Bytes(hash(&ticket))])?;
+        let entrance = SignInMethod {
             by: "link",
             request_id,
         };
-        let session = session::begin(
-            &mut context,
-            (admission.member_id, &admission.member),
-            entrance,
-        )?;
-        Ok((session, admission))
+        let session = session::begin(&mut context, (grant.member_id, &grant.member), entrance)?;
+        Ok((session, grant))
     };
     service
         .store

@@ -16,10 +16,10 @@ use super::cookie::Cookie;
 use super::form::{self, sent};
 use super::language::{language, words};
 use super::pages;
-use super::refusal::Refusal;
+use super::refusal::SignInRefusal;
 use super::reply;
 use super::return_path;
-use super::words::Words;
+use super::words::SignInWords;
 
 /// Lifetime of a form of a visitor who is not signed in, in seconds.
 const FORMS_LAST: u64 = 3_600;
@@ -31,22 +31,22 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FORM: &str = "form";
 
 /// A request for a page, without its body.
-pub(super) struct Visit {
+pub(super) struct SignInRequest {
     pub(super) service: Arc<Service>,
     pub(super) request_id: Uuid,
     pub(super) headers: HeaderMap,
     pub(super) language: &'static str,
-    pub(super) words: &'static Words,
+    pub(super) words: &'static SignInWords,
     query: Vec<(String, String)>,
 }
 
 /// The secret of the forms of a visitor who is not signed in.
-pub(super) struct Forms {
+pub(super) struct FormSecret {
     secret: String,
     cookie: Option<HeaderValue>,
 }
 
-impl Forms {
+impl FormSecret {
     /// Returns the token of such a form.
     pub(super) fn token(&self) -> String {
         form::derived(&self.secret, FORM)
@@ -58,7 +58,7 @@ impl Forms {
     }
 }
 
-impl Visit {
+impl SignInRequest {
     /// Splits a request into a visit and its body.
     pub(super) fn of(service: Arc<Service>, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
@@ -92,18 +92,18 @@ impl Visit {
 
     /// Returns the secret of this browser's forms. An existing secret is kept, so that a second
     /// page does not invalidate the first.
-    pub(super) fn forms(&self) -> Forms {
+    pub(super) fn forms(&self) -> FormSecret {
         let had = Cookie::Forms
             .read(&self.service, &self.headers)
             .filter(|secret| is_secret(secret));
-        let secret = had.unwrap_or_else(|| token("", &self.service.kit.ids));
+        let secret = had.unwrap_or_else(|| token("", &self.service.app_state.ids));
         let cookie = Cookie::Forms.keep(&self.service, &secret, FORMS_LAST);
-        Forms { secret, cookie }
+        FormSecret { secret, cookie }
     }
 
     /// Returns the secret of a ticket's form. In a browser it is that of a cookie. For other
     /// clients, such as link previews, it is the ticket itself, and no cookie is set.
-    pub(super) fn forms_of(&self, ticket: &str) -> Forms {
+    pub(super) fn forms_of(&self, ticket: &str) -> FormSecret {
         let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
             kinds
                 .to_str()
@@ -112,7 +112,7 @@ impl Visit {
         if is_browser {
             self.forms()
         } else {
-            Forms {
+            FormSecret {
                 secret: ticket.to_owned(),
                 cookie: None,
             }
@@ -141,7 +141,7 @@ impl Visit {
     pub(super) fn answered(
         &self,
         operation: &'static str,
-        answer: Result<Response, Refusal>,
+        answer: Result<Response, SignInRefusal>,
     ) -> Response {
         let mut response = answer.unwrap_or_else(|refusal| {
             refusal.log(self.request_id);

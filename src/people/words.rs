@@ -7,11 +7,11 @@ use engine::format::ENGLISH;
 pub const LANGUAGES: [&str; 3] = [ENGLISH, "es", "fr"];
 
 /// A message: a heading, with its meaning or the next action.
-pub type Notice = (&'static str, &'static str);
+pub type SignInNotice = (&'static str, &'static str);
 
 /// The texts of the pages in one language.
 #[derive(Debug)]
-pub struct Words {
+pub struct SignInWords {
     /// The button to sign in, and the title of its page.
     pub sign_in: &'static str,
     /// The button to sign out.
@@ -29,7 +29,7 @@ pub struct Words {
     /// On the page of a ticket, the text for anybody else.
     pub not_you: &'static str,
     /// The choice of an organization.
-    pub choose: Notice,
+    pub choose: SignInNotice,
     /// The offer of the organization's provider.
     pub with_provider: &'static str,
     /// The link to the provider.
@@ -41,58 +41,59 @@ pub struct Words {
     /// The link to the page that the visitor wanted.
     pub go_on: &'static str,
     /// The message after a sign-out.
-    pub signed_out: Notice,
+    pub signed_out: SignInNotice,
     /// The question whether to sign out.
-    pub sign_out_now: Notice,
+    pub sign_out_now: SignInNotice,
     /// The link to the sign-in page.
     pub to_sign_in: &'static str,
     /// A form that does not come from this server, or belongs to another session.
-    pub foreign_form: Notice,
+    pub foreign_form: SignInNotice,
     /// A link that is used, expired or unknown.
-    pub used_link: Notice,
+    pub used_link: SignInNotice,
     /// A set-up link that is expired or unknown, or that is no longer needed.
-    pub used_setup_link: Notice,
+    pub used_setup_link: SignInNotice,
     /// The page that sets up the first organization.
-    pub setup: Setup,
+    pub setup: SetupWords,
     /// A member who is not active.
-    pub inactive: Notice,
+    pub inactive: SignInNotice,
     /// A member without the second factor that their organization requires.
-    pub two_factor: Notice,
+    pub two_factor: SignInNotice,
     /// A provider that does not answer, or whose answer is not trustworthy.
-    pub provider_down: Notice,
+    pub provider_down: SignInNotice,
     /// A provider that refused the sign-in.
-    pub provider_refused: Notice,
+    pub provider_refused: SignInNotice,
     /// A sign-in at the provider that this browser did not begin, or began too long ago.
-    pub provider_lost: Notice,
+    pub provider_lost: SignInNotice,
     /// A mail address that the provider has not verified.
-    pub unverified: Notice,
+    pub unverified: SignInNotice,
     /// A person who is no member.
-    pub no_member: Notice,
+    pub no_member: SignInNotice,
     /// An unknown address.
-    pub missing: Notice,
+    pub missing: SignInNotice,
     /// A temporary failure of this server.
-    pub unavailable: Notice,
+    pub unavailable: SignInNotice,
 }
 
 /// The texts of the page that sets up the first organization.
 #[derive(Debug)]
-pub struct Setup {
+pub struct SetupWords {
     /// The title of the page, and its first sentence.
-    pub title: Notice,
+    pub title: SignInNotice,
     /// The headings of the two parts of the form.
     pub parts: [&'static str; 2],
     /// The label and the hint of each field.
-    pub organization: Notice,
-    pub country: Notice,
-    pub timezone: Notice,
-    pub languages: Notice,
-    pub name: Notice,
-    pub email: Notice,
+    pub organization: SignInNotice,
+    pub country: SignInNotice,
+    pub timezone: SignInNotice,
+    pub languages: SignInNotice,
+    pub name: SignInNotice,
+    pub email: SignInNotice,
     /// The button.
     pub create: &'static str,
     /// The heading above the errors.
     pub problems: &'static str,
-    /// The errors: an empty field, no country, no time zone, no mail address, a text that is too long.
+    /// The errors: an empty field, no country, no time zone, no mail address, a text that is too
+    /// long.
     pub required: &'static str,
     pub no_country: &'static str,
     pub no_timezone: &'static str,
@@ -102,7 +103,7 @@ pub struct Setup {
 
 /// Returns the texts in a language, or in English if there are none.
 #[must_use]
-pub fn of(language: &str) -> &'static Words {
+pub fn of(language: &str) -> &'static SignInWords {
     match language {
         "es" => &SPANISH,
         "fr" => &FRENCH,
@@ -110,7 +111,7 @@ pub fn of(language: &str) -> &'static Words {
     }
 }
 
-static IN_ENGLISH: Words = Words {
+static IN_ENGLISH: SignInWords = SignInWords {
     sign_in: "Sign in",
     sign_out: "Sign out",
     signed_in_as: "Signed in as",
@@ -143,7 +144,7 @@ static IN_ENGLISH: Words = Words {
         "This set-up link no longer works",
         "A set-up link works for one hour, and until there is an organization. The command vestibule setup-link prints another.",
     ),
-    setup: Setup {
+    setup: SetupWords {
         title: (
             "Set up Vestibule",
             "Your organization, and you as its first member. You can change all of it later.",
@@ -204,7 +205,7 @@ static IN_ENGLISH: Words = Words {
     unavailable: ("Not available right now", "Please try again in a moment."),
 };
 
-static SPANISH: Words = Words {
+static SPANISH: SignInWords = SignInWords {
     sign_in: "Iniciar sesión",
     sign_out: "Cerrar sesión",
     signed_in_as: "Sesión iniciada como",
@@ -237,7 +238,7 @@ static SPANISH: Words = Words {
         "Este enlace de configuración ya no funciona",
         "Un enlace de configuración sirve durante una hora y mientras no haya ninguna organización. La orden vestibule setup-link muestra otro.",
     ),
-    setup: Setup {
+    setup: SetupWords {
         title: (
             "Configurar Vestibule",
             "Su organización, y usted como primer miembro. Podrá cambiarlo todo más tarde.",
@@ -304,7 +305,7 @@ static SPANISH: Words = Words {
     ),
 };
 
-static FRENCH: Words = Words {
+static FRENCH: SignInWords = SignInWords {
     sign_in: "Se connecter",
     sign_out: "Se déconnecter",
     signed_in_as: "Session de",
@@ -340,7 +341,7 @@ static FRENCH: Words = Words {
         "Ce lien de configuration ne fonctionne plus",
         "Un lien de configuration fonctionne pendant une heure, et tant qu’il n’y a pas d’organisation. La commande vestibule setup-link en affiche un autre.",
     ),
-    setup: Setup {
+    setup: SetupWords {
         title: (
             "Configurer Vestibule",
             "Votre organisation, et vous comme premier membre. Vous pourrez tout modifier plus tard.",

@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use super::audit_log::TargetView;
 use super::audited;
-use super::credentials::{ApiKeyView, Done, Expiry, end_key, make_key, replace_token};
+use super::credentials::{ApiKeyView, CredentialSuccess, Expiry, end_key, make_key, replace_token};
 
 store::statements! {
     /// Number of API keys.
@@ -156,7 +156,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
         .collect::<store::Result<Vec<Uuid>>>()?;
     // A limited caller sees only their own entries of the audit log, so not the last changes of
     // keys.
-    let written = if context.reach().is_limited() {
+    let written = if context.property_scope().is_limited() {
         Vec::new()
     } else {
         context.rows(&LAST_WRITES, values![ids])?
@@ -245,7 +245,7 @@ fn rotate(context: &mut Context<'_, '_>, input: RotateTeamApiKey) -> Result<ApiK
     replace_token(context, input.api_key_id, input.grace_seconds)
 }
 
-fn revoke(context: &mut Context<'_, '_>, input: OneTeamApiKey) -> Result<Done> {
+fn revoke(context: &mut Context<'_, '_>, input: OneTeamApiKey) -> Result<CredentialSuccess> {
     one(context, input.api_key_id)?;
     check(context)?;
     end_key(context, input.api_key_id)

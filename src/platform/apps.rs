@@ -129,7 +129,7 @@ fn create_secret(
     system: &mut System<'_, '_>,
     input: CreateClientSecret,
 ) -> Result<ClientSecretView> {
-    let client_secret = new_secret(&system.kit.ids);
+    let client_secret = new_secret(&system.app_state.ids);
     let until = system
         .now
         .checked_add(SECRET_GRACE)

@@ -171,7 +171,7 @@ fn list(context: &mut Context<'_, '_>, input: ListAuditLog) -> Result<Vec<AuditE
         input.after.unwrap_or(Uuid::max()),
         input.limit.unwrap_or(PAGE),
     );
-    let own = if context.reach().is_limited() {
+    let own = if context.property_scope().is_limited() {
         Some(Actor::of(context.access.credential)?.id())
     } else {
         None

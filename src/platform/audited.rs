@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use store::Json;
 use uuid::Uuid;
 
-use crate::records::{Kind, stored};
+use crate::records::{RecordKind, stored};
 
 store::statements! {
     /// An API key and the hash of its token.
@@ -67,7 +67,7 @@ pub(super) fn organization(context: &mut Context<'_, '_>, _: &Value) -> Result<O
 /// Reads the records that an input names. A single record is read with its fields. Of several, the
 /// entry records which were changed.
 pub(super) fn records(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>> {
-    let mut named: Vec<(Kind, Uuid)> = input["records"]
+    let mut named: Vec<(RecordKind, Uuid)> = input["records"]
         .as_array()
         .into_iter()
         .flatten()
@@ -102,7 +102,7 @@ pub(super) fn one_record(context: &mut Context<'_, '_>, input: &Value) -> Result
     }
 }
 
-fn record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Thing>> {
+fn record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Option<Thing>> {
     let rows = stored::find_rows(context, kind, vec![id])?;
     let Some(row) = rows.first() else {
         return Ok(None);
@@ -120,30 +120,30 @@ fn record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<
 }
 
 /// Whether the audit log records only the name of a field: a secret, or data of a guest.
-fn is_withheld(kind: Kind, field: &str) -> bool {
+fn is_withheld(kind: RecordKind, field: &str) -> bool {
     match kind {
-        Kind::Reservation => field == "guest",
-        Kind::LockCode => field != "name",
-        Kind::Property
-        | Kind::PropertyGroup
-        | Kind::Tag
-        | Kind::Task
-        | Kind::Device
-        | Kind::Review
-        | Kind::Workflow
-        | Kind::WorkflowStepRun
-        | Kind::PaymentAccount
-        | Kind::BackgroundCheckAccount
-        | Kind::FeeProduct
-        | Kind::DamageWaiver
-        | Kind::CustomField
-        | Kind::CustomUrl
-        | Kind::Image
-        | Kind::Upsell
-        | Kind::TaskTemplate
-        | Kind::Department
-        | Kind::Shift
-        | Kind::ClockedShift
-        | Kind::Instruction => kind.withheld().iter().any(|withheld| withheld == field),
+        RecordKind::Reservation => field == "guest",
+        RecordKind::LockCode => field != "name",
+        RecordKind::Property
+        | RecordKind::PropertyGroup
+        | RecordKind::Tag
+        | RecordKind::Task
+        | RecordKind::Device
+        | RecordKind::Review
+        | RecordKind::Workflow
+        | RecordKind::WorkflowStepRun
+        | RecordKind::PaymentAccount
+        | RecordKind::BackgroundCheckAccount
+        | RecordKind::FeeProduct
+        | RecordKind::DamageWaiver
+        | RecordKind::CustomField
+        | RecordKind::CustomUrl
+        | RecordKind::Image
+        | RecordKind::Upsell
+        | RecordKind::TaskTemplate
+        | RecordKind::Department
+        | RecordKind::Shift
+        | RecordKind::ClockedShift
+        | RecordKind::Instruction => kind.withheld().iter().any(|withheld| withheld == field),
     }
 }

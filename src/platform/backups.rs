@@ -37,9 +37,9 @@ struct LastBackup {
 impl BackupNote {
     /// Returns the note of a database. Returns `None` for PostgreSQL.
     #[must_use]
-    pub fn beside(database_url: &str) -> Option<Self> {
+    pub fn note_of(database_url: &str) -> Option<Self> {
         let location = Location::of(database_url).ok()?;
-        location.beside(NOTE).map(Self)
+        location.with_suffix(NOTE).map(Self)
     }
 
     /// Notes a backup, or an attempt that failed.
@@ -82,8 +82,8 @@ pub(super) fn operations() -> Vec<Operation> {
             "Read the last backup",
             "When `vestibule backup` last copied the database of the service.",
         )
-        .asks(|kit, _: Nothing| async move {
-            let note = kit.part::<BackupNote>().cloned();
+        .asks(|app_state, _: Nothing| async move {
+            let note = app_state.extension::<BackupNote>().cloned();
             let read = tokio::task::spawn_blocking(move || {
                 note.map(|note| note.read()).unwrap_or_default()
             });

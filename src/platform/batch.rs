@@ -17,13 +17,13 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::sync::{OnInvalid, Rejected, Warning};
-use super::versions::{Version, Versions};
-use crate::events::{self, Change, Happening, Timer};
+use super::versions::{RecordVersion, Versions};
+use crate::events::{self, RecordChange, RecordEvent, Timer};
 use crate::records::blocks::{self, Position};
 use crate::records::stored::{self, StoredRecord};
 use crate::records::{
-    HostTally, Kind, Linking, Oddity, OnChanged, OnGone, OnRelinked, Origin, Property, Reservation,
-    claimable_host, facets, follow_domains, oddity, settle_language,
+    HostTally, LinkingThings, Oddity, OnChanged, OnDeleted, OnRelinked, Property, RecordKind,
+    RecordOrigin, Reservation, claimable_host, facets, follow_domains, oddity, settle_language,
 };
 
 store::statements! {
@@ -36,13 +36,13 @@ const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
 /// The number of changed records of a kind whose times of change differ.
 const SINGLE: u32 = 100;
 /// The number of further records that share a millisecond. It is below the size of a page.
-const TOGETHER: u32 = 10;
+const JOINT_RECORDS: u32 = 10;
 
 /// A record as it is sent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SyncRecord {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RecordKind,
     pub(crate) id: Uuid,
     #[serde(default)]
     pub(crate) data: Option<Object>,
@@ -50,7 +50,7 @@ pub(crate) struct SyncRecord {
     pub(crate) is_deleted: Option<bool>,
     /// The sender's version of the record.
     #[serde(default)]
-    pub(crate) version: Option<Version>,
+    pub(crate) version: Option<RecordVersion>,
 }
 
 impl SyncRecord {
@@ -61,7 +61,10 @@ impl SyncRecord {
 }
 
 /// Returns the records that a record's data names, each with the naming field.
-fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, Kind, Uuid)> {
+fn references(
+    kind: RecordKind,
+    data: &Object,
+) -> impl Iterator<Item = (&'static str, RecordKind, Uuid)> {
     kind.references().iter().flat_map(move |reference| {
         let named = match data.get(&reference.field) {
             Some(Value::Array(items)) => items.iter().collect(),
@@ -78,7 +81,7 @@ fn references(kind: Kind, data: &Object) -> impl Iterator<Item = (&'static str, 
 }
 
 /// Returns the set of records that a record's data names.
-fn named(kind: Kind, data: &Object) -> BTreeSet<(Kind, Uuid)> {
+fn named(kind: RecordKind, data: &Object) -> BTreeSet<(RecordKind, Uuid)> {
     references(kind, data)
         .map(|(_, to, target)| (to, target))
         .collect()
@@ -88,7 +91,7 @@ fn named(kind: Kind, data: &Object) -> BTreeSet<(Kind, Uuid)> {
 #[derive(Debug, Clone)]
 struct RecordState {
     data: Object,
-    origin: Origin,
+    origin: RecordOrigin,
     property_id: Option<Uuid>,
     created_at: Moment,
     updated_at: Moment,
@@ -96,13 +99,13 @@ struct RecordState {
 
 impl RecordState {
     fn new(
-        (kind, id): (Kind, Uuid),
+        (kind, id): (RecordKind, Uuid),
         data: Object,
-        origin: Origin,
+        origin: RecordOrigin,
         created_at: Moment,
         updated_at: Moment,
     ) -> Self {
-        let property_id = if kind == Kind::Property {
+        let property_id = if kind == RecordKind::Property {
             Some(id)
         } else {
             named_property(&data)
@@ -119,9 +122,9 @@ impl RecordState {
 
 /// A record of a batch, before and after the batch.
 #[derive(Debug, Default)]
-struct Slot {
+struct BatchRecord {
     /// The time of creation and the named records in the database; `None` for a new record.
-    stored: Option<(Moment, BTreeSet<(Kind, Uuid)>)>,
+    stored: Option<(Moment, BTreeSet<(RecordKind, Uuid)>)>,
     /// The current state while the batch is applied; `None` if there is no such record.
     now: Option<RecordState>,
     /// Whether the current state must be written.
@@ -136,16 +139,16 @@ struct Slot {
 /// The effect of a batch on its records. First all records are read, by sets. Then the changes are
 /// applied in memory, in order. Finally the result is written, by sets.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct SyncBatch {
     /// Who writes.
-    writer: Origin,
+    writer: RecordOrigin,
     /// The refusal to change a record of the platform. If there is one, nothing may be written.
     pub(super) conflict: Option<Error>,
-    slots: HashMap<(Kind, Uuid), Slot>,
+    slots: HashMap<(RecordKind, Uuid), BatchRecord>,
     /// Records that name, or have named, a record that the batch deletes.
-    naming: HashMap<(Kind, Uuid), BTreeSet<(Kind, Uuid)>>,
+    naming: HashMap<(RecordKind, Uuid), BTreeSet<(RecordKind, Uuid)>>,
     /// Steps and manuals that name a record that the batch deletes.
-    configured: HashMap<(Kind, Uuid), Vec<(String, Uuid)>>,
+    configured: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
     zones: HashMap<Uuid, Option<Property>>,
     /// The treatment of a record with an issue.
     on_invalid: OnInvalid,
@@ -154,16 +157,16 @@ pub(super) struct Batch {
     /// The records that are left out because of their issues.
     pub(super) rejected: Vec<Rejected>,
     /// The ids of these records, as long as no valid record with the same id follows.
-    refused: HashSet<(Kind, Uuid)>,
+    refused: HashSet<(RecordKind, Uuid)>,
     /// Number of records that are left out because a newer version is known.
     pub(super) stale: usize,
     versions: Versions,
     /// The time of this change of records.
     begun: Timestamp,
     /// Number of changed records of each kind.
-    changes: HashMap<Kind, u32>,
+    changes: HashMap<RecordKind, u32>,
     /// The events that fire.
-    pub(super) happenings: Vec<Happening>,
+    pub(super) happenings: Vec<RecordEvent>,
     /// Warnings about accepted values that may be unintended.
     pub(super) warnings: Vec<Warning>,
     timers: HashMap<Uuid, Timer>,
@@ -179,17 +182,19 @@ pub(super) struct Batch {
     arriving: HashSet<Uuid>,
 }
 
-impl Batch {
+impl SyncBatch {
     /// Reads every record that the batch writes or names, and the records that name a deleted one.
     /// It takes one query per kind.
     pub(super) fn load(
         context: &mut Context<'_, '_>,
         sent: &[SyncRecord],
-        writer: Origin,
+        writer: RecordOrigin,
         on_invalid: OnInvalid,
     ) -> Result<Self> {
         let versioned = sent.iter().filter(|record| record.version.is_some());
-        let writes_hosts = sent.iter().any(|record| record.kind == Kind::CustomUrl);
+        let writes_hosts = sent
+            .iter()
+            .any(|record| record.kind == RecordKind::CustomUrl);
         let mut batch = Self {
             tally: if writes_hosts {
                 HostTally::load(context)?
@@ -202,8 +207,8 @@ impl Batch {
             versions: Versions::load(context, versioned.map(|record| (record.kind, record.id)))?,
             ..Self::default()
         };
-        let mut wanted: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
-        let mut doomed: BTreeMap<Kind, HashSet<Uuid>> = BTreeMap::new();
+        let mut wanted: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
+        let mut doomed: BTreeMap<RecordKind, HashSet<Uuid>> = BTreeMap::new();
         for record in sent {
             wanted.entry(record.kind).or_default().insert(record.id);
             match record.written() {
@@ -222,7 +227,7 @@ impl Batch {
             for (from_kind, from, id) in
                 stored::linked_from_among(context, kind, ids.into_iter().collect())?
             {
-                if let Ok(from_kind) = from_kind.parse::<Kind>() {
+                if let Ok(from_kind) = from_kind.parse::<RecordKind>() {
                     wanted.entry(from_kind).or_default().insert(from);
                     batch
                         .naming
@@ -238,7 +243,11 @@ impl Batch {
                 }
             }
         }
-        let reviews = wanted.get(&Kind::Review).into_iter().flatten().copied();
+        let reviews = wanted
+            .get(&RecordKind::Review)
+            .into_iter()
+            .flatten()
+            .copied();
         batch.arrived = events::arrived_reviews(context, reviews.collect())?;
         for (kind, ids) in wanted {
             for row in stored::find_rows(context, kind, ids.into_iter().collect())? {
@@ -248,7 +257,7 @@ impl Batch {
         Ok(batch)
     }
 
-    fn hold(&mut self, kind: Kind, row: &Row) -> Result<()> {
+    fn hold(&mut self, kind: RecordKind, row: &Row) -> Result<()> {
         let (id, text): (Uuid, store::JsonText) = (row.get(0)?, row.get(2)?);
         let Value::Object(data) = serde_json::from_str(&text.0).map_err(Error::internal)? else {
             return Err(Error::internal("a stored record is not a JSON object"));
@@ -257,23 +266,23 @@ impl Batch {
         let stored = Some((created_at, named(kind, &data)));
         let now = Some(RecordState {
             data,
-            origin: Origin::from_row(row)?,
+            origin: RecordOrigin::from_row(row)?,
             property_id: row.get(1)?,
             created_at,
             updated_at: Moment(row.get(4)?),
         });
         self.slots.insert(
             (kind, id),
-            Slot {
+            BatchRecord {
                 stored,
                 now,
-                ..Slot::default()
+                ..BatchRecord::default()
             },
         );
         Ok(())
     }
 
-    fn standing(&self, kind: Kind, id: Uuid) -> Option<&RecordState> {
+    fn current(&self, kind: RecordKind, id: Uuid) -> Option<&RecordState> {
         self.slots.get(&(kind, id))?.now.as_ref()
     }
 
@@ -312,7 +321,7 @@ impl Batch {
 
     /// Returns whether a record is left out because of its issues. Otherwise the issues refuse the
     /// request.
-    fn is_left_out(&mut self, index: usize, place: (Kind, Uuid), issues: Vec<Issue>) -> bool {
+    fn is_left_out(&mut self, index: usize, place: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
         if self.on_invalid == OnInvalid::Refuse {
             self.issues.extend(issues);
             return false;
@@ -326,13 +335,14 @@ impl Batch {
         true
     }
 
-    /// Notes that a record was left out before it came here. Records that follow cannot refer to it.
-    pub(super) fn refuse(&mut self, place: Option<(Kind, Uuid)>) {
+    /// Notes that a record was left out before it came here. Records that follow cannot refer to
+    /// it.
+    pub(super) fn refuse(&mut self, place: Option<(RecordKind, Uuid)>) {
         self.refused.extend(place);
     }
 
-    /// Ends the batch: deletes the records that it has deleted and not written again, and judges what
-    /// depends on all records.
+    /// Ends the batch: deletes the records that it has deleted and not written again, and judges
+    /// what depends on all records.
     pub(super) fn finish(&mut self) {
         let awaited = self.slots.iter().filter(|(_, slot)| slot.is_awaited);
         let mut awaited: Vec<_> = awaited.map(|(place, _)| *place).collect();
@@ -353,19 +363,20 @@ impl Batch {
         &mut self,
         context: &mut Context<'_, '_>,
         index: usize,
-        (kind, id): (Kind, Uuid),
+        (kind, id): (RecordKind, Uuid),
         mut data: Object,
         fires: bool,
     ) -> Result<Vec<Issue>> {
         self.settle(index, kind, &mut data);
-        let before = self.standing(kind, id).cloned();
+        let before = self.current(kind, id).cloned();
         let mut issues = self.unknown_references(index, kind, &data);
         if issues.is_empty() && before.as_ref().is_some_and(|before| before.data == data) {
             self.keep(kind, id);
             self.take_over(kind, id);
             return Ok(issues);
         }
-        let Some(origin) = Origin::after(before.as_ref().map(|before| before.origin), self.writer)
+        let Some(origin) =
+            RecordOrigin::after(before.as_ref().map(|before| before.origin), self.writer)
         else {
             self.refuse_change((kind, id));
             return Ok(issues);
@@ -374,7 +385,7 @@ impl Batch {
         if !issues.is_empty() && self.on_invalid == OnInvalid::Skip {
             return Ok(issues);
         }
-        let is_arriving = kind == Kind::Review && before.is_none();
+        let is_arriving = kind == RecordKind::Review && before.is_none();
         let fires = fires && !(is_arriving && self.arrived.contains(&id));
         if is_arriving && self.arrived.insert(id) {
             self.arriving.insert(id);
@@ -396,10 +407,10 @@ impl Batch {
                 naming.insert((kind, id));
             }
         }
-        if kind == Kind::Property {
+        if kind == RecordKind::Property {
             self.zones.remove(&id);
         }
-        if kind == Kind::CustomUrl {
+        if kind == RecordKind::CustomUrl {
             let host = after.data.get("host").and_then(Value::as_str);
             if self.tally.note(id, host) {
                 self.last_host = index;
@@ -414,8 +425,8 @@ impl Batch {
 
     /// Brings the language of a reservation's guest into the form that is stored. Warns of a text
     /// that is no language tag.
-    fn settle(&mut self, index: usize, kind: Kind, data: &mut Object) {
-        if kind == Kind::Reservation
+    fn settle(&mut self, index: usize, kind: RecordKind, data: &mut Object) {
+        if kind == RecordKind::Reservation
             && let Some(sent) = settle_language(data)
         {
             let mut path: Vec<PathSegment> = path(index, Some("guest"));
@@ -428,19 +439,19 @@ impl Batch {
     }
 
     /// Notes that a record stays as it is.
-    fn keep(&mut self, kind: Kind, id: Uuid) {
+    fn keep(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(slot) = self.slots.get_mut(&(kind, id)) {
             slot.is_awaited = false;
         }
     }
 
     /// Returns an issue for each field that names a record that is not there or is left out.
-    fn unknown_references(&self, index: usize, kind: Kind, data: &Object) -> Vec<Issue> {
+    fn unknown_references(&self, index: usize, kind: RecordKind, data: &Object) -> Vec<Issue> {
         let mut issues = Vec::new();
         for (field, to, target) in references(kind, data) {
             let message = if self.refused.contains(&(to, target)) {
                 format!("refers to a {} that was rejected", to.as_ref())
-            } else if self.standing(to, target).is_none() {
+            } else if self.current(to, target).is_none() {
                 format!("refers to an unknown {}", to.as_ref())
             } else {
                 continue;
@@ -455,11 +466,11 @@ impl Batch {
         &mut self,
         context: &mut Context<'_, '_>,
         index: usize,
-        (kind, id): (Kind, Uuid),
+        (kind, id): (RecordKind, Uuid),
         data: &Object,
         issues: &mut Vec<Issue>,
     ) -> Result<()> {
-        if kind == Kind::CustomUrl
+        if kind == RecordKind::CustomUrl
             && let Some(host) = data.get("host").and_then(Value::as_str)
         {
             let refused = match claimable_host(context, host)? {
@@ -495,26 +506,26 @@ impl Batch {
 
     /// Notes that the platform manages a record from now on, if it sends the same data as another
     /// writer before. This is no event.
-    fn take_over(&mut self, kind: Kind, id: Uuid) {
-        let standing = self.standing(kind, id).cloned();
-        let Some(standing) = standing.filter(|standing| {
-            self.writer == Origin::Platform && standing.origin != Origin::Platform
+    fn take_over(&mut self, kind: RecordKind, id: Uuid) {
+        let current = self.current(kind, id).cloned();
+        let Some(current) = current.filter(|current| {
+            self.writer == RecordOrigin::Platform && current.origin != RecordOrigin::Platform
         }) else {
             return;
         };
-        let updated_at = self.changed_at(kind, Some(&standing));
+        let updated_at = self.changed_at(kind, Some(&current));
         if let Some(slot) = self.slots.get_mut(&(kind, id)) {
             slot.now = Some(RecordState {
-                origin: Origin::Platform,
+                origin: RecordOrigin::Platform,
                 updated_at,
-                ..standing
+                ..current
             });
             slot.is_changed = true;
         }
     }
 
     /// Notes the refusal to change a record of the platform. The first refusal is answered.
-    fn refuse_change(&mut self, (kind, id): (Kind, Uuid)) {
+    fn refuse_change(&mut self, (kind, id): (RecordKind, Uuid)) {
         let message = format!(
             "{} {id} is managed by the platform; change it there.",
             kind.label()
@@ -525,16 +536,16 @@ impl Batch {
         });
     }
 
-    /// Returns the time of the next change of a record of a kind. Times of one batch differ, so that
-    /// a reader who asks for everything since the last time that it has seen comes forward with
-    /// small pages. Beyond the first [`SINGLE`] records, [`TOGETHER`] of them share a millisecond,
-    /// so that the times of large batches do not run ahead of the clock.
-    fn changed_at(&mut self, kind: Kind, before: Option<&RecordState>) -> Moment {
+    /// Returns the time of the next change of a record of a kind. Times of one batch differ, so
+    /// that a reader who asks for everything since the last time that it has seen comes forward
+    /// with small pages. Beyond the first [`SINGLE`] records, [`JOINT_RECORDS`] of them share a
+    /// millisecond, so that the times of large batches do not run ahead of the clock.
+    fn changed_at(&mut self, kind: RecordKind, before: Option<&RecordState>) -> Moment {
         let count = self.changes.entry(kind).or_default();
         let step = if *count < SINGLE {
             *count
         } else {
-            SINGLE + (*count - SINGLE) / TOGETHER
+            SINGLE + (*count - SINGLE) / JOINT_RECORDS
         };
         *count += 1;
         let at = self
@@ -545,9 +556,9 @@ impl Batch {
     }
 
     /// Deletes a record and empties the references to it.
-    fn delete(&mut self, (kind, id): (Kind, Uuid)) {
-        let origin = self.standing(kind, id).map(|standing| standing.origin);
-        if Origin::after(origin, self.writer).is_none() {
+    fn delete(&mut self, (kind, id): (RecordKind, Uuid)) {
+        let origin = self.current(kind, id).map(|current| current.origin);
+        if RecordOrigin::after(origin, self.writer).is_none() {
             return self.refuse_change((kind, id));
         }
         let Some(slot) = self.slots.get_mut(&(kind, id)) else {
@@ -558,13 +569,13 @@ impl Batch {
             return;
         }
         slot.was_removed = true;
-        if kind == Kind::Property {
+        if kind == RecordKind::Property {
             self.zones.remove(&id);
         }
-        if kind == Kind::Device {
+        if kind == RecordKind::Device {
             self.timers.insert(id, Timer::Disarm);
         }
-        if kind == Kind::CustomUrl {
+        if kind == RecordKind::CustomUrl {
             self.tally.note(id, None);
         }
         for (from_kind, from) in self.naming.get(&(kind, id)).cloned().unwrap_or_default() {
@@ -573,14 +584,14 @@ impl Batch {
     }
 
     /// Empties the references of a record to a deleted one.
-    fn release(&mut self, (kind, id): (Kind, Uuid), gone: (Kind, Uuid)) {
-        let Some(before) = self.standing(kind, id).cloned() else {
+    fn release(&mut self, (kind, id): (RecordKind, Uuid), gone: (RecordKind, Uuid)) {
+        let Some(before) = self.current(kind, id).cloned() else {
             return;
         };
         if !named(kind, &before.data).contains(&gone) {
             return;
         }
-        if Origin::after(Some(before.origin), self.writer).is_none() {
+        if RecordOrigin::after(Some(before.origin), self.writer).is_none() {
             return self.refuse_change((kind, id));
         }
         let updated_at = self.changed_at(kind, Some(&before));
@@ -615,7 +626,7 @@ impl Batch {
     fn follow_up(
         &mut self,
         now: Timestamp,
-        (kind, id): (Kind, Uuid),
+        (kind, id): (RecordKind, Uuid),
         before: Option<&RecordState>,
         after: &RecordState,
         fires: bool,
@@ -625,14 +636,14 @@ impl Batch {
         }
         let property_id = after.property_id;
         let property = property_id.and_then(|id| self.property(id));
-        let change = Change {
-            before: before.map(|standing| &standing.data),
+        let change = RecordChange {
+            before: before.map(|current| &current.data),
             after: &after.data,
             property: property.as_ref(),
         };
         let derived = events::derive(kind, &change, now)?;
         let derived = if fires { derived } else { derived.of_history() };
-        let happening = |event| Happening {
+        let happening = |event| RecordEvent {
             event,
             kind,
             record_id: id,
@@ -647,13 +658,13 @@ impl Batch {
     }
 
     fn property(&mut self, id: Uuid) -> Option<Property> {
-        let standing = self
+        let current = self
             .slots
-            .get(&(Kind::Property, id))
+            .get(&(RecordKind::Property, id))
             .and_then(|slot| slot.now.as_ref());
         let read = || {
-            standing.and_then(|standing| {
-                serde_json::from_value(Value::Object(standing.data.clone())).ok()
+            current.and_then(|current| {
+                serde_json::from_value(Value::Object(current.data.clone())).ok()
             })
         };
         self.zones.entry(id).or_insert_with(read).clone()
@@ -661,8 +672,8 @@ impl Batch {
 
     /// Returns the implausible date of a reservation, if any. Validation has already refused data
     /// that is no reservation.
-    fn oddity(&mut self, kind: Kind, data: &Object) -> Option<Oddity> {
-        if kind != Kind::Reservation {
+    fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<Oddity> {
+        if kind != RecordKind::Reservation {
             return None;
         }
         let reservation: Reservation = serde_json::from_value(Value::Object(data.clone())).ok()?;
@@ -675,7 +686,7 @@ impl Batch {
     pub(super) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
         std::mem::take(&mut self.versions).write(context)?;
         let has_domains = self.slots.iter().any(|((kind, _), slot)| {
-            *kind == Kind::CustomUrl && (slot.is_changed || slot.was_removed)
+            *kind == RecordKind::CustomUrl && (slot.is_changed || slot.was_removed)
         });
         let removed = self.removed();
         self.remove(context, &removed)?;
@@ -686,13 +697,13 @@ impl Batch {
             .collect();
         // All writers use the same order of rows, which also makes the log readable.
         written.sort_unstable_by_key(|(record, _)| *record);
-        let mut added: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
+        let mut added: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
-        let mut relinked: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
-        let mut changed: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
+        let mut relinked: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
+        let mut changed: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
         let mut last = self.begun;
         for ((kind, id), slot) in written {
-            let Slot { stored, now, .. } = slot;
+            let BatchRecord { stored, now, .. } = slot;
             let Some(RecordState {
                 data,
                 origin,
@@ -709,7 +720,7 @@ impl Batch {
                 changed.entry(kind).or_default().push(id);
             } else {
                 added.entry(kind).or_default().push((created_at.0, id));
-                if kind == Kind::Reservation {
+                if kind == RecordKind::Reservation {
                     tokens.push(values![
                         id,
                         access::token_of("", context.organization.id, context.ids())
@@ -740,11 +751,11 @@ impl Batch {
                 },
             ));
         }
-        let mut gone: BTreeMap<Kind, Vec<Position>> = BTreeMap::new();
+        let mut gone: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
         for ((kind, id), created_at) in &removed {
             gone.entry(*kind).or_default().push((created_at.0, *id));
         }
-        for kind in Kind::VARIANTS.iter().copied() {
+        for kind in RecordKind::VARIANTS.iter().copied() {
             blocks::note(
                 context,
                 kind,
@@ -780,7 +791,7 @@ impl Batch {
     }
 
     /// Returns the stored records to delete, with their time of creation.
-    fn removed(&self) -> Vec<((Kind, Uuid), Moment)> {
+    fn removed(&self) -> Vec<((RecordKind, Uuid), Moment)> {
         let removed = self.slots.iter().filter(|(_, slot)| slot.was_removed);
         let mut removed: Vec<_> = removed
             .filter_map(|(record, slot)| Some((*record, slot.stored.as_ref()?.0)))
@@ -793,33 +804,33 @@ impl Batch {
     fn remove(
         &mut self,
         context: &mut Context<'_, '_>,
-        removed: &[((Kind, Uuid), Moment)],
+        removed: &[((RecordKind, Uuid), Moment)],
     ) -> Result<()> {
-        let mut by_kind: BTreeMap<Kind, Vec<Uuid>> = BTreeMap::new();
-        let mut linking: HashMap<&str, Vec<(Uuid, Kind, Uuid)>> = HashMap::new();
-        let known = context.listed::<Linking>();
+        let mut by_kind: BTreeMap<RecordKind, Vec<Uuid>> = BTreeMap::new();
+        let mut linking: HashMap<&str, Vec<(Uuid, RecordKind, Uuid)>> = HashMap::new();
+        let known = context.listed::<LinkingThings>();
         for ((kind, id), _) in removed {
             by_kind.entry(*kind).or_default().push(*id);
             for (from, of) in self.configured.remove(&(*kind, *id)).unwrap_or_default() {
-                let chapter = known.iter().find(|chapter| chapter.filed_as == from);
-                let chapter = chapter.ok_or_else(|| {
+                let module = known.iter().find(|module| module.filed_as == from);
+                let module = module.ok_or_else(|| {
                     Error::internal("a record of an unknown kind refers to this one")
                 })?;
                 linking
-                    .entry(chapter.filed_as)
+                    .entry(module.filed_as)
                     .or_default()
                     .push((of, *kind, *id));
             }
         }
         for (kind, ids) in by_kind {
             stored::remove_all(context, kind, &ids)?;
-            for OnGone(forget) in context.listed() {
+            for OnDeleted(forget) in context.listed() {
                 forget(context, kind, &ids)?;
             }
         }
-        for chapter in known {
-            if let Some(links) = linking.get(chapter.filed_as) {
-                (chapter.forget)(context, links)?;
+        for module in known {
+            if let Some(links) = linking.get(module.filed_as) {
+                (module.forget)(context, links)?;
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ use store::Value;
 use uuid::Uuid;
 
 use super::audited::named_member;
-use super::credentials::{Done, Expiry, each_once};
+use super::credentials::{CredentialSuccess, Expiry, each_once};
 use crate::events::{disable_all_elsewhere, disable_all_of};
 
 store::statements! {
@@ -30,7 +30,8 @@ store::statements! {
     /// The grants of a connection in all other organizations.
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
-    /// Deletes a grant of another organization with its tokens, unless another transaction holds it.
+    /// Deletes a grant of another organization with its tokens, unless another transaction holds
+    /// it.
     DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from oauth_grant where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
@@ -89,7 +90,7 @@ struct TokenView {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneConnection {
+struct PlatformConnection {
     /// Id of the organization that the member is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
@@ -127,12 +128,12 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// The connection between an app and a member that an access token belongs to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Connection {
+pub(crate) struct AppConnection {
     pub(crate) app: Uuid,
     pub(crate) member: Uuid,
 }
 
-impl Connection {
+impl AppConnection {
     const fn credential(self) -> Credential {
         Credential::Connection {
             app: self.app,
@@ -167,7 +168,7 @@ impl Connection {
         // A token of a grant is deleted after it expires. A token that the platform created stays
         // until the connection ends.
         let goes_at = grant.and(token.expires_at).map(|expiry| expiry.0);
-        context.execute_along(
+        context.execute_deferred(
             &INSERT_TOKEN,
             values![id, self.member, self.app, hash, now, doc, grant, goes_at],
         )?;
@@ -224,7 +225,7 @@ impl Connection {
     /// create is deleted some time after its last token or grant has ended.
     pub(crate) fn note_end(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
-        context.execute_along(&NOTE_END, values![self.app, now])?;
+        context.execute_deferred(&NOTE_END, values![self.app, now])?;
         Ok(())
     }
 }
@@ -243,8 +244,8 @@ struct Issued {
 
 /// Ends every connection of a member. The caller disables their subscriptions.
 pub(super) fn end_all_of(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
-    context.execute_along(&DELETE_GRANTS_OF_MEMBER, values![member])?;
-    context.execute_along(&DELETE_TOKENS_OF_MEMBER, values![member])?;
+    context.execute_deferred(&DELETE_GRANTS_OF_MEMBER, values![member])?;
+    context.execute_deferred(&DELETE_TOKENS_OF_MEMBER, values![member])?;
     Ok(())
 }
 
@@ -261,7 +262,7 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
         resource: None,
         expires_at,
     };
-    let connection = Connection {
+    let connection = AppConnection {
         app: input.oauth_app_id,
         member: input.member_id,
     };
@@ -274,13 +275,16 @@ fn create_token(context: &mut Context<'_, '_>, input: CreateToken) -> Result<Tok
     })
 }
 
-fn disconnect(context: &mut Context<'_, '_>, input: OneConnection) -> Result<Done> {
-    let connection = Connection {
+fn disconnect(
+    context: &mut Context<'_, '_>,
+    input: PlatformConnection,
+) -> Result<CredentialSuccess> {
+    let connection = AppConnection {
         app: input.oauth_app_id,
         member: input.member_id,
     };
     if connection.end(context)? {
-        Ok(Done { success: true })
+        Ok(CredentialSuccess { success: true })
     } else {
         Err(Error::not_found("Connection"))
     }

@@ -10,7 +10,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::field::{EmailAddress, Field, Label};
 use engine::moment::Moment;
-use engine::operation::{Basis, Listing, Needs, Operation, Page, PageLimits};
+use engine::operation::{CacheBasis, Listing, Needs, Operation, Page, PageLimits};
 use engine::values;
 use http::Method;
 use jiff::Timestamp;
@@ -262,7 +262,7 @@ impl MemberView {
 
 /// Confirms the success.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Done {
+pub(crate) struct CredentialSuccess {
     pub(crate) success: bool,
 }
 
@@ -300,7 +300,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("List the organization's members")
             .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
             .not_for_tools(&["updatedSince"])
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .pages(PageLimits { default: 50, max: 100 }, members_by_creation),
     ]
 }
@@ -324,7 +324,7 @@ pub(super) fn make_key(
         expires_at: expires_at.map(|expiry| expiry.0),
     };
     let hash = store::Value::Bytes(access::hash(&token));
-    context.execute_along(
+    context.execute_deferred(
         &INSERT_KEY,
         values![id, hash, now, store::Value::json(&key)?],
     )?;
@@ -366,16 +366,16 @@ pub(super) fn replace_token(
     )
 }
 
-fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<Done> {
+fn revoke_key(context: &mut Context<'_, '_>, input: OneApiKey) -> Result<CredentialSuccess> {
     end_key(context, input.api_key_id)
 }
 
 /// Revokes an API key and disables its subscriptions.
-pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<Done> {
+pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<CredentialSuccess> {
     let now = context.now();
-    context.execute_along(&KEEP_HASH, values![id, now])?;
+    context.execute_deferred(&KEEP_HASH, values![id, now])?;
     let oldest = now.checked_sub(HASHES_KEPT).unwrap_or(Timestamp::MIN);
-    context.execute_along(&FORGET_HASHES, values![oldest])?;
+    context.execute_deferred(&FORGET_HASHES, values![oldest])?;
     if context.execute(&DELETE_KEY, values![id])? == 0 {
         return Err(Error::not_found("API key"));
     }
@@ -384,7 +384,7 @@ pub(super) fn end_key(context: &mut Context<'_, '_>, id: Uuid) -> Result<Done> {
         Credential::ApiKey(id),
         DisabledReason::CredentialInvalid,
     )?;
-    Ok(Done { success: true })
+    Ok(CredentialSuccess { success: true })
 }
 
 fn put_member(context: &mut Context<'_, '_>, input: PutMember) -> Result<MemberView> {
@@ -462,7 +462,7 @@ fn members(
     })
 }
 
-fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done> {
+fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<CredentialSuccess> {
     connections::end_all_of(context, input.member_id)?;
     if context.execute(&DELETE_MEMBER, values![input.member_id])? == 0 {
         return Err(Error::not_found("Member"));
@@ -473,7 +473,7 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Done
         Event::VARIANTS,
         DisabledReason::CredentialInvalid,
     )?;
-    Ok(Done { success: true })
+    Ok(CredentialSuccess { success: true })
 }
 
 /// Disables the subscriptions that a member may no longer have. It does so at once, so that they

@@ -13,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::guest;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 store::statements! {
     /// The stay tokens of some reservations.
@@ -37,7 +37,7 @@ struct CreateGuestLinks {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct GuestLink {
+struct PlatformGuestLink {
     reservation_id: Uuid,
     /// Page for the browser.
     url: String,
@@ -58,10 +58,16 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn create(context: &mut Context<'_, '_>, input: CreateGuestLinks) -> Result<Vec<GuestLink>> {
+fn create(
+    context: &mut Context<'_, '_>,
+    input: CreateGuestLinks,
+) -> Result<Vec<PlatformGuestLink>> {
     let rows = context.rows(
         &STAY_TOKENS,
-        values![Kind::Reservation.as_ref(), input.reservation_ids.as_slice()],
+        values![
+            RecordKind::Reservation.as_ref(),
+            input.reservation_ids.as_slice()
+        ],
     )?;
     let tokens: HashMap<Uuid, String> = rows
         .iter()
@@ -73,7 +79,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateGuestLinks) -> Result<Vec<
             .get(&reservation_id)
             .cloned()
             .ok_or_else(|| Error::not_found("Reservation"))?;
-        Ok(GuestLink {
+        Ok(PlatformGuestLink {
             reservation_id,
             url: guest::page_address(
                 context.public_url(),

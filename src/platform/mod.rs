@@ -14,7 +14,7 @@ mod organizations;
 mod sync;
 mod versions;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
 pub use api_keys::ConsoleKeys;
 pub(crate) use apps::{OauthApp, new_secret};
@@ -22,16 +22,18 @@ pub(crate) use audited::member as audited_member;
 pub(crate) use audited::named_member;
 pub use backups::BackupNote;
 pub(crate) use batch::SyncRecord;
-pub(crate) use connections::Connection;
-pub(crate) use credentials::{Done, MemberView, each_once, save_member};
+pub(crate) use connections::AppConnection;
+pub(crate) use credentials::{CredentialSuccess, MemberView, each_once, save_member};
 pub use erasure::sweep;
 pub(crate) use organizations::create_organization;
 pub use sync::MAX_RECORDS;
 pub(crate) use sync::schemas;
-pub(crate) use sync::{Manner, OnInvalid, apply_records, issues_of_record, require_every_property};
+pub(crate) use sync::{
+    OnInvalid, SyncSettings, apply_records, issues_of_record, require_every_property,
+};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: || {
         let of_credentials = [
             credentials::operations(),
@@ -98,5 +100,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         ("audit-log", "Who changed what, and when."),
         ("last-backup", "When the database was copied."),
     ],
-    ..Chapter::new("platform")
+    ..Module::new("platform")
 };

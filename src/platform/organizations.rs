@@ -7,7 +7,7 @@ use engine::error::{Error, Result};
 use engine::field::{Country, Currency, Field, Label, Language, StoredAs, TimeZone};
 use engine::format;
 use engine::moment::Moment;
-use engine::operation::{Listing, Nothing, Operation, Page, PageLimits, Touches};
+use engine::operation::{Listing, Nothing, Operation, Page, PageLimits, RaisedRevision};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::audited;
-use super::credentials::Done;
+use super::credentials::CredentialSuccess;
 use crate::records::release_domains;
 use crate::{guest, translations};
 
@@ -74,8 +74,8 @@ struct PutOrganization {
     #[serde(default)]
     #[schemars(range(max = 1_125_899_906_842_624_i64))]
     upload_limit_bytes: Field<Option<u64>>,
-    /// Currency of amounts whose record and payment account name none, as an ISO 4217 code in any case.
-    /// Null sets that of the country; left out keeps it.
+    /// Currency of amounts whose record and payment account name none, as an ISO 4217 code in any
+    /// case. Null sets that of the country; left out keeps it.
     #[serde(default)]
     currency: Field<Option<Currency>>,
     /// Time zone of flats that are added by hand and name none, such as `Europe/Madrid`. Null: they
@@ -172,7 +172,7 @@ fn list(system: &mut System<'_, '_>, _: Nothing, page: Page) -> Result<Listing<O
 fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<OrganizationView> {
     let id = input.organization_id;
     let before = system
-        .lock(id, Touches::Configuration)?
+        .lock(id, RaisedRevision::Configuration)?
         .map(|locked| locked.organization.settings);
     let spoken = before
         .as_ref()
@@ -218,7 +218,7 @@ fn save(
     let doc = store::Value::json(settings)?;
     // The revision is random: a new organization may have the id of an erased one, whose answers a
     // node may still have in memory.
-    let revision = system.kit.ids.step();
+    let revision = system.app_state.ids.step();
     let row = system
         .tx
         .row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
@@ -270,7 +270,7 @@ fn settings(before: Option<Settings>, sent: PutOrganization) -> Result<Settings>
 
 /// Marks the organization as erased. An unknown id, or one that is already being erased, is no
 /// error.
-fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<Done> {
+fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<CredentialSuccess> {
     if system
         .tx
         .execute(&ERASE, &values![input.organization_id, system.now])?
@@ -279,7 +279,7 @@ fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<Done> 
         guest::remove_files_of(system, input.organization_id)?;
         release_domains(system, input.organization_id)?;
     }
-    Ok(Done { success: true })
+    Ok(CredentialSuccess { success: true })
 }
 
 fn get(context: &mut Context<'_, '_>, _: GetOrganization) -> Result<OrganizationView> {

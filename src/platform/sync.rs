@@ -23,10 +23,12 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::audited;
-use super::batch::{Batch, SyncRecord};
+use super::batch::{SyncBatch, SyncRecord};
 use crate::events::data_name;
 use crate::guest;
-use crate::records::{Kind, Origin, Record, canonical, get_record, is_set_by_the_service, stored};
+use crate::records::{
+    Record, RecordKind, RecordOrigin, canonical, get_record, is_set_by_the_service, stored,
+};
 
 /// Maximum number of records in a request.
 pub const MAX_RECORDS: usize = 10_000;
@@ -37,7 +39,7 @@ const BODY_LIMIT: usize = 16 << 20;
 /// Maximum body size of `putRecords`: 1 MiB, as of every other operation.
 const BODY_LIMIT_BY_HAND: usize = 1 << 20;
 /// Time limit of a full batch, enough for a slow disk.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum number of warnings in an answer.
 const MAX_WARNINGS: usize = 100;
@@ -69,7 +71,7 @@ struct LeftOut {
 
 impl LeftOut {
     /// Returns the kind and the id of the record, as far as it has them.
-    fn place(&self) -> Option<(Kind, Uuid)> {
+    fn place(&self) -> Option<(RecordKind, Uuid)> {
         let kind = self.item["kind"].as_str()?.parse().ok()?;
         Some((kind, self.item["id"].as_str()?.parse().ok()?))
     }
@@ -134,12 +136,12 @@ impl JsonSchema for Sync {
     }
 }
 
-/// Returns the JSON Schema of a list of at most `most` records. `published` is its items' form in the
-/// published document.
+/// Returns the JSON Schema of a list of at most `most` records. `published` is its items' form in
+/// the published document.
 fn records_schema(most: usize, published: Value) -> Value {
     // One branch for each kind, so that an error names the failing field and not "none of 23
     // shapes".
-    let shapes: Vec<Value> = Kind::VARIANTS
+    let shapes: Vec<Value> = RecordKind::VARIANTS
         .iter()
         .map(|kind| {
             json!({
@@ -164,7 +166,7 @@ fn records_schema(most: usize, published: Value) -> Value {
             "properties": {
                 "kind": {
                     "type": "string",
-                    "enum": Kind::VARIANTS,
+                    "enum": RecordKind::VARIANTS,
                     "description": "What the record is; it decides what `data` holds.",
                 },
                 "id": {
@@ -209,7 +211,7 @@ impl JsonSchema for PutRecords {
             "additionalProperties": false,
             "required": ["kind", "id"],
             "properties": {
-                "kind": { "type": "string", "enum": Kind::VARIANTS, "description": "The kind of the record." },
+                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "The kind of the record." },
                 "id": { "type": "string", "format": "uuid", "description": "The caller's own id of the record." },
                 "data": {
                     "type": "object",
@@ -246,14 +248,14 @@ impl JsonSchema for PutRecords {
 /// The published schema of a record: one schema for each kind, told apart by `kind`. It says the
 /// same as the validating schema, in a form that generators of clients understand.
 fn documented() -> Value {
-    let mapping: BTreeMap<_, _> = Kind::VARIANTS
+    let mapping: BTreeMap<_, _> = RecordKind::VARIANTS
         .iter()
         .map(|kind| {
             let path = format!("#/components/schemas/{}", name(*kind));
             (kind.as_ref(), path)
         })
         .collect();
-    let shapes: Vec<_> = Kind::VARIANTS
+    let shapes: Vec<_> = RecordKind::VARIANTS
         .iter()
         .map(|kind| reference("schemas", &name(*kind)))
         .collect();
@@ -265,7 +267,7 @@ fn documented() -> Value {
 
 /// Returns the published schemas of records, each under a name of its own.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
-    let kinds = Kind::VARIANTS
+    let kinds = RecordKind::VARIANTS
         .iter()
         .filter(|_| surface == Surface::Platform);
     kinds
@@ -277,7 +279,7 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
         .collect()
 }
 
-fn name(kind: Kind) -> String {
+fn name(kind: RecordKind) -> String {
     format!("Sync{}", pascal(kind.as_ref()))
 }
 
@@ -293,7 +295,7 @@ fn version() -> Value {
     })
 }
 
-fn shape(kind: Kind) -> Value {
+fn shape(kind: RecordKind) -> Value {
     json!({
         "title": name(kind),
         "type": "object",
@@ -327,7 +329,8 @@ pub(crate) struct Synced {
     /// no record has a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<usize>,
-    /// The records that were left out, by place, with `onInvalid: "skip"`; absent otherwise. At most
+    /// The records that were left out, by place, with `onInvalid: "skip"`; absent otherwise. At
+    /// most
     /// 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     rejected: Option<Vec<Rejected>>,
@@ -375,7 +378,7 @@ pub(crate) struct Warning {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OneReservation {
+struct SyncedReservation {
     /// Id of the organization that the reservation is of.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
@@ -397,7 +400,7 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary(
                 "Insert, replace and delete records: all or nothing, or without the invalid ones",
             )
-            .bulk(BODY_LIMIT, PATIENCE)
+            .bulk(BODY_LIMIT, TIMEOUT)
             .keeps_numbers()
             .sifts("records", "onInvalid", "skip")
             .touches_stream()
@@ -421,7 +424,7 @@ pub(super) fn operations() -> Vec<Operation> {
             "/organizations/{organizationId}/reservations/{reservationId}/guest-link",
         )
         .summary("The guest's link to a stay; the same one each time")
-        .run(|context, input: OneReservation| {
+        .run(|context, input: SyncedReservation| {
             let token = guest::stay_token(context, input.reservation_id)?;
             Ok(StayLink {
                 url: guest::stay_url(context, input.reservation_id, &token)?,
@@ -441,7 +444,7 @@ fn by_hand() -> Operation {
                     kind, at most 1000. `data` is the whole record. A record that the platform manages (`origin` `platform`) \
                     is refused. Try with `dryRun` first.",
             )
-            .bulk(BODY_LIMIT_BY_HAND, PATIENCE)
+            .bulk(BODY_LIMIT_BY_HAND, TIMEOUT)
             .keeps_numbers()
             .touches_stream()
             .destructive()
@@ -451,8 +454,8 @@ fn by_hand() -> Operation {
 }
 
 fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
-    let manner = Manner {
-        writer: Origin::Platform,
+    let manner = SyncSettings {
+        writer: RecordOrigin::Platform,
         fires: !input.is_initial_sync.unwrap_or(false),
         is_dry_run: input.dry_run.unwrap_or(false),
         on_invalid: input.on_invalid.unwrap_or_default(),
@@ -462,8 +465,8 @@ fn sync(context: &mut Context<'_, '_>, input: Sync) -> Result<Synced> {
 
 fn put_records(context: &mut Context<'_, '_>, input: PutRecords) -> Result<Synced> {
     require_every_property(context)?;
-    let manner = Manner {
-        writer: Origin::Manual,
+    let manner = SyncSettings {
+        writer: RecordOrigin::Manual,
         fires: true,
         is_dry_run: input.dry_run.unwrap_or(false),
         on_invalid: OnInvalid::Refuse,
@@ -475,7 +478,7 @@ fn put_records(context: &mut Context<'_, '_>, input: PutRecords) -> Result<Synce
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UpdateRecord {
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
     data: Object,
     #[serde(default)]
@@ -493,7 +496,7 @@ impl JsonSchema for UpdateRecord {
             "additionalProperties": false,
             "required": ["kind", "id", "data"],
             "properties": {
-                "kind": { "type": "string", "enum": Kind::VARIANTS, "description": "Kind of the record." },
+                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "Kind of the record." },
                 "id": { "type": "string", "format": "uuid", "description": "Id of the record." },
                 "data": {
                     "type": "object",
@@ -546,8 +549,8 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
         is_deleted: None,
         version: None,
     };
-    let manner = Manner {
-        writer: Origin::Manual,
+    let manner = SyncSettings {
+        writer: RecordOrigin::Manual,
         fires: true,
         is_dry_run: false,
         on_invalid: OnInvalid::Refuse,
@@ -559,8 +562,8 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
     get_record(context, kind, id)
 }
 
-/// Passes on a warning about a record, if it is about a field that was sent. A warning about a field
-/// that the record had before would be repeated with each change.
+/// Passes on a warning about a record, if it is about a field that was sent. A warning about a
+/// field that the record had before would be repeated with each change.
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
     /// Number of segments of the path to the data of the record.
     const BELOW: usize = 3;
@@ -578,8 +581,8 @@ fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[Strin
     }
 }
 
-/// Returns the data of a record with the sent fields replaced. Parts of an object are replaced one by
-/// one.
+/// Returns the data of a record with the sent fields replaced. Parts of an object are replaced one
+/// by one.
 fn merged(mut before: Object, sent: Object) -> Object {
     for (field, value) in sent {
         match (before.remove(&field), value) {
@@ -595,7 +598,7 @@ fn merged(mut before: Object, sent: Object) -> Object {
 /// Returns 403 to a caller who is limited to some properties: records by hand are the whole
 /// organization's (rules: records#records-by-hand).
 pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
-    if context.reach().is_limited() {
+    if context.property_scope().is_limited() {
         return Err(Error::forbidden(Reason::rule(
             "records_of_every_property",
             "A caller limited to some properties cannot change records.",
@@ -605,7 +608,7 @@ pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
 }
 
 /// Returns the issues of a record that a table makes, each with its path below `data`.
-pub(crate) fn issues_of_record(kind: Kind, id: Uuid, data: &Object) -> Vec<Issue> {
+pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec<Issue> {
     static BY_HAND: LazyLock<Operation> = LazyLock::new(by_hand);
     /// Number of segments of the path to `data`.
     const BELOW: usize = 3;
@@ -619,9 +622,9 @@ pub(crate) fn issues_of_record(kind: Kind, id: Uuid, data: &Object) -> Vec<Issue
 
 /// The settings for a write of records.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct SyncSettings {
     /// The writer, which is the origin of new records.
-    pub(crate) writer: Origin,
+    pub(crate) writer: RecordOrigin,
     /// Whether changes fire events.
     pub(crate) fires: bool,
     /// Whether everything is judged and nothing is written.
@@ -634,7 +637,7 @@ pub(crate) struct Manner {
 pub(crate) fn apply_records(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
-    manner: Manner,
+    manner: SyncSettings,
 ) -> Result<Synced> {
     apply_sifted(context, records, Vec::new(), manner)
 }
@@ -644,23 +647,23 @@ fn apply_sifted(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
     left_out: Vec<LeftOut>,
-    manner: Manner,
+    manner: SyncSettings,
 ) -> Result<Synced> {
-    let Manner {
+    let SyncSettings {
         writer,
         fires,
         is_dry_run,
         on_invalid,
     } = manner;
     if is_dry_run {
-        context.rehearse();
+        context.dry_run();
     }
     let sent = records.len();
     let places = places(sent, &left_out);
     let (records, mut warnings) = made_canonical(records, &places);
     let rewritten = rewritten(&records);
     let has_versions = records.iter().any(|record| record.version.is_some());
-    let mut batch = Batch::load(context, &records, writer, on_invalid)?;
+    let mut batch = SyncBatch::load(context, &records, writer, on_invalid)?;
     let mut earlier_left_out = left_out.iter().peekable();
     for ((index, record), is_rewritten) in places.into_iter().zip(records).zip(rewritten) {
         while let Some(earlier) = earlier_left_out.next_if(|earlier| earlier.index < index) {
@@ -775,7 +778,7 @@ fn warnings(records: &[SyncRecord], places: &[usize]) -> Vec<Warning> {
     let strange = fields
         .filter(|(_, kind, field)| !kind.knows(field) && !is_set_by_the_service(field))
         .take(MAX_WARNINGS);
-    let warning = |(index, kind, field): (usize, Kind, &String)| Warning {
+    let warning = |(index, kind, field): (usize, RecordKind, &String)| Warning {
         path: vec![
             "records".into(),
             index.into(),

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 store::statements! {
     /// The versions of records of a kind.
@@ -24,14 +24,14 @@ store::statements! {
 /// The version of a record, chosen by its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Version {
+pub(crate) enum RecordVersion {
     /// A whole number.
     Number(i64),
     /// A time.
     Time(Moment),
 }
 
-impl Version {
+impl RecordVersion {
     /// Reads a stored version.
     fn read(text: &str) -> Option<Self> {
         let number = text.parse().ok().map(Self::Number);
@@ -59,25 +59,25 @@ impl Version {
 /// The versions of the records of a batch.
 #[derive(Default)]
 pub(super) struct Versions {
-    known: HashMap<(Kind, Uuid), Version>,
+    known: HashMap<(RecordKind, Uuid), RecordVersion>,
     /// The records whose version must be written.
-    changed: Vec<(Kind, Uuid)>,
+    changed: Vec<(RecordKind, Uuid)>,
 }
 
 impl Versions {
     /// Reads the stored versions of records.
     pub(super) fn load(
         context: &mut Context<'_, '_>,
-        records: impl Iterator<Item = (Kind, Uuid)>,
+        records: impl Iterator<Item = (RecordKind, Uuid)>,
     ) -> Result<Self> {
-        let mut wanted = HashMap::<Kind, Vec<Uuid>>::new();
+        let mut wanted = HashMap::<RecordKind, Vec<Uuid>>::new();
         for (kind, id) in records {
             wanted.entry(kind).or_default().push(id);
         }
         let mut versions = Self::default();
         for (kind, ids) in wanted {
             for row in context.rows(&VERSIONS, values![kind.as_ref(), ids])? {
-                if let Some(version) = Version::read(&row.get::<String>(1)?) {
+                if let Some(version) = RecordVersion::read(&row.get::<String>(1)?) {
                     versions.known.insert((kind, row.get(0)?), version);
                 }
             }
@@ -86,13 +86,17 @@ impl Versions {
     }
 
     /// Returns whether the record has a newer version than this one.
-    pub(super) fn is_stale(&self, record: (Kind, Uuid), version: Option<Version>) -> bool {
+    pub(super) fn is_stale(
+        &self,
+        record: (RecordKind, Uuid),
+        version: Option<RecordVersion>,
+    ) -> bool {
         let known = self.known.get(&record);
         version.is_some_and(|version| known.is_some_and(|known| version.is_before(*known)))
     }
 
     /// Notes the version of a record. Without one, the record keeps the version that it has.
-    pub(super) fn note(&mut self, record: (Kind, Uuid), version: Option<Version>) {
+    pub(super) fn note(&mut self, record: (RecordKind, Uuid), version: Option<RecordVersion>) {
         if let Some(version) = version
             && self.known.insert(record, version) != Some(version)
         {
@@ -104,7 +108,7 @@ impl Versions {
     pub(super) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
         self.changed.sort_unstable();
         self.changed.dedup();
-        let row = |(kind, id): &(Kind, Uuid)| {
+        let row = |(kind, id): &(RecordKind, Uuid)| {
             let version = self.known.get(&(*kind, *id))?;
             Some(values![kind.as_ref(), *id, version.written()])
         };
@@ -119,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn time(text: &str) -> Version {
-        Version::Time(text.parse().unwrap())
+    fn time(text: &str) -> RecordVersion {
+        RecordVersion::Time(text.parse().unwrap())
     }
 
     #[test]
@@ -128,29 +132,29 @@ mod tests {
         let early = time("2026-11-21T09:30:00.000001Z");
         let late = time("2026-11-21T10:30:00.000002+01:00");
         assert!(early.is_before(late) && !late.is_before(early) && !late.is_before(late));
-        let (one, two) = (Version::Number(1), Version::Number(2));
+        let (one, two) = (RecordVersion::Number(1), RecordVersion::Number(2));
         assert!(one.is_before(two) && !two.is_before(one) && !one.is_before(one));
         assert!(!one.is_before(late) && !early.is_before(two));
     }
 
     #[test]
     fn a_record_without_a_version_keeps_the_stored_one() {
-        let record = (Kind::Tag, Uuid::nil());
+        let record = (RecordKind::Tag, Uuid::nil());
         let mut versions = Versions::default();
-        versions.note(record, Some(Version::Number(7)));
+        versions.note(record, Some(RecordVersion::Number(7)));
         versions.note(record, None);
         assert!(!versions.is_stale(record, None));
-        assert!(versions.is_stale(record, Some(Version::Number(6))));
-        assert!(!versions.is_stale(record, Some(Version::Number(7))));
+        assert!(versions.is_stale(record, Some(RecordVersion::Number(6))));
+        assert!(!versions.is_stale(record, Some(RecordVersion::Number(7))));
         assert!(!versions.is_stale(record, Some(time("2020-01-01T00:00:00Z"))));
     }
 
     proptest! {
         #[test]
         fn a_stored_version_reads_back(number: i64, second in -60_000_000_000_i64..250_000_000_000, nanosecond in 0..1_000_000_000_i32) {
-            let time = Version::Time(Moment(Timestamp::new(second, nanosecond).unwrap()));
-            for version in [Version::Number(number), time] {
-                prop_assert_eq!(Version::read(&version.written()), Some(version));
+            let time = RecordVersion::Time(Moment(Timestamp::new(second, nanosecond).unwrap()));
+            for version in [RecordVersion::Number(number), time] {
+                prop_assert_eq!(RecordVersion::read(&version.written()), Some(version));
             }
         }
     }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::portal::Portal;
 use super::portal_operations::find as find_portal;
-use crate::records::{Kind, exists, record_names};
+use crate::records::{RecordKind, exists, record_names};
 use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
 
 store::statements! {
@@ -71,7 +71,9 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn assign(context: &mut Context<'_, '_>, input: AssignPortal) -> Result<AssignedPortal> {
     let property = input.property_id;
-    if !context.reach().covers(property) || !exists(context, Kind::Property, property)? {
+    if !context.property_scope().covers(property)
+        || !exists(context, RecordKind::Property, property)?
+    {
         return Err(Error::not_found("Property"));
     }
     let portal = input.portal_settings_id.into_sent().flatten();
@@ -117,7 +119,7 @@ fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Thing>
     let Some(property) = audit::id(input, "propertyId") else {
         return Ok(None);
     };
-    let name = record_names(context, Kind::Property, vec![property])?
+    let name = record_names(context, RecordKind::Property, vec![property])?
         .pop()
         .and_then(|(_, name)| name);
     let portal = portal_of(context, property)?;

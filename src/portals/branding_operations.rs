@@ -6,7 +6,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Update};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Nothing, Object, Operation};
+use engine::operation::{CacheBasis, Needs, Nothing, Object, Operation};
 use engine::values;
 use http::Method;
 use serde_json::Value;
@@ -15,8 +15,8 @@ use uuid::Uuid;
 
 use super::audited;
 use super::branding::{Branding, BrandingFields};
-use crate::records::{Kind, typed};
-use crate::translations::{self, ENGLISH, Link, SourceTable};
+use crate::records::{RecordKind, typed};
+use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 store::statements! {
     /// The brandings of an organization, default first, then oldest first.
@@ -44,7 +44,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Looks of guest portals: name, logo, colours, links, domain. The default first. A portal names its own by \
                     `brandingId`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list),
         Operation::public("createPortalBranding", Method::POST, "/portal-brandings", Needs::Permission(ModifyProperties))
             .summary("Create a branding")
@@ -165,7 +165,7 @@ fn wrong_links(
     let mut issues = Vec::new();
     let custom_url = match fields.custom_url_id.sent() {
         Some(Some(id)) => Some(
-            typed::<Object>(context, Kind::CustomUrl, *id)?
+            typed::<Object>(context, RecordKind::CustomUrl, *id)?
                 .ok_or_else(|| Error::not_found("Custom URL").of(*id))?,
         ),
         _ => None,
@@ -179,7 +179,7 @@ fn wrong_links(
             .map(PathSegment::from)
             .collect();
         let is_kept = before.is_some_and(|before| before.callout_message_id == Some(*id));
-        let link = Link {
+        let link = TextLink {
             path,
             id: *id,
             source: SourceTable::PortalBranding,
@@ -255,7 +255,7 @@ fn save(
 /// the branding's `updated_at`, which is then its creation.
 fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
-    context.execute_along(
+    context.execute_deferred(
         &PUT,
         values![branding.id, branding.is_default, branding.updated_at, doc],
     )

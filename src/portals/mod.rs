@@ -9,11 +9,11 @@ mod portal;
 mod portal_operations;
 mod texts;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-use crate::records::{Kind, OnGone};
+use crate::records::{OnDeleted, RecordKind};
 use crate::scopes::{Assignable, EntityType, TargetKind, TargetSource};
-use crate::translations::Shows;
+use crate::translations::TextRules;
 pub(crate) use audited::named_portal;
 pub use branding::Branding;
 pub(crate) use branding::BrandingFields;
@@ -24,8 +24,8 @@ pub(crate) use portal_operations::{
     default_portal, find as find_portal, readable as readable_portal,
 };
 
-/// The chapter of portals and brandings.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of portals and brandings.
+pub(crate) static MODULE: Module = Module {
     operations: || {
         [
             portal_operations::operations(),
@@ -47,8 +47,8 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     erased: erased::STATEMENTS,
     summaries: &[&portal_operations::SUMMARY],
     lists: |lists| {
-        lists.add::<&'static dyn Shows>(&texts::PortalCopy);
-        lists.add::<&'static dyn Shows>(&texts::Callouts);
+        lists.add::<&'static dyn TextRules>(&texts::PortalCopy);
+        lists.add::<&'static dyn TextRules>(&texts::Callouts);
         lists.add(Assignable {
             entity_type: EntityType::PortalSettings,
             check: assign::check,
@@ -61,8 +61,8 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             names,
             first_missing,
         });
-        lists.add(OnGone(|context, kind, ids| match kind {
-            Kind::CustomUrl => branding_operations::forget_custom_urls(context, ids),
+        lists.add(OnDeleted(|context, kind, ids| match kind {
+            RecordKind::CustomUrl => branding_operations::forget_custom_urls(context, ids),
             _ => Ok(()),
         }));
     },
@@ -77,5 +77,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         ),
         ("properties", "Flats, and which portal serves each."),
     ],
-    ..Chapter::new("portals")
+    ..Module::new("portals")
 };

@@ -7,7 +7,7 @@ use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::{Create, Field, Update, folded};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Needs, Operation};
+use engine::operation::{ById, CacheBasis, Needs, Operation};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::portal::{Portal, PortalFields, contact_issue};
 use super::{audited, branding_operations};
 use crate::scopes::Coverage;
-use crate::translations::{self, ENGLISH, Others, SourceTable};
+use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
 store::statements! {
     /// The answer of the list of all portals, as one text. The rows are in order from an index. An
@@ -98,7 +98,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "List portals",
                 "Guest portals (the page a guest gets before and during a stay): name, whether default, branding. All settings of one: `getPortal`; what it serves: `listEntityScopes`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run_text::<_, Vec<PortalRow>>(list),
         Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
             .summary("Read a portal's full configuration")
@@ -108,7 +108,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "All settings of a guest portal: what is switched on, contacts, special offer, branding. Its id comes from \
                     `listPortals` or `search`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(|context, input: ById| readable(context, input.id)),
         Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
             .summary("Create a portal; it serves no property until assigned")
@@ -321,7 +321,7 @@ fn check_permissions(
     if !changes.is_empty() {
         context.require(Permission::ManageOrganization)?;
     }
-    if becomes_default && context.reach().is_limited() {
+    if becomes_default && context.property_scope().is_limited() {
         return Err(Error::forbidden(Reason::rule(
             "default_portal_of_all",
             "A caller limited to some properties cannot choose the default portal.",
@@ -379,7 +379,7 @@ pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> 
         summary(portal)?,
         doc
     ];
-    context.execute_along(&PUT, params)
+    context.execute_deferred(&PUT, params)
 }
 
 /// Returns the list item of a portal.
@@ -399,12 +399,12 @@ fn summary(portal: &Portal) -> Result<String> {
 struct Copy<'f> {
     /// The name of the field in a request.
     field: &'static str,
-    sent: Sent<'f>,
+    sent: SentText<'f>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
 /// The value of a text in a request.
-enum Sent<'f> {
+enum SentText<'f> {
     Nothing,
     Null,
     Text(&'f str),
@@ -424,11 +424,11 @@ struct Copies<'f>([Copy<'f>; 4]);
 
 impl<'f> Copy<'f> {
     fn of(fields: &'f PortalFields) -> Copies<'f> {
-        fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> Sent<'_> {
+        fn sent<T: std::ops::Deref<Target = str>>(field: &Field<Option<T>>) -> SentText<'_> {
             match field.sent() {
-                None => Sent::Nothing,
-                Some(None) => Sent::Null,
-                Some(Some(text)) => Sent::Text(text),
+                None => SentText::Nothing,
+                Some(None) => SentText::Null,
+                Some(Some(text)) => SentText::Text(text),
             }
         }
         Copies([
@@ -464,7 +464,7 @@ impl Copies<'_> {
         for Copy { field, sent, link } in self.0 {
             let linked = *link(&mut portal);
             match sent {
-                Sent::Text(text) if !text.is_empty() => {
+                SentText::Text(text) if !text.is_empty() => {
                     let stored = linked
                         .map_or(Ok(None), |id| translations::written(context, id, ENGLISH))?;
                     if stored.as_deref() != Some(text) {
@@ -475,7 +475,7 @@ impl Copies<'_> {
                         });
                     }
                 }
-                Sent::Null if linked.is_some() => changes.push(CopyChange {
+                SentText::Null if linked.is_some() => changes.push(CopyChange {
                     field,
                     text: None,
                     link,
@@ -500,7 +500,7 @@ fn write_copy(
         let linked = link(portal);
         match (text, *linked) {
             (Some(text), Some(id)) => {
-                translations::put(context, id, ENGLISH, &text, Others::Replace)?;
+                translations::put(context, id, ENGLISH, &text, OtherLanguages::Replace)?;
             }
             (Some(text), None) => {
                 *linked = Some(translations::create(

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::portal::Portal;
 use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
-use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
+use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
 
 /// The copy of portals. Each text belongs to one portal, which is written with the text and links
 /// its translation itself.
@@ -35,7 +35,7 @@ impl Portal {
     }
 }
 
-impl Shows for PortalCopy {
+impl TextRules for PortalCopy {
     fn sources(&self) -> &'static [SourceTable] {
         &[SourceTable::PortalSettings]
     }
@@ -63,7 +63,7 @@ impl Shows for PortalCopy {
     }
 
     /// Checks the permissions (rules: portals#copy).
-    fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
         if news.is_english() {
             context.require(Permission::ManageOrganization)
@@ -72,7 +72,7 @@ impl Shows for PortalCopy {
         }
     }
 
-    fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
         if !news.is_english() {
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl Shows for PortalCopy {
     }
 }
 
-impl Shows for Callouts {
+impl TextRules for Callouts {
     fn sources(&self) -> &'static [SourceTable] {
         &[SourceTable::PortalBranding]
     }
@@ -98,7 +98,7 @@ impl Shows for Callouts {
 
     /// Any caller with this permission may change brandings (rules:
     /// access#portals-of-limited-callers, 6).
-    fn admit(&self, context: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)
     }
 }

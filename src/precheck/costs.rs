@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::charging::{accounts_of, has_usable_damage_waiver};
 use super::step::{Charges, PricingBasis, Step};
 use super::step_type::CostKind;
-use crate::records::{Kind, all_records, typed_among};
+use crate::records::{RecordKind, all_records, typed_among};
 
 /// An option of a step of type `damage_deposit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,13 +104,13 @@ pub(crate) fn costs(
     if !has_deposits && !has_fees {
         return Ok(costs);
     }
-    let payment: Vec<(Uuid, Object)> = all_records(context, Kind::PaymentAccount)?;
+    let payment: Vec<(Uuid, Object)> = all_records(context, RecordKind::PaymentAccount)?;
     let payers = Payers {
         payment: &payment,
         currency: context.organization.settings.currency().to_owned(),
     };
     if has_deposits {
-        let mut waivers: Vec<(Uuid, Object)> = all_records(context, Kind::DamageWaiver)?;
+        let mut waivers: Vec<(Uuid, Object)> = all_records(context, RecordKind::DamageWaiver)?;
         // Names may be equal or empty, so the id breaks ties.
         waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
         costs.extend(
@@ -122,8 +122,11 @@ pub(crate) fn costs(
         let wanted: BTreeSet<Uuid> = of_kind(CostKind::Fees)
             .flat_map(|step| step.fee_product_ids.iter().copied())
             .collect();
-        let products =
-            typed_among::<Object>(context, Kind::FeeProduct, wanted.into_iter().collect())?;
+        let products = typed_among::<Object>(
+            context,
+            RecordKind::FeeProduct,
+            wanted.into_iter().collect(),
+        )?;
         costs.extend(
             of_kind(CostKind::Fees)
                 .map(|step| (step.id, Cost::Fees(fees(step, &payers, &products)))),

@@ -240,23 +240,23 @@ mod tests {
     #[test]
     fn a_title_is_given_as_text_or_as_id() {
         let id = Uuid::from_u128(1);
-        let said = |body: Value| {
+        let message = |body: Value| {
             fields(body)
                 .title(false, &[])
                 .map_err(|issue| serde_json::to_string(&issue.path).unwrap())
         };
-        assert_eq!(said(json!({})), Ok(Title::Keep));
-        assert_eq!(said(json!({ "displayTitle": null })), Ok(Title::Clear));
+        assert_eq!(message(json!({})), Ok(Title::Keep));
+        assert_eq!(message(json!({ "displayTitle": null })), Ok(Title::Clear));
         assert_eq!(
-            said(json!({ "displayTitleMlTextId": null })),
+            message(json!({ "displayTitleMlTextId": null })),
             Ok(Title::Clear)
         );
         assert_eq!(
-            said(json!({ "displayTitle": null, "displayTitleMlTextId": null })),
+            message(json!({ "displayTitle": null, "displayTitleMlTextId": null })),
             Ok(Title::Clear)
         );
         assert_eq!(
-            said(json!({ "displayTitleMlTextId": id })),
+            message(json!({ "displayTitleMlTextId": id })),
             Ok(Title::Link(id))
         );
         let written = Title::Write {
@@ -264,26 +264,26 @@ mod tests {
             language: Some("es".into()),
         };
         assert_eq!(
-            said(json!({ "displayTitle": "Hola", "displayTitleLanguage": "es" })),
+            message(json!({ "displayTitle": "Hola", "displayTitleLanguage": "es" })),
             Ok(written)
         );
         let language = Err(r#"["displayTitleLanguage"]"#.to_owned());
-        assert_eq!(said(json!({ "displayTitleLanguage": "es" })), language);
+        assert_eq!(message(json!({ "displayTitleLanguage": "es" })), language);
         assert_eq!(
-            said(json!({ "displayTitleLanguage": "es", "displayTitle": null })),
+            message(json!({ "displayTitleLanguage": "es", "displayTitle": null })),
             language
         );
         assert_eq!(
-            said(json!({ "displayTitleLanguage": "es", "displayTitleMlTextId": id })),
+            message(json!({ "displayTitleLanguage": "es", "displayTitleMlTextId": id })),
             language
         );
         let both = Err(r#"["displayTitleMlTextId"]"#.to_owned());
         assert_eq!(
-            said(json!({ "displayTitle": "Hello", "displayTitleMlTextId": id })),
+            message(json!({ "displayTitle": "Hello", "displayTitleMlTextId": id })),
             both
         );
         assert_eq!(
-            said(json!({ "displayTitle": null, "displayTitleMlTextId": id })),
+            message(json!({ "displayTitle": null, "displayTitleMlTextId": id })),
             both
         );
         let created =

@@ -24,7 +24,7 @@ use FlagAction::{Fail, Ignore, Review};
 
 /// How far an organization can choose the action of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum ActionChoice {
     /// Any action.
     Free,
     /// Only the default.
@@ -33,11 +33,11 @@ enum Choice {
     NoRetake,
 }
 
-use Choice::{Fixed, Free, NoRetake};
+use ActionChoice::{Fixed, Free, NoRetake};
 
 /// For each check: its name, its default action, the organization's choice, and a description of
 /// the finding.
-const CHECKS: [(&str, FlagAction, Choice, &str); 13] = [
+const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     (
         "document_not_official",
         Fail,
@@ -127,7 +127,7 @@ const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a report for its identity check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IdentityVerdict {
     /// The step is left to the status that was reported.
     Passed,
     /// The step is complete, and these checks flag the submission.
@@ -144,7 +144,7 @@ pub fn verdict(
     has_failed: bool,
     policy: Option<&IdentityFlagPolicy>,
     is_retaken: bool,
-) -> Verdict {
+) -> IdentityVerdict {
     let is_raised = |name: &str| {
         checks.iter().any(|check| check == name)
             || (checks.is_empty() && has_failed && name == UNAVAILABLE)
@@ -156,7 +156,7 @@ pub fn verdict(
     };
     let is_failed = raised().any(|(_, action)| action == Fail);
     if is_failed && !is_retaken {
-        return Verdict::Returned;
+        return IdentityVerdict::Returned;
     }
     let mut flags: Vec<&str> = raised()
         .filter(|(name, action)| *action == Review && !(is_failed && *name == RETAKE_LIMIT))
@@ -164,9 +164,9 @@ pub fn verdict(
         .collect();
     flags.extend(is_failed.then_some(RETAKE_LIMIT));
     if flags.is_empty() {
-        Verdict::Passed
+        IdentityVerdict::Passed
     } else {
-        Verdict::Flagged(flags)
+        IdentityVerdict::Flagged(flags)
     }
 }
 
@@ -221,7 +221,7 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let check = |(name, default, choice, finding): (&str, FlagAction, Choice, &str)| {
+        let check = |(name, default, choice, finding): (&str, FlagAction, ActionChoice, &str)| {
             let allowed = if choice == Fixed {
                 vec![default]
             } else {
@@ -249,7 +249,7 @@ impl JsonSchema for IdentityFlagPolicy {
 /// behaves as such.
 #[must_use]
 pub fn actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
-    let action = |(name, default, choice, _): (&'static str, FlagAction, Choice, &str)| {
+    let action = |(name, default, choice, _): (&'static str, FlagAction, ActionChoice, &str)| {
         let chosen = policy
             .and_then(|policy| policy.0.get(name))
             .copied()
@@ -334,9 +334,9 @@ mod tests {
             let actions = actions(Some(&policy));
             let has = |action| checks.iter().any(|check| actions[check.as_str()] == action);
             match verdict {
-                Verdict::Returned => prop_assert!(has(Fail) && !is_retaken),
-                Verdict::Passed => prop_assert!(!has(Fail) && !has(Review)),
-                Verdict::Flagged(flags) => {
+                IdentityVerdict::Returned => prop_assert!(has(Fail) && !is_retaken),
+                IdentityVerdict::Passed => prop_assert!(!has(Fail) && !has(Review)),
+                IdentityVerdict::Flagged(flags) => {
                     prop_assert!(has(Review) || has(Fail) && is_retaken);
                     let is_named = checks.iter().any(|check| check == RETAKE_LIMIT) && actions[RETAKE_LIMIT] == Review;
                     prop_assert_eq!(flags.contains(&RETAKE_LIMIT), has(Fail) || is_named);

@@ -7,7 +7,7 @@ use engine::access::Permission;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation};
 use http::Method;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,9 @@ use super::charging::{
 };
 use super::order::{SortKey, compare};
 use super::step::Step;
-use super::step_answers::Written;
+use super::step_answers::WrittenStep;
 use crate::portals;
-use crate::records::{Kind, all_records};
+use crate::records::{RecordKind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
@@ -96,7 +96,7 @@ impl ScopeCounts {
 /// Fields that the list adds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Additions {
+struct ListFields {
     /// Numbers of the step's assignments. For a limited caller they count only visible assignments.
     scope: ScopeCounts,
     /// Missing configuration.
@@ -110,14 +110,14 @@ struct Additions {
 #[schemars(rename = "PrecheckStepRow", transform = exemplify)]
 struct StepRow {
     #[serde(flatten)]
-    step: Written,
+    step: WrittenStep,
     #[serde(flatten)]
-    additions: Additions,
+    additions: ListFields,
 }
 
 /// Extends the step's example to the example of a row.
 fn exemplify(schema: &mut Schema) {
-    let additions = Additions {
+    let additions = ListFields {
         scope: ScopeCounts {
             tag_count: 2,
             ..ScopeCounts::default()
@@ -144,13 +144,13 @@ pub(super) fn operations() -> Vec<Operation> {
                 "All pre-check-in steps in the order guests meet them: type, title, whether active, how much they are assigned \
                     to, what an active one lacks. Why a guest does or does not get one says `explainGuestView`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run_text::<_, Vec<StepRow>>(list),
     ]
 }
 
 fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
-    let filters = Filters::of(&input);
+    let filters = StepFilters::of(&input);
     if filters.finds_nothing() {
         return Ok("[]".into());
     }
@@ -158,7 +158,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     let rows = context.rows(&LIST, [])?;
     let mut listed = rows
         .iter()
-        .map(Listed::from_row)
+        .map(ListedStep::from_row)
         .collect::<Result<Vec<_>>>()?;
     let assignments = StepAssignments::load(context, &filters)?;
     listed.retain(|step| assignments.admit(step.sort_key.id, &filters));
@@ -174,7 +174,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
         if text.len() > 1 {
             text.push(',');
         }
-        let additions = Additions {
+        let additions = ListFields {
             scope: assignments.count(step.sort_key.id),
             configuration_issue: step
                 .charged
@@ -192,14 +192,14 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 }
 
 /// A step of the list, decoded as far as needed for filters and order.
-struct Listed {
+struct ListedStep {
     sort_key: SortKey,
     summary: String,
     /// The whole step, for the types whose row depends on the organization's accounts.
     charged: Option<Step>,
 }
 
-impl Listed {
+impl ListedStep {
     fn from_row(row: &Row) -> Result<Self> {
         let step_type = row
             .get::<String>(1)?
@@ -223,7 +223,7 @@ impl Listed {
     }
 
     /// Writes the step's stored summary and the additions as one JSON object.
-    fn write(&self, additions: &Additions, text: &mut String) -> Result<()> {
+    fn write(&self, additions: &ListFields, text: &mut String) -> Result<()> {
         let additions = serde_json::to_string(additions).map_err(Error::internal)?;
         let (open, rest) = (self.summary.strip_suffix('}'), additions.strip_prefix('{'));
         let (Some(open), Some(rest)) = (open, rest) else {
@@ -234,7 +234,7 @@ impl Listed {
 }
 
 /// The filters of the request.
-struct Filters {
+struct StepFilters {
     /// One set for each filter that was sent. A step matches a filter if it has any target of the
     /// set.
     targets: Vec<HashSet<Target>>,
@@ -243,7 +243,7 @@ struct Filters {
     portal: Option<Uuid>,
 }
 
-impl Filters {
+impl StepFilters {
     fn of(input: &ListSteps) -> Self {
         let filters = [
             (TargetKind::Property, &input.property_ids),
@@ -274,7 +274,7 @@ impl Filters {
 
 /// Whether the requested portal, else the default portal, orders steps automatically. True if there
 /// is neither.
-fn is_automatic(context: &mut Context<'_, '_>, filters: &Filters) -> Result<bool> {
+fn is_automatic(context: &mut Context<'_, '_>, filters: &StepFilters) -> Result<bool> {
     let portal = match filters.portal {
         Some(id) => portals::find_portal(context, id)?,
         None => portals::default_portal(context)?,
@@ -292,11 +292,11 @@ struct StepAssignments {
 }
 
 impl StepAssignments {
-    fn load(context: &mut Context<'_, '_>, filters: &Filters) -> Result<Self> {
+    fn load(context: &mut Context<'_, '_>, filters: &StepFilters) -> Result<Self> {
         let mut counts = HashMap::<Uuid, ScopeCounts>::new();
         let mut hidden = HashSet::new();
         let coverage = Coverage::load(context)?;
-        if context.reach().is_limited() {
+        if context.property_scope().is_limited() {
             for (step, targets) in scopes::all_targets(context, EntityType::PrecheckStep)? {
                 if !coverage.cover_of(&targets).is_inside {
                     hidden.insert(step);
@@ -332,7 +332,7 @@ impl StepAssignments {
         })
     }
 
-    fn admit(&self, step: Uuid, filters: &Filters) -> bool {
+    fn admit(&self, step: Uuid, filters: &StepFilters) -> bool {
         let is_wanted = filters
             .assignment
             .is_none_or(|wanted| (wanted == Assignment::Unassigned) == self.count(step).is_zero());
@@ -347,8 +347,8 @@ impl StepAssignments {
 }
 
 fn accounts(context: &mut Context<'_, '_>) -> Result<Accounts> {
-    let payment = all_records(context, Kind::PaymentAccount)?;
-    let background_check = all_records(context, Kind::BackgroundCheckAccount)?;
+    let payment = all_records(context, RecordKind::PaymentAccount)?;
+    let background_check = all_records(context, RecordKind::BackgroundCheckAccount)?;
     Ok(accounts_of(&payment, &background_check))
 }
 

@@ -22,13 +22,13 @@ mod targeting;
 mod texts;
 mod visible;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
-use crate::records::Linking;
+use crate::records::LinkingThings;
 use crate::scopes::{Assignable, EntityType};
-use crate::translations::Shows;
+use crate::translations::TextRules;
 pub use answers::{
-    FIRST_BIRTH_DATE, Ground, HandedIn, Merging, chosen_deposit, deposit_choice,
+    AnswerContext, FIRST_BIRTH_DATE, GuestInput, Merging, chosen_deposit, deposit_choice,
     flagged as flagged_questions, given as given_answer, guest_field_fault, has_flags, is_accepted,
     issues as answer_issues, merged as merged_answers, required_fields, shown as shown_questions,
     tidied as tidied_answers,
@@ -37,8 +37,8 @@ pub(crate) use costs::costs;
 pub use costs::{Cost, DepositChoice, DepositOption, Fee, choices_for, total_of};
 pub use guest_fields::{AskedGuest, GuestFieldRules, GuestPart, field_rules, is_there};
 pub use identity::{
-    FlagAction, RETAKE_LIMIT, UNDERAGE, Verdict as IdentityVerdict, actions as identity_actions,
-    age_on, check_list, finding, flagged_below, verdict as identity_verdict,
+    FlagAction, IdentityVerdict, RETAKE_LIMIT, UNDERAGE, actions as identity_actions, age_on,
+    check_list, finding, flagged_below, verdict as identity_verdict,
 };
 pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
@@ -48,11 +48,11 @@ pub use step::{PricingBasis, Step, Targeting};
 pub use step_answers::StepSettings;
 pub use step_type::{AnswerForm, Carrier, CostKind, FileUse, ReviewRule, StepType};
 pub(crate) use targeting::NO_MAXIMUM;
-pub use targeting::{StayFacts, Verdict, days, days_ahead, decide};
+pub use targeting::{TargetingFacts, TargetingVerdict, days, days_ahead, decide};
 pub(crate) use visible::{check_exists, visible_ids};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: || {
         [list::operations(), operations::operations()]
             .into_iter()
@@ -63,8 +63,8 @@ pub(crate) static CHAPTER: Chapter = Chapter {
     erased: erased::STATEMENTS,
     summaries: &[&records::SUMMARY],
     lists: |lists| {
-        lists.add::<&'static dyn Shows>(&texts::StepTexts);
-        lists.add(Linking {
+        lists.add::<&'static dyn TextRules>(&texts::StepTexts);
+        lists.add(LinkingThings {
             filed_as: records::LINKED_AS,
             forget: records::forget_records,
         });
@@ -85,5 +85,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             "Damage waivers that a deposit step may offer in place of the deposit.",
         ),
     ],
-    ..Chapter::new("precheck")
+    ..Module::new("precheck")
 };

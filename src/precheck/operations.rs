@@ -6,7 +6,7 @@ use engine::context::Context;
 use engine::error::{Error, Issue, PathSegment, Reason, Result};
 use engine::field::{Create, Field, Update};
 use engine::moment::Moment;
-use engine::operation::{Basis, ById, Findings, Needs, Object, Operation};
+use engine::operation::{ById, CacheBasis, Findings, Needs, Object, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,11 +19,13 @@ use super::question::{
     self, Condition, LinkedText, Question, QuestionInput, QuestionKind, QuestionOption, YesNo,
 };
 use super::step::{Agreement, Core, Step, StepFields};
-use super::step_answers::{self, Written};
+use super::step_answers::{self, WrittenStep};
 use super::step_type::{CostKind, StepType};
 use super::{records, visible};
-use crate::records::{Kind, Record, first_missing, list_all, typed};
-use crate::translations::{self, ENGLISH, Link, Others, SourceTable, Writer, Writing};
+use crate::records::{Record, RecordKind, first_missing, list_all, typed};
+use crate::translations::{
+    self, CheckedText, ENGLISH, OtherLanguages, SourceTable, TextLink, TextWriter,
+};
 
 /// The message that clients are promised when the first title is not English.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
@@ -36,7 +38,7 @@ const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PrecheckStepDetail", example = example())]
-struct Detail {
+struct StepDetail {
     #[serde(flatten)]
     core: Core,
     /// The heading in English; null means the built-in title of the type.
@@ -49,7 +51,7 @@ struct Detail {
 }
 
 /// Two questions; the second is asked only if the first is answered with yes.
-fn example() -> Detail {
+fn example() -> StepDetail {
     let mut step = step_answers::example();
     step.step_type = StepType::AdditionalQuestions;
     step.nickname = "Arrival".into();
@@ -79,7 +81,7 @@ fn example() -> Detail {
         ask(QuestionKind::YesNo, vec![yes, no], Vec::new()),
         ask(QuestionKind::FreeFormInput, Vec::new(), conditions),
     ];
-    Detail {
+    StepDetail {
         core: Core::from(&step),
         display_title: Some("When do you arrive?".into()),
         questions,
@@ -94,8 +96,8 @@ fn example() -> Detail {
 struct AskedFields {
     /// The details that guests must give; null where the step names none.
     required_guest_fields: Option<Vec<String>>,
-    /// The guests of whom a detail is required, by the name of the detail; null where the step has no
-    /// such rules.
+    /// The guests of whom a detail is required, by the name of the detail; null where the step has
+    /// no such rules.
     guest_field_rules: Option<GuestFieldRules>,
 }
 
@@ -132,7 +134,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "One pre-check-in step with all its settings and its questions (ids of questions and options). Use \
                     `listPrecheckSteps` or `search` to find its id, `listEntityScopes` for what it is assigned to.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(get),
         Operation::public(
             "getPrecheckStepGuestFields",
@@ -142,7 +144,7 @@ pub(super) fn operations() -> Vec<Operation> {
         )
         .summary("Read the details that a step asks of guests, for those who may change them")
         .rest_only()
-        .kept(Basis::Configuration)
+        .cached(CacheBasis::Configuration)
         .run(asked_fields),
         Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
             .summary("Create a step; it is assigned to nothing yet")
@@ -174,18 +176,18 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn get(context: &mut Context<'_, '_>, input: ById) -> Result<Detail> {
+fn get(context: &mut Context<'_, '_>, input: ById) -> Result<StepDetail> {
     let (step, _) = records::find(context, input.id)?.ok_or_else(not_found)?;
     visible::check(context, step.id)?;
     let texts = translations::texts(context, step.display_title_ml_text_id, ENGLISH)?;
     let offers_waiver =
         step.step_type.cost_kind() == CostKind::Deposit && step.charges.is_damage_waiver_enabled;
     let damage_waivers = if offers_waiver {
-        list_all(context, Kind::DamageWaiver)?
+        list_all(context, RecordKind::DamageWaiver)?
     } else {
         Vec::new()
     };
-    Ok(Detail {
+    Ok(StepDetail {
         core: Core::from(&step),
         display_title: texts.of(step.display_title_ml_text_id),
         questions: step.questions,
@@ -241,7 +243,7 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
     )
 }
 
-fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Written> {
+fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<WrittenStep> {
     let mut fields = input.0;
     // Null on create means the default, and this is the one field whose default is another value.
     let release_days = &mut fields.security_deposit_release_days_after_checkout;
@@ -249,19 +251,19 @@ fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<Wr
         *release_days = Field::default();
     }
     let before = new_step(context.new_id(), &fields, Moment(context.now()));
-    let draft = Draft::new(context, fields, &before, RequestShape::CREATE)?;
+    let draft = StepDraft::new(context, fields, &before, RequestShape::CREATE)?;
     if draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
     }
     let step = draft.finish(context)?;
     records::save(context, None, &step)?;
-    Ok(Written::from(&step))
+    Ok(WrittenStep::from(&step))
 }
 
-fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Written> {
+fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<WrittenStep> {
     let (before, is_used) = records::find(context, input.id)?.ok_or_else(not_found)?;
     let serves_others = visible::check(context, before.id)?;
-    let mut draft = Draft::new(context, input.data, &before, RequestShape::UPDATE)?;
+    let mut draft = StepDraft::new(context, input.data, &before, RequestShape::UPDATE)?;
     let relinks = draft.step.linked_texts() != before.linked_texts();
     if draft.says_title || relinks || draft.links_new_question_text {
         context.require(Permission::ModifyTasks)?;
@@ -291,7 +293,7 @@ fn update(context: &mut Context<'_, '_>, input: Update<StepFields>) -> Result<Wr
         step.updated_at = before.updated_at.advanced_to(context.now());
         records::save(context, Some(&before), &step)?;
     }
-    Ok(Written::from(&step))
+    Ok(WrittenStep::from(&step))
 }
 
 fn not_found() -> Error {
@@ -317,12 +319,12 @@ impl RequestShape {
 }
 
 /// A step as the request wants it. Its references exist; its rules are not checked yet.
-struct Draft {
+struct StepDraft {
     step: Step,
     shape: RequestShape,
     title: Result<Title, Issue>,
     /// The pending change of the heading's translation, if the step already links one.
-    writing: Option<Writing>,
+    writing: Option<CheckedText>,
     /// Whether the request has a `displayTitle` at all.
     says_title: bool,
     links_new_question_text: bool,
@@ -332,7 +334,7 @@ struct Draft {
     issues: Vec<Issue>,
 }
 
-impl Draft {
+impl StepDraft {
     /// Builds the draft. Returns 404 if the request refers to something that does not exist.
     fn new(
         context: &mut Context<'_, '_>,
@@ -391,11 +393,11 @@ impl Draft {
             (&self.title, self.step.display_title_ml_text_id)
         {
             let path = [self.shape.base, &["displayTitle"]].concat();
-            let writer = Writer {
+            let writer = TextWriter {
                 thing: Some(self.step.id),
                 path: &path,
             };
-            self.writing = Some(Writing::judged(
+            self.writing = Some(CheckedText::judged(
                 context,
                 id,
                 &title_language(language.as_deref()),
@@ -408,7 +410,7 @@ impl Draft {
 
     /// Whether the text of the heading changes while its translation stays the same.
     fn changes_title(&self) -> bool {
-        self.writing.as_ref().is_some_and(Writing::is_news)
+        self.writing.as_ref().is_some_and(CheckedText::is_news)
     }
 
     /// Writes the heading and returns the step, or returns every rule that the step breaks.
@@ -493,7 +495,7 @@ fn write_title(
     context: &mut Context<'_, '_>,
     step: &mut Step,
     title: Title,
-    writing: Option<Writing>,
+    writing: Option<CheckedText>,
 ) -> Result<()> {
     match (title, writing) {
         (Title::Keep, _) => {}
@@ -503,9 +505,9 @@ fn write_title(
             writing.carry_out(
                 context,
                 if language.is_some() {
-                    Others::Keep
+                    OtherLanguages::Keep
                 } else {
-                    Others::Renew
+                    OtherLanguages::Renew
                 },
             )?;
         }
@@ -525,16 +527,19 @@ fn write_title(
 /// background-check account.
 fn check_records(context: &mut Context<'_, '_>, named: &Step) -> Result<()> {
     for id in named.payment_accounts().into_iter().flatten() {
-        let account = typed::<Object>(context, Kind::PaymentAccount, id)?;
+        let account = typed::<Object>(context, RecordKind::PaymentAccount, id)?;
         if account.is_none_or(|account| account.get("isActive") != Some(&true.into())) {
-            return Err(Error::not_found(&Kind::PaymentAccount.label()).of(id));
+            return Err(Error::not_found(&RecordKind::PaymentAccount.label()).of(id));
         }
     }
     let check = named.write_only.background_check_account_id;
     let products = named.fee_product_ids.iter().copied().collect();
     for (kind, ids) in [
-        (Kind::FeeProduct, products),
-        (Kind::BackgroundCheckAccount, check.into_iter().collect()),
+        (RecordKind::FeeProduct, products),
+        (
+            RecordKind::BackgroundCheckAccount,
+            check.into_iter().collect(),
+        ),
     ] {
         if let Some(id) = first_missing(context, kind, &ids)? {
             return Err(Error::not_found(&kind.label()).of(id));
@@ -549,7 +554,7 @@ fn links(
     before: &Step,
     of_questions: Vec<LinkedText>,
     base: &[&str],
-) -> Vec<Link<'static>> {
+) -> Vec<TextLink<'static>> {
     let of_step = named
         .linked_texts()
         .into_iter()
@@ -560,7 +565,7 @@ fn links(
                 .into_iter()
                 .map(PathSegment::from)
                 .collect();
-            Some(Link {
+            Some(TextLink {
                 path,
                 id: id?,
                 source: SourceTable::PrecheckStepDetail,
@@ -576,7 +581,7 @@ fn links(
              is_kept,
          }| {
             let path = below_questions(base, &path);
-            Link {
+            TextLink {
                 path,
                 id,
                 source: SourceTable::PrecheckQuestion,
@@ -589,7 +594,7 @@ fn links(
 }
 
 /// Replaces the questions of the draft, or returns the issues of the sent questions.
-fn issues_of_questions(context: &Context<'_, '_>, draft: &mut Draft) -> Vec<Issue> {
+fn issues_of_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<Issue> {
     let Some(sent) = draft.questions.take() else {
         return Vec::new();
     };

@@ -10,8 +10,8 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::step::Step;
-use super::step_answers::Written;
-use crate::records::{Kind, note_named};
+use super::step_answers::WrittenStep;
+use crate::records::{RecordKind, note_named};
 use crate::translations;
 
 store::statements! {
@@ -36,7 +36,8 @@ store::statements! {
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 
-/// The stored list item of a step. Raise its version when [`Written`] changes; a test compares both.
+/// The stored list item of a step. Raise its version when [`WrittenStep`] changes; a test compares
+/// both.
 pub(crate) static SUMMARY: Summary = Summary {
     name: "precheck_step",
     version: 1,
@@ -99,7 +100,7 @@ fn steps(rows: &[Row]) -> Result<Vec<Step>> {
 
 /// Notes that a guest has saved an answer to a step; this locks the step's type.
 pub(crate) fn mark_used(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    context.execute_along(&USE_STEP, values![id])
+    context.execute_deferred(&USE_STEP, values![id])
 }
 
 /// Writes a step, its list item, and its links to records and texts.
@@ -126,12 +127,12 @@ pub(super) fn save(
 
 /// Writes a step and its list item. The step's links must be unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
-    context.execute_along(&PUT_STEP, row(step)?)
+    context.execute_deferred(&PUT_STEP, row(step)?)
 }
 
 /// Returns the list item of a step.
 fn summary(step: &Step) -> Result<String> {
-    serde_json::to_string(&Written::from(step)).map_err(Error::internal)
+    serde_json::to_string(&WrittenStep::from(step)).map_err(Error::internal)
 }
 
 /// Returns the parameters of [`PUT_STEP`], without the organization.
@@ -152,20 +153,20 @@ fn row(step: &Step) -> Result<[store::Value; 8]> {
 }
 
 /// Returns the records that a step names.
-fn named(step: &Step) -> Vec<(Kind, Uuid)> {
+fn named(step: &Step) -> Vec<(RecordKind, Uuid)> {
     let accounts = step
         .payment_accounts()
         .into_iter()
         .flatten()
-        .map(|id| (Kind::PaymentAccount, id));
+        .map(|id| (RecordKind::PaymentAccount, id));
     let checks = step
         .write_only
         .background_check_account_id
-        .map(|id| (Kind::BackgroundCheckAccount, id));
+        .map(|id| (RecordKind::BackgroundCheckAccount, id));
     let fees = step
         .fee_product_ids
         .iter()
-        .map(|id| (Kind::FeeProduct, *id));
+        .map(|id| (RecordKind::FeeProduct, *id));
     accounts.chain(checks).chain(fees).collect()
 }
 
@@ -173,9 +174,9 @@ fn named(step: &Step) -> Vec<(Kind, Uuid)> {
 /// caller removes the stored links.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
-    gone: &[(Uuid, Kind, Uuid)],
+    gone: &[(Uuid, RecordKind, Uuid)],
 ) -> Result<()> {
-    let mut named = HashMap::<Uuid, Vec<(Kind, Uuid)>>::new();
+    let mut named = HashMap::<Uuid, Vec<(RecordKind, Uuid)>>::new();
     for (step, kind, id) in gone {
         named.entry(*step).or_default().push((*kind, *id));
     }
@@ -191,20 +192,22 @@ pub(crate) fn forget_records(
     context.execute_many(&PUT_STEP, rows).map(drop)
 }
 
-fn forget_record(step: &mut Step, kind: Kind, gone: Uuid) {
+fn forget_record(step: &mut Step, kind: RecordKind, gone: Uuid) {
     let clear = |id: &mut Option<Uuid>| {
         if *id == Some(gone) {
             *id = None;
         }
     };
     match kind {
-        Kind::PaymentAccount => {
+        RecordKind::PaymentAccount => {
             clear(&mut step.charges.damage_waiver_payment_account_id);
             clear(&mut step.charges.security_deposit_payment_account_id);
             clear(&mut step.write_only.fees_payment_account_id);
         }
-        Kind::BackgroundCheckAccount => clear(&mut step.write_only.background_check_account_id),
-        Kind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
+        RecordKind::BackgroundCheckAccount => {
+            clear(&mut step.write_only.background_check_account_id)
+        }
+        RecordKind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
         _ => {}
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use super::answers::{HandedIn, is_complete};
+use super::answers::{GuestInput, is_complete};
 use super::step::Step;
 
 /// The state of a step for the guest.
@@ -48,7 +48,7 @@ pub enum Reported {
 
 /// Returns the state of a step. `reported` is `None` where no system reported anything of it.
 #[must_use]
-pub fn state(step: &Step, handed_in: &HandedIn<'_>, reported: Option<Reported>) -> StepState {
+pub fn state(step: &Step, handed_in: &GuestInput<'_>, reported: Option<Reported>) -> StepState {
     let is_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
     match reported {
         Some(Reported::Result) => StepState::Done,
@@ -95,9 +95,9 @@ mod tests {
 
     fn of(step: &Step, is_accepted: bool, reported: Option<Reported>) -> StepState {
         let answers = accepted();
-        let handed_in = HandedIn {
+        let handed_in = GuestInput {
             answers: is_accepted.then_some(&answers),
-            ..HandedIn::default()
+            ..GuestInput::default()
         };
         state(step, &handed_in, reported)
     }

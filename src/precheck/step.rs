@@ -237,8 +237,8 @@ engine::resource! {
         sent as bool;
 
         damage_waiver_cap_cents: Option<u64> = None,
-        /// For `damage_deposit`: the most that a damage waiver costs for a stay, in cents. Null, the
-        /// default: no cap is set.
+        /// For `damage_deposit`: the most that a damage waiver costs for a stay, in cents. Null,
+        /// the default: no cap is set.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "The most that a damage waiver costs for a stay, in cents.",
@@ -536,16 +536,16 @@ engine::resource! {
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
-        /// `documentNumber`, `secondLastName`; another name is asked as a line of text. Null or `[]` requires
-        /// nothing; at most 100; write-only.
+        /// `documentNumber`, `secondLastName`; another name is asked as a line of text. Null or
+        /// `[]` requires nothing; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>;
 
         guest_field_rules: Option<GuestFieldRules> = None,
-        /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields` is
-        /// required, by the field's name. Conditions on age and nationality count as met while they
-        /// are not known. Null or `{}`: of every guest; at most 100; write-only.
+        /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields`
+        /// is required, by the field's name. Conditions on age and nationality count as met while
+        /// they are not known. Null or `{}`: of every guest; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         sent as Option<GuestFieldRules>;
 
@@ -584,14 +584,14 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::step_answers::Written;
+    use super::super::step_answers::WrittenStep;
     use super::*;
 
     #[test]
     fn a_new_step_has_the_defaults_of_the_spec() {
         let now = Moment("2026-11-21T09:30:00Z".parse().unwrap());
         let step = Step::new(Uuid::nil(), StepType::YourDetails, "Details".into(), now);
-        insta::assert_json_snapshot!(Written::from(&step));
+        insta::assert_json_snapshot!(WrittenStep::from(&step));
         let stored: Step = serde_json::from_value(serde_json::to_value(&step).unwrap()).unwrap();
         assert_eq!(stored, step);
     }

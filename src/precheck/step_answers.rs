@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::question::Question;
 use super::step::{Agreement, AgreementType, Charges, Core, Step, WriteOnly};
 use super::step_type::StepType;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// The settings of a step for the platform, which acts on them; write-only settings included.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -49,8 +49,8 @@ impl From<Step> for StepSettings {
 /// A step as create and update answer it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "PrecheckStep", example = Written::from(&example()))]
-pub struct Written {
+#[schemars(rename = "PrecheckStep", example = WrittenStep::from(&example()))]
+pub struct WrittenStep {
     #[serde(flatten)]
     core: Core,
     /// Translation of the heading; null means the built-in title of the type.
@@ -62,7 +62,7 @@ pub struct Written {
     damage_waivers: Vec<Value>,
 }
 
-impl From<&Step> for Written {
+impl From<&Step> for WrittenStep {
     fn from(step: &Step) -> Self {
         Self {
             core: step.into(),
@@ -75,7 +75,7 @@ impl From<&Step> for Written {
 
 /// The schema of damage waivers, as their own read returns them.
 pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({ "type": "array", "items": Kind::DamageWaiver.view_schema() })
+    schemars::json_schema!({ "type": "array", "items": RecordKind::DamageWaiver.view_schema() })
 }
 
 /// An agreement as it is directly after its creation.

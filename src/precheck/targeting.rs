@@ -22,7 +22,7 @@ pub enum InclusionType {
 
 /// The facts of a stay that the rules read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StayFacts {
+pub struct TargetingFacts {
     /// The first day.
     pub check_in: Date,
     /// The day of departure.
@@ -37,7 +37,7 @@ pub struct StayFacts {
 
 /// The result of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TargetingVerdict {
     /// The step is shown to everyone.
     AlwaysShown,
     /// The stay passes every rule.
@@ -58,7 +58,7 @@ pub enum Verdict {
     ReturningGuest,
 }
 
-impl Verdict {
+impl TargetingVerdict {
     /// Whether the step is shown.
     #[must_use]
     pub const fn is_shown(self) -> bool {
@@ -73,18 +73,18 @@ pub fn days(from: Date, to: Date) -> i64 {
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
 
-/// Returns how many days before check-in a stay was booked. A booking after the day of check-in began
-/// counts as 0 days ahead.
+/// Returns how many days before check-in a stay was booked. A booking after the day of check-in
+/// began counts as 0 days ahead.
 #[must_use]
-pub fn days_ahead(stay: &StayFacts) -> i64 {
+pub fn days_ahead(stay: &TargetingFacts) -> i64 {
     days(stay.booked_on, stay.check_in).max(0)
 }
 
 /// Returns whether a stay gets a step, or the first rule that excludes the stay.
 #[must_use]
-pub fn decide(rules: &Targeting, stay: &StayFacts) -> Verdict {
+pub fn decide(rules: &Targeting, stay: &TargetingFacts) -> TargetingVerdict {
     if rules.is_always_shown {
-        return Verdict::AlwaysShown;
+        return TargetingVerdict::AlwaysShown;
     }
     let nights = days(stay.check_in, stay.check_out);
     let lead = days_ahead(stay);
@@ -95,42 +95,42 @@ pub fn decide(rules: &Targeting, stay: &StayFacts) -> Verdict {
             .any(|source| *source == stay.channel)
     };
     let refusals = [
-        (nights < i64::from(rules.min_los), Verdict::MinLos),
+        (nights < i64::from(rules.min_los), TargetingVerdict::MinLos),
         (
             rules.max_los != NO_MAXIMUM && nights > i64::from(rules.max_los),
-            Verdict::MaxLos,
+            TargetingVerdict::MaxLos,
         ),
         (
             rules
                 .lead_time_min_days
                 .is_some_and(|least| lead < i64::from(least)),
-            Verdict::LeadTimeMin,
+            TargetingVerdict::LeadTimeMin,
         ),
         (
             rules
                 .lead_time_max_days
                 .is_some_and(|most| lead > i64::from(most)),
-            Verdict::LeadTimeMax,
+            TargetingVerdict::LeadTimeMax,
         ),
         (
             rules.inclusion_type == Some(InclusionType::AllExceptSelected)
                 && names(&rules.excluded_sources),
-            Verdict::ChannelExcluded,
+            TargetingVerdict::ChannelExcluded,
         ),
         (
             rules.inclusion_type == Some(InclusionType::OnlySelected)
                 && !names(&rules.included_sources_returning),
-            Verdict::ChannelNotIncluded,
+            TargetingVerdict::ChannelNotIncluded,
         ),
         (
             rules.is_returning_guest_excluded && stay.is_returning,
-            Verdict::ReturningGuest,
+            TargetingVerdict::ReturningGuest,
         ),
     ];
     refusals
         .into_iter()
         .find(|(refuses, _)| *refuses)
-        .map_or(Verdict::AllRulesPass, |(_, verdict)| verdict)
+        .map_or(TargetingVerdict::AllRulesPass, |(_, verdict)| verdict)
 }
 
 #[cfg(test)]
@@ -165,9 +165,9 @@ mod tests {
     }
 
     prop_compose! {
-        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> StayFacts {
+        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> TargetingFacts {
             let check_in = jiff::civil::date(2026, 1, 1).saturating_add(start.days());
-            StayFacts {
+            TargetingFacts {
                 check_in,
                 check_out: check_in.saturating_add(nights.days()),
                 booked_on: check_in.saturating_sub(lead.days()),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     /// Counts the nights of a stay by stepping through its days.
-    fn nights(stay: &StayFacts) -> usize {
+    fn nights(stay: &TargetingFacts) -> usize {
         stay.check_in
             .series(1.day())
             .take_while(|day| *day < stay.check_out)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     /// Applies the rules one by one and returns only the result (rules: steps#targeting).
-    fn gets_the_step(rules: &Targeting, stay: &StayFacts) -> bool {
+    fn gets_the_step(rules: &Targeting, stay: &TargetingFacts) -> bool {
         if rules.is_always_shown {
             return true;
         }
@@ -233,14 +233,17 @@ mod tests {
 
     #[test]
     fn a_maximum_of_1000_nights_means_no_limit() {
-        let stay = StayFacts {
+        let stay = TargetingFacts {
             check_in: jiff::civil::date(2026, 1, 1),
             check_out: jiff::civil::date(2029, 1, 1),
             booked_on: jiff::civil::date(2025, 12, 1),
             channel: "direct".into(),
             is_returning: false,
         };
-        assert_eq!(decide(&Targeting::default(), &stay), Verdict::AllRulesPass);
+        assert_eq!(
+            decide(&Targeting::default(), &stay),
+            TargetingVerdict::AllRulesPass
+        );
         assert_eq!(
             decide(
                 &Targeting {
@@ -249,7 +252,7 @@ mod tests {
                 },
                 &stay
             ),
-            Verdict::MaxLos
+            TargetingVerdict::MaxLos
         );
         assert_eq!(
             decide(
@@ -259,7 +262,7 @@ mod tests {
                 },
                 &stay
             ),
-            Verdict::MaxLos
+            TargetingVerdict::MaxLos
         );
     }
 }

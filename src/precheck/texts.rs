@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::step::Step;
 use super::{records, visible};
-use crate::translations::{Form, LONGEST, News, Shows, SourceTable};
+use crate::translations::{Form, LONGEST, SourceTable, TextChange, TextRules};
 
 /// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
@@ -35,7 +35,7 @@ impl Step {
     }
 }
 
-impl Shows for StepTexts {
+impl TextRules for StepTexts {
     fn sources(&self) -> &'static [SourceTable] {
         &[
             SourceTable::PrecheckStepDetail,
@@ -56,13 +56,13 @@ impl Shows for StepTexts {
         visible::known_ids(context, things)
     }
 
-    fn admit(&self, context: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
+    fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
         context.require(Permission::ModifyTasks)
     }
 
     /// A new heading in any language counts as a change of the step, as in the operations on steps.
-    fn changed(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()> {
+    fn changed(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()> {
         for mut step in records::some(context, news.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());
             records::put(context, &step)?;

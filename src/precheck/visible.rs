@@ -14,7 +14,7 @@ use crate::scopes::{self, Coverage, EntityType};
 /// Returns 404 if the caller cannot access the step. Otherwise returns whether the step also serves
 /// properties outside the caller's access.
 pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(false);
     }
     let targets = scopes::targets(context, EntityType::PrecheckStep, id)?;
@@ -42,7 +42,7 @@ pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Resu
 
 /// Returns those of the ids whose steps the caller can access.
 pub(super) fn known_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
-    if !context.reach().is_limited() {
+    if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());
     }
     let coverage = Coverage::load(context)?;

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use store::Row;
 use uuid::Uuid;
 
-use super::Kind;
+use super::RecordKind;
 
 /// Number of records from which a block is full.
 const FULL: i64 = 4_000;
@@ -72,7 +72,7 @@ impl Block {
 
 /// The start of a page: a position, a number of records to skip, and the total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Start {
+pub(super) struct PageStart {
     /// The position to begin at.
     pub from: Position,
     /// The number of records to skip from there.
@@ -82,15 +82,19 @@ pub(super) struct Start {
 }
 
 /// Returns where a page at this offset begins.
-pub(super) fn start(context: &mut Context<'_, '_>, kind: Kind, offset: i64) -> Result<Start> {
+pub(super) fn start(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    offset: i64,
+) -> Result<PageStart> {
     let blocks = context.rows(&BLOCKS, values![kind.as_ref()])?;
     let blocks = blocks.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
     Ok(start_among(&blocks, offset))
 }
 
-fn start_among(blocks: &[Block], offset: i64) -> Start {
+fn start_among(blocks: &[Block], offset: i64) -> PageStart {
     let total = blocks.iter().map(|block| block.records).sum();
-    let mut start = Start {
+    let mut start = PageStart {
         from: FIRST,
         skipped: offset,
         total,
@@ -112,7 +116,7 @@ fn start_among(blocks: &[Block], offset: i64) -> Start {
 /// be inserted.
 pub(crate) fn note(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     mut added: Vec<Position>,
     removed: &[Position],
 ) -> Result<()> {
@@ -213,7 +217,7 @@ mod tests {
         );
         assert_eq!(
             start_among(&blocks, 9_999),
-            Start {
+            PageStart {
                 from: place(8_000),
                 skipped: 1_999,
                 total: 10_000
@@ -221,7 +225,7 @@ mod tests {
         );
         assert_eq!(
             start_among(&[], 5),
-            Start {
+            PageStart {
                 from: FIRST,
                 skipped: 5,
                 total: 0

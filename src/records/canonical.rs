@@ -5,7 +5,7 @@ use engine::format::is_uuid;
 use engine::operation::Object;
 use serde_json::Value;
 
-use super::Kind;
+use super::RecordKind;
 
 /// Fields that only the service sets. Reads add them to the data.
 const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
@@ -17,11 +17,11 @@ const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
 const CUSTOM_FIELDS: &str = "customFields";
 
 /// A part of the data that is not stored as it was sent: its field, and the change.
-pub(crate) type Note = (&'static str, &'static str);
+pub(crate) type CanonicalChange = (&'static str, &'static str);
 
 /// Brings the data of a valid record into the form in which it is stored. Ids are in lower case,
 /// currencies in capitals. The fields that only the service sets are left out, with a note each.
-pub(crate) fn canonical(kind: Kind, data: &mut Object) -> Vec<Note> {
+pub(crate) fn canonical(kind: RecordKind, data: &mut Object) -> Vec<CanonicalChange> {
     let of_schema = kind.ids().iter().map(String::as_str);
     for field in of_schema.chain(FREE_IDS) {
         match data.get_mut(field) {
@@ -84,7 +84,7 @@ mod tests {
     const CAPITALS: &str = "0192F0C1-2345-7ABC-8DEF-0123456789AB";
     const LOWER: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
 
-    fn of(kind: Kind, data: Value) -> (Value, Vec<Note>) {
+    fn of(kind: RecordKind, data: Value) -> (Value, Vec<CanonicalChange>) {
         let Value::Object(mut data) = data else {
             panic!("data is an object");
         };
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn ids_are_kept_in_lower_case() {
         let (data, notes) = of(
-            Kind::Property,
+            RecordKind::Property,
             json!({
                 "name": CAPITALS, "propertyGroupId": CAPITALS, "tagIds": [CAPITALS, LOWER],
                 "customFields": { CAPITALS: 1, "Door": 2 },
@@ -106,14 +106,14 @@ mod tests {
         });
         assert_eq!((data, notes), (expected, Vec::new()));
         let (data, _) = of(
-            Kind::Property,
+            RecordKind::Property,
             json!({ "customFields": { CAPITALS: 1, LOWER: 2 } }),
         );
         assert_eq!(data, json!({ "customFields": { LOWER: 2 } }));
-        let (data, _) = of(Kind::Instruction, json!({ "scopeId": CAPITALS }));
+        let (data, _) = of(RecordKind::Instruction, json!({ "scopeId": CAPITALS }));
         assert_eq!(data, json!({ "scopeId": LOWER }));
         let (data, _) = of(
-            Kind::Upsell,
+            RecordKind::Upsell,
             json!({ "propertyIds": [CAPITALS], "externalId": CAPITALS }),
         );
         assert_eq!(
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn fields_of_the_service_are_left_out_with_a_note() {
         let (data, notes) = of(
-            Kind::LockCode,
+            RecordKind::LockCode,
             json!({ "id": "x", "createdAt": 1, "updatedAt": null, "name": "Door" }),
         );
         assert_eq!(data, json!({ "name": "Door" }));
@@ -136,15 +136,15 @@ mod tests {
     #[test]
     fn currencies_are_kept_in_capitals() {
         for kind in [
-            Kind::FeeProduct,
-            Kind::DamageWaiver,
-            Kind::Upsell,
-            Kind::PaymentAccount,
+            RecordKind::FeeProduct,
+            RecordKind::DamageWaiver,
+            RecordKind::Upsell,
+            RecordKind::PaymentAccount,
         ] {
             let (data, _) = of(kind, json!({ "currency": "eur" }));
             assert_eq!(data, json!({ "currency": "EUR" }));
         }
-        let (data, _) = of(Kind::Department, json!({ "currency": "eur" }));
+        let (data, _) = of(RecordKind::Department, json!({ "currency": "eur" }));
         assert_eq!(data, json!({ "currency": "eur" }));
     }
 }

@@ -7,19 +7,21 @@ use engine::operation::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Kind;
+use super::RecordKind;
 
 /// Returns the values of a new record's required fields that have an obvious value.
-pub(crate) fn defaults(kind: Kind, settings: &Settings, now: Timestamp) -> Object {
+pub(crate) fn defaults(kind: RecordKind, settings: &Settings, now: Timestamp) -> Object {
     let defaults = match kind {
-        Kind::Property => json!({ "timezone": settings.timezone, "country": settings.country }),
-        Kind::Reservation => json!({
+        RecordKind::Property => {
+            json!({ "timezone": settings.timezone, "country": settings.country })
+        }
+        RecordKind::Reservation => json!({
             "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": Moment(now), "guest": {},
         }),
-        Kind::Task => json!({ "status": "open" }),
-        Kind::PaymentAccount => json!({ "isActive": true, "isDefault": false }),
-        Kind::CustomUrl => json!({ "isGuestPortal": true }),
-        Kind::Instruction => json!({ "position": 0 }),
+        RecordKind::Task => json!({ "status": "open" }),
+        RecordKind::PaymentAccount => json!({ "isActive": true, "isDefault": false }),
+        RecordKind::CustomUrl => json!({ "isGuestPortal": true }),
+        RecordKind::Instruction => json!({ "position": 0 }),
         _ => json!({}),
     };
     let Value::Object(mut defaults) = defaults else {
@@ -40,12 +42,16 @@ mod tests {
             timezone: Some("Europe/Madrid".to_owned()),
             ..Settings::default()
         };
-        let flat = defaults(Kind::Property, &settings, Timestamp::UNIX_EPOCH);
+        let flat = defaults(RecordKind::Property, &settings, Timestamp::UNIX_EPOCH);
         assert_eq!(
             Value::Object(flat),
             json!({ "timezone": "Europe/Madrid", "country": "US" })
         );
-        let flat = defaults(Kind::Property, &Settings::default(), Timestamp::UNIX_EPOCH);
+        let flat = defaults(
+            RecordKind::Property,
+            &Settings::default(),
+            Timestamp::UNIX_EPOCH,
+        );
         assert_eq!(Value::Object(flat), json!({ "country": "US" }));
     }
 }

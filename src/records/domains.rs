@@ -1,4 +1,5 @@
-//! The domains of organizations: the hosts of their custom URLs. A host belongs to one organization.
+//! The domains of organizations: the hosts of their custom URLs. A host belongs to one
+//! organization.
 //!
 //! The table `domain` has a row for each host. It follows the custom URLs in the transaction that
 //! writes them.
@@ -12,7 +13,7 @@ use store::Transaction;
 use url::{Host, Url};
 use uuid::Uuid;
 
-use super::Kind;
+use super::RecordKind;
 use super::kinds::CustomUrl;
 use super::stored::{all_records, typed};
 
@@ -51,7 +52,7 @@ pub(crate) struct Domain {
 
 /// Why a host cannot be claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum HostRefusal {
     /// It is no host name.
     Invalid,
     /// It is the host of the public URL.
@@ -62,7 +63,7 @@ pub(crate) enum Refused {
     TooMany,
 }
 
-impl Refused {
+impl HostRefusal {
     /// Returns the message of the issue.
     pub(crate) fn message(&self) -> String {
         match self {
@@ -104,16 +105,16 @@ pub(crate) fn host_name(text: &str) -> Option<String> {
 pub(crate) fn claimable(
     context: &mut Context<'_, '_>,
     text: &str,
-) -> Result<Result<String, Refused>> {
+) -> Result<Result<String, HostRefusal>> {
     let Some(host) = host_name(text) else {
-        return Ok(Err(Refused::Invalid));
+        return Ok(Err(HostRefusal::Invalid));
     };
     if own_host(context).as_deref() == Some(host.as_str()) {
-        return Ok(Err(Refused::OwnHost));
+        return Ok(Err(HostRefusal::OwnHost));
     }
     let is_taken = context.exists(&TAKEN, values![&host])?;
     Ok(if is_taken {
-        Err(Refused::Taken)
+        Err(HostRefusal::Taken)
     } else {
         Ok(host)
     })
@@ -126,15 +127,15 @@ fn own_host(context: &Context<'_, '_>) -> Option<String> {
 
 /// Claims and releases hosts after custom URLs were written or deleted. Returns the first host that
 /// another organization has claimed in the meantime, or that is too many.
-pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String, Refused)>> {
+pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String, HostRefusal)>> {
     let mut wanted = BTreeMap::<String, bool>::new();
-    for (_, url) in all_records::<CustomUrl>(context, Kind::CustomUrl)? {
+    for (_, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {
         if let Some(host) = url.host.as_deref().and_then(host_name) {
             *wanted.entry(host).or_default() |= url.is_guest_portal == Some(true);
         }
     }
     if let Some((host, _)) = wanted.iter().nth(MOST) {
-        return Ok(Err((host.clone(), Refused::TooMany)));
+        return Ok(Err((host.clone(), HostRefusal::TooMany)));
     }
     let mut gone = Vec::new();
     for row in context.rows(&OWN, [])? {
@@ -146,18 +147,18 @@ pub(crate) fn follow(context: &mut Context<'_, '_>) -> Result<Result<(), (String
         }
     }
     if !gone.is_empty() {
-        context.execute_along(&RELEASE, values![gone])?;
+        context.execute_deferred(&RELEASE, values![gone])?;
     }
     for (host, is_guest_portal) in wanted {
         if context.execute(&CLAIM, values![&host, is_guest_portal])? == 0 {
-            return Ok(Err((host, Refused::Taken)));
+            return Ok(Err((host, HostRefusal::Taken)));
         }
     }
     Ok(Ok(()))
 }
 
-/// The hosts of an organization's custom URLs while records are applied. A text that is no host name
-/// counts as none.
+/// The hosts of an organization's custom URLs while records are applied. A text that is no host
+/// name counts as none.
 #[derive(Debug, Default)]
 pub(crate) struct HostTally {
     /// The host of each custom URL.
@@ -170,7 +171,7 @@ impl HostTally {
     /// Reads the stored custom URLs.
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
         let mut tally = Self::default();
-        for (id, url) in all_records::<CustomUrl>(context, Kind::CustomUrl)? {
+        for (id, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {
             tally.note(id, url.host.as_deref());
         }
         Ok(tally)
@@ -198,19 +199,19 @@ impl HostTally {
     }
 
     /// Returns why a custom URL cannot have this host beside those of the others, if so.
-    pub(crate) fn refusal(&self, id: Uuid, host: &str) -> Option<Refused> {
+    pub(crate) fn refusal(&self, id: Uuid, host: &str) -> Option<HostRefusal> {
         if self.uses.contains_key(host) {
             return None;
         }
         let former = self.of.get(&id);
         let is_given_up = former.is_some_and(|former| self.uses.get(former) == Some(&1));
         let count = self.uses.len() + 1 - usize::from(is_given_up);
-        (count > MOST).then_some(Refused::TooMany)
+        (count > MOST).then_some(HostRefusal::TooMany)
     }
 
     /// Returns the refusal of all hosts together, if there are too many.
-    pub(crate) fn excess(&self) -> Option<Refused> {
-        (self.uses.len() > MOST).then_some(Refused::TooMany)
+    pub(crate) fn excess(&self) -> Option<HostRefusal> {
+        (self.uses.len() > MOST).then_some(HostRefusal::TooMany)
     }
 }
 
@@ -233,12 +234,12 @@ pub(crate) fn find_domain(tx: &mut Transaction<'_>, host: &str) -> Result<Option
 
 /// Returns the host of a custom URL that is a guest portal.
 pub(crate) fn portal_host(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<String>> {
-    Ok(typed::<CustomUrl>(context, Kind::CustomUrl, id)?.and_then(CustomUrl::portal_host))
+    Ok(typed::<CustomUrl>(context, RecordKind::CustomUrl, id)?.and_then(CustomUrl::portal_host))
 }
 
 /// Returns the hosts of all custom URLs that are guest portals, by custom URL.
 pub(crate) fn portal_hosts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, String>> {
-    let urls = all_records::<CustomUrl>(context, Kind::CustomUrl)?;
+    let urls = all_records::<CustomUrl>(context, RecordKind::CustomUrl)?;
     let hosts = urls
         .into_iter()
         .filter_map(|(id, url)| Some((id, url.portal_host()?)));
@@ -312,17 +313,20 @@ mod tests {
             assert!(tally.note(*id, Some(&format!("h{number}.example"))));
         }
         let (known, new) = (ids[0], ids[MOST]);
-        assert_eq!(tally.refusal(new, "other.example"), Some(Refused::TooMany));
+        assert_eq!(
+            tally.refusal(new, "other.example"),
+            Some(HostRefusal::TooMany)
+        );
         assert_eq!(tally.refusal(new, "h1.example"), None, "a host that is had");
         assert_eq!(tally.refusal(known, "other.example"), None, "a change");
         assert!(!tally.note(new, Some("H0.example")));
         assert_eq!(
             tally.refusal(known, "other.example"),
-            Some(Refused::TooMany),
+            Some(HostRefusal::TooMany),
             "another custom URL keeps its host"
         );
         assert!(tally.note(known, Some("other.example")));
-        assert_eq!(tally.excess(), Some(Refused::TooMany));
+        assert_eq!(tally.excess(), Some(HostRefusal::TooMany));
         tally.note(new, None);
         assert_eq!(tally.excess(), None);
     }

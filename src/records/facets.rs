@@ -9,7 +9,7 @@ use engine::operation::Object;
 use jiff::civil;
 use serde_json::Value;
 
-use super::Kind;
+use super::RecordKind;
 
 /// Maximum number of bytes of an e-mail address that earlier stays are found by.
 const LONGEST_EMAIL: usize = 320;
@@ -53,15 +53,15 @@ const PROPERTY_CODES: [&str; 5] = [
 ];
 
 /// Returns the filter columns of a record of a kind.
-pub(crate) fn facets(kind: Kind, data: &Object) -> Facets {
+pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
     let text = |field: &str| data.get(field).and_then(Value::as_str);
     match kind {
-        Kind::Property => Facets {
+        RecordKind::Property => Facets {
             name_key: Some(key(text("name"))),
             lookup_key: lookup_key(PROPERTY_CODES.iter().filter_map(|field| code(data, field))),
             ..Facets::default()
         },
-        Kind::Reservation => {
+        RecordKind::Reservation => {
             let part = |field: &str| {
                 key(data
                     .get("guest")
@@ -141,10 +141,10 @@ const fn is_unspaced(letter: char) -> bool {
         | '\u{20000}'..='\u{3134f}')
 }
 
-/// Returns three `like … escape '!'` patterns, which all must hold, for names that contain the words
-/// of a query in any order, with or without commas. More than three words are compared in the order
-/// of the query from the third on. If folding leaves nothing of the query, it is used unfolded and
-/// matches no folded name.
+/// Returns three `like … escape '!'` patterns, which all must hold, for names that contain the
+/// words of a query in any order, with or without commas. More than three words are compared in the
+/// order of the query from the third on. If folding leaves nothing of the query, it is used
+/// unfolded and matches no folded name.
 pub(crate) fn patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())
@@ -209,7 +209,8 @@ fn letters_and_digits(text: &str) -> String {
     fold(text).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Returns the digits of a phone number, in any script, without the prefix of an international call.
+/// Returns the digits of a phone number, in any script, without the prefix of an international
+/// call.
 fn digits(text: &str) -> String {
     let digits: String = fold(text).chars().filter(char::is_ascii_digit).collect();
     digits.trim_start_matches('0').to_owned()
@@ -254,14 +255,14 @@ mod tests {
 
     use super::*;
 
-    fn of(kind: Kind, data: Value) -> Facets {
+    fn of(kind: RecordKind, data: Value) -> Facets {
         facets(kind, data.as_object().unwrap())
     }
 
     #[test]
     fn the_name_key_holds_first_and_last_name_in_both_orders() {
         let stay = of(
-            Kind::Reservation,
+            RecordKind::Reservation,
             json!({ "status": "confirmed", "checkIn": "2026-12-11", "guest": { "firstName": "José ", "lastName": "GARCÍA", "email": " José@Example.com" } }),
         );
         let wanted = Facets {
@@ -278,25 +279,28 @@ mod tests {
             (json!({ "firstName": "Bo", "lastName": null }), "bo"),
         ] {
             assert_eq!(
-                of(Kind::Reservation, json!({ "guest": guest }))
+                of(RecordKind::Reservation, json!({ "guest": guest }))
                     .name_key
                     .as_deref(),
                 Some(key)
             );
         }
-        assert_eq!(of(Kind::Task, json!({ "name": "x" })), Facets::default());
+        assert_eq!(
+            of(RecordKind::Task, json!({ "name": "x" })),
+            Facets::default()
+        );
     }
 
     #[test]
     fn name_keys_are_bounded_in_length() {
         let long = "ﷺ".repeat(1_000);
         let stay = of(
-            Kind::Reservation,
+            RecordKind::Reservation,
             json!({ "guest": { "firstName": &long, "lastName": &long } }),
         );
         assert!(stay.name_key.unwrap().len() <= 1_250);
         assert!(
-            of(Kind::Property, json!({ "name": long }))
+            of(RecordKind::Property, json!({ "name": long }))
                 .name_key
                 .unwrap()
                 .len()
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn references_are_found_by_their_beginning_or_a_part() {
         let stay = of(
-            Kind::Reservation,
+            RecordKind::Reservation,
             json!({
                 "bookingCode": "HM-4X 9Q", "reference": 12345, "code": "QWERTZ",
                 "guest": { "email": "Ada@Example.com", "phone": "+34 (0)600 123-456" },

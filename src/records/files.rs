@@ -13,13 +13,13 @@ use axum::routing::get;
 use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, Served, refuse_as};
+use engine::surface::{RequestId, ServedOperation, refuse_as};
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
 use url::Url;
 use uuid::Uuid;
 
-use super::{FilesUrl, PhotoAddress, Photos};
+use super::{FilesUrl, PhotoAddress, PhotoSigner};
 
 /// The operation's name in the log and in metrics.
 const OPERATION: &str = "getReviewPhoto";
@@ -32,11 +32,11 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
 }
 
 /// The parameters of the path, or an error if they are not UTF-8.
-type PathParams = Result<Path<(String, String, String)>, PathRejection>;
+type RecordFilePath = Result<Path<(String, String, String)>, PathRejection>;
 
 async fn photo(
     State(service): State<Arc<Service>>,
-    path: PathParams,
+    path: RecordFilePath,
     request: HttpRequest,
 ) -> Response {
     let id = request
@@ -54,7 +54,7 @@ async fn photo(
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // The file server does not learn the signed address.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response.extensions_mut().insert(Served(OPERATION));
+    response.extensions_mut().insert(ServedOperation(OPERATION));
     response
 }
 
@@ -62,7 +62,11 @@ async fn photo(
 async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result<HeaderValue> {
     let nowhere = || Error::not_found("File");
     let address = address.ok_or_else(nowhere)?;
-    let shared = service.kit.part::<Photos>().cloned().ok_or_else(nowhere)?;
+    let shared = service
+        .app_state
+        .extension::<PhotoSigner>()
+        .cloned()
+        .ok_or_else(nowhere)?;
     let now = service.clock.now();
     let key = service
         .store
@@ -71,7 +75,10 @@ async fn follow(service: &Arc<Service>, address: Option<PhotoAddress>) -> Result
     let location = key.and_then(|key| {
         location(
             &key,
-            service.kit.part::<FilesUrl>().map(|url| url.0.as_str()),
+            service
+                .app_state
+                .extension::<FilesUrl>()
+                .map(|url| url.0.as_str()),
         )
     });
     location

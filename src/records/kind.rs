@@ -13,13 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
-use super::Origin;
+use super::RecordOrigin;
 use super::kinds::{
     CheckAccountFields, CustomFieldFields, FeeFields, LockCodeFields, UpsellFields, WaiverFields,
 };
 use super::kinds::{
-    CustomUrl, Declared, Device, Image, Instruction, NAMES, Named, PaymentAccount, Priced,
-    Property, Reservation, Review, Task, WITHHELD, Workflow, WorkflowStepRun, photo_urls,
+    CustomUrl, Declared, Device, Instruction, ManualImage, NAMES, NamedRecord, PaymentAccount,
+    Priced, Property, Reservation, ReviewRecord, TaskRecord, WITHHELD, Workflow, WorkflowStepRun,
+    photo_urls,
 };
 
 #[derive(
@@ -40,7 +41,7 @@ use super::kinds::{
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Kind {
+pub enum RecordKind {
     Property,
     PropertyGroup,
     Tag,
@@ -79,7 +80,7 @@ pub(super) enum LimitedAccess {
 /// A field of a record that holds the id of another record.
 pub(crate) struct Reference {
     pub(crate) field: String,
-    pub(crate) to: Kind,
+    pub(crate) to: RecordKind,
 }
 
 /// Makes the JSON Schema of the data of a record.
@@ -145,21 +146,23 @@ impl Declaration {
     }
 }
 
-impl Kind {
+impl RecordKind {
     const fn declaration(self) -> Declaration {
         use Permission::{ViewDevices, ViewProperties, ViewReservations, ViewTasks, ViewWorkflows};
         match self {
             Self::Property => Declaration::of::<Property>(ViewProperties),
-            Self::PropertyGroup | Self::Tag => Declaration::of::<Named>(ViewProperties),
+            Self::PropertyGroup | Self::Tag => Declaration::of::<NamedRecord>(ViewProperties),
             Self::Reservation => Declaration::of::<Reservation>(ViewReservations).stream(),
-            Self::Task => Declaration::of::<Task>(ViewTasks).stream(),
+            Self::Task => Declaration::of::<TaskRecord>(ViewTasks).stream(),
             Self::Device => Declaration::of::<Device>(ViewDevices).stream(),
-            Self::Review => Declaration::of::<Review>(ViewReservations).stream().long(),
+            Self::Review => Declaration::of::<ReviewRecord>(ViewReservations)
+                .stream()
+                .long(),
             Self::Workflow => Declaration::of::<Workflow>(ViewWorkflows).long(),
             Self::WorkflowStepRun => Declaration::of::<WorkflowStepRun>(ViewWorkflows).stream(),
             Self::PaymentAccount => Declaration::of::<PaymentAccount>(ViewProperties),
             Self::CustomUrl => Declaration::of::<CustomUrl>(ViewProperties).free(),
-            Self::Image => Declaration::of::<Image>(ViewProperties).free(),
+            Self::Image => Declaration::of::<ManualImage>(ViewProperties).free(),
             Self::Instruction => Declaration::of::<Instruction>(ViewProperties),
             Self::FeeProduct => Declaration::of::<Priced>(ViewProperties)
                 .free()
@@ -170,18 +173,22 @@ impl Kind {
             Self::Upsell => Declaration::of::<Priced>(ViewProperties)
                 .free()
                 .by_hand::<UpsellFields>(),
-            Self::BackgroundCheckAccount => Declaration::of::<Named>(ViewProperties)
+            Self::BackgroundCheckAccount => Declaration::of::<NamedRecord>(ViewProperties)
                 .free()
                 .by_hand::<CheckAccountFields>(),
-            Self::CustomField => Declaration::of::<Named>(ViewProperties)
+            Self::CustomField => Declaration::of::<NamedRecord>(ViewProperties)
                 .free()
                 .by_hand::<CustomFieldFields>(),
-            Self::TaskTemplate | Self::Department => Declaration::of::<Named>(ViewTasks).free(),
-            Self::LockCode => Declaration::of::<Named>(ViewDevices)
+            Self::TaskTemplate | Self::Department => {
+                Declaration::of::<NamedRecord>(ViewTasks).free()
+            }
+            Self::LockCode => Declaration::of::<NamedRecord>(ViewDevices)
                 .free()
                 .stream()
                 .by_hand::<LockCodeFields>(),
-            Self::Shift | Self::ClockedShift => Declaration::of::<Named>(ViewTasks).free().stream(),
+            Self::Shift | Self::ClockedShift => {
+                Declaration::of::<NamedRecord>(ViewTasks).free().stream()
+            }
         }
     }
 
@@ -220,17 +227,17 @@ impl Kind {
         self.declaration().read_permission
     }
 
-    fn shape_by_hand(self) -> &'static Shape {
-        static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-            let of = |kind: Kind| Shape::of(kind.declaration().by_hand);
-            Kind::VARIANTS.iter().copied().map(of).collect()
+    fn shape_by_hand(self) -> &'static KindShape {
+        static SHAPES: LazyLock<Vec<KindShape>> = LazyLock::new(|| {
+            let of = |kind: RecordKind| KindShape::of(kind.declaration().by_hand);
+            RecordKind::VARIANTS.iter().copied().map(of).collect()
         });
         &SHAPES[self as usize]
     }
 
     /// Returns the JSON Schema of the fields that people fill in, in forms and in tables.
     pub(crate) fn form_schema(self) -> Value {
-        let Shape {
+        let KindShape {
             required, fields, ..
         } = self.shape_by_hand();
         json!({ "type": "object", "required": required, "properties": fields })
@@ -241,10 +248,10 @@ impl Kind {
         &self.shape_by_hand().references
     }
 
-    fn shape(self) -> &'static Shape {
-        static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-            let of = |kind: Kind| Shape::of(kind.declaration().schema);
-            Kind::VARIANTS.iter().copied().map(of).collect()
+    fn shape(self) -> &'static KindShape {
+        static SHAPES: LazyLock<Vec<KindShape>> = LazyLock::new(|| {
+            let of = |kind: RecordKind| KindShape::of(kind.declaration().schema);
+            RecordKind::VARIANTS.iter().copied().map(of).collect()
         });
         &SHAPES[self as usize]
     }
@@ -310,7 +317,7 @@ impl Kind {
     /// are kept.
     #[must_use]
     pub fn schema(self) -> Value {
-        let Shape {
+        let KindShape {
             required, fields, ..
         } = self.shape();
         json!({ "type": "object", "required": required, "properties": fields })
@@ -319,7 +326,7 @@ impl Kind {
     /// Returns the JSON Schema of a record as its reads return it.
     #[must_use]
     pub fn view_schema(self) -> Value {
-        let Shape {
+        let KindShape {
             required,
             fields,
             references,
@@ -339,7 +346,7 @@ impl Kind {
                 json!({ "type": "string", "format": "date-time" }),
             );
         }
-        fields.insert("origin".into(), Origin::view_schema());
+        fields.insert("origin".into(), RecordOrigin::view_schema());
         if self == Self::Review {
             fields.insert("photoUrls".into(), photo_urls());
         }
@@ -366,13 +373,13 @@ impl Kind {
         example["id"] = "0192f0c1-2345-7abc-8def-0123456789ac".into();
         example["createdAt"] = "2026-11-21T09:30:00.000Z".into();
         example["updatedAt"] = "2026-11-21T09:30:00.000Z".into();
-        example["origin"] = Origin::Platform.as_ref().into();
+        example["origin"] = RecordOrigin::Platform.as_ref().into();
         example
     }
 }
 
 /// The properties derived from the schema of a kind.
-struct Shape {
+struct KindShape {
     /// The names of the required fields.
     required: Vec<String>,
     /// The JSON Schema of each field's value, with its description.
@@ -385,7 +392,7 @@ struct Shape {
     example: Option<Value>,
 }
 
-impl Shape {
+impl KindShape {
     fn of(schema: SchemaOf) -> Self {
         let mut schema = schema(&mut inline_generator()).to_value();
         let required: Vec<String> = schema["required"]
@@ -439,7 +446,7 @@ fn text(value: Value) -> Option<String> {
 
 /// Removes the mark from a field that names a record, or a list of them, and returns the record's
 /// kind.
-fn named(schema: &mut Value) -> Option<Kind> {
+fn named(schema: &mut Value) -> Option<RecordKind> {
     let mark = schema.as_object_mut()?.remove(NAMES);
     match mark {
         Some(kind) => serde_json::from_value(kind).ok(),
@@ -467,24 +474,24 @@ mod tests {
 
     #[test]
     fn every_kind_parses_from_its_name() {
-        for kind in Kind::VARIANTS {
+        for kind in RecordKind::VARIANTS {
             assert_eq!(kind.as_ref().parse(), Ok(*kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_ref());
         }
-        assert_eq!(Kind::TaskTemplate.label(), "Task template");
+        assert_eq!(RecordKind::TaskTemplate.label(), "Task template");
     }
 
     #[test]
     fn a_kind_knows_only_its_own_fields() {
         assert!(
-            Kind::Property.knows("wifiPassword")
-                && Kind::Property.knows("customFields")
-                && !Kind::Property.knows("wifipassword")
+            RecordKind::Property.knows("wifiPassword")
+                && RecordKind::Property.knows("customFields")
+                && !RecordKind::Property.knows("wifipassword")
         );
-        assert!(Kind::Tag.knows("name") && !Kind::Tag.knows("colour"));
-        assert!(Kind::LockCode.knows("anything"));
+        assert!(RecordKind::Tag.knows("name") && !RecordKind::Tag.knows("colour"));
+        assert!(RecordKind::LockCode.knows("anything"));
         assert_eq!(
-            Kind::Property.view_schema()["properties"].get("wifiPassword"),
+            RecordKind::Property.view_schema()["properties"].get("wifiPassword"),
             None
         );
     }
@@ -511,7 +518,7 @@ mod tests {
 
     #[test]
     fn every_example_fits_its_schema() {
-        for kind in Kind::VARIANTS {
+        for kind in RecordKind::VARIANTS {
             let schema = kind.view_schema();
             let validator = jsonschema::draft202012::new(&schema).unwrap();
             assert!(
@@ -524,47 +531,50 @@ mod tests {
 
     #[test]
     fn references_between_kinds_are_declared_in_their_fields() {
-        let named = |kind: Kind| -> Vec<(&str, Kind)> {
+        let named = |kind: RecordKind| -> Vec<(&str, RecordKind)> {
             kind.references()
                 .iter()
                 .map(|named| (named.field.as_str(), named.to))
                 .collect()
         };
         assert_eq!(
-            named(Kind::Property),
+            named(RecordKind::Property),
             [
-                ("propertyGroupId", Kind::PropertyGroup),
-                ("tagIds", Kind::Tag)
+                ("propertyGroupId", RecordKind::PropertyGroup),
+                ("tagIds", RecordKind::Tag)
             ]
         );
         assert_eq!(
-            named(Kind::Task),
+            named(RecordKind::Task),
             [
-                ("propertyId", Kind::Property),
-                ("departmentId", Kind::Department),
-                ("reservationId", Kind::Reservation)
+                ("propertyId", RecordKind::Property),
+                ("departmentId", RecordKind::Department),
+                ("reservationId", RecordKind::Reservation)
             ]
         );
         assert_eq!(
-            named(Kind::Review),
+            named(RecordKind::Review),
             [
-                ("propertyId", Kind::Property),
-                ("reservationId", Kind::Reservation)
+                ("propertyId", RecordKind::Property),
+                ("reservationId", RecordKind::Reservation)
             ]
         );
         assert_eq!(
-            named(Kind::WorkflowStepRun),
-            [("workflowId", Kind::Workflow)]
+            named(RecordKind::WorkflowStepRun),
+            [("workflowId", RecordKind::Workflow)]
         );
-        assert_eq!(named(Kind::Shift), []);
+        assert_eq!(named(RecordKind::Shift), []);
         assert_eq!(
-            (Kind::Property.withheld(), Kind::Review.withheld()),
+            (
+                RecordKind::Property.withheld(),
+                RecordKind::Review.withheld()
+            ),
             (
                 &["wifiPassword".to_owned()][..],
                 &["photoKeys".to_owned()][..]
             )
         );
-        for kind in Kind::VARIANTS {
+        for kind in RecordKind::VARIANTS {
             let schema = kind.schema().to_string();
             assert!(
                 !schema.contains(NAMES) && !schema.contains(WITHHELD),

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use engine::access::Reach;
+use engine::access::PropertyScope;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::operation::{Listing, Page};
@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use store::{Row, Statement, Value};
 use uuid::Uuid;
 
-use super::blocks::{self, Start};
+use super::blocks::{self, PageStart};
 use super::facets::reference;
 use super::stored::{self, Record};
-use super::{Kind, within};
+use super::{RecordKind, visibility};
 
 /// The condition that all filtered lists share. `name_key` and `status` are compared only if the
 /// request filters by them.
@@ -171,7 +171,7 @@ impl ListQuery {
     /// that follow them in the statements.
     fn new(
         (count, page): (&'static Statement, &'static Statement),
-        kind: Kind,
+        kind: RecordKind,
         status: Option<&str>,
         name: Option<&[String; 3]>,
         others: impl IntoIterator<Item = Value>,
@@ -190,7 +190,7 @@ impl ListQuery {
     }
 
     /// Builds the query of the records that a filter finds and that a caller can access.
-    fn filtered(kind: Kind, filter: &Filter, reach: &Reach) -> Self {
+    fn filtered(kind: RecordKind, filter: &Filter, property_scope: &PropertyScope) -> Self {
         let (status, name, property) = (
             filter.status.as_deref(),
             filter.name.as_ref(),
@@ -199,7 +199,7 @@ impl ListQuery {
         let asks_for_days = filter.from.is_some() || filter.to.is_some();
         let [any_day, first, last] = days_of(filter);
         if let Some(ids) = &filter.among {
-            let [all, reached] = reach.parameters();
+            let [all, reached] = property_scope.parameters();
             let (any_property, property) = (property.is_none(), property.unwrap_or_default());
             let others = values![
                 ids.clone(),
@@ -214,12 +214,12 @@ impl ListQuery {
             return Self::new((&COUNT_THESE, &PAGE_THESE), kind, status, name, others);
         }
         // Every caller can access records without a property. A filter by property excludes them.
-        let (on, or_none) = match (reach, property) {
-            (Reach::Everything, None) if asks_for_days => {
+        let (on, or_none) = match (property_scope, property) {
+            (PropertyScope::Everything, None) if asks_for_days => {
                 let others = [first, last];
                 return Self::new((&COUNT_COMING, &PAGE_COMING), kind, status, name, others);
             }
-            (Reach::Everything, None) => {
+            (PropertyScope::Everything, None) => {
                 return match status {
                     Some(status) => {
                         let others = values![status];
@@ -228,16 +228,23 @@ impl ListQuery {
                     None => Self::new((&COUNT, &PAGE), kind, None, name, []),
                 };
             }
-            (reach, Some(property)) if reach.covers(property) => (vec![property], false),
+            (property_scope, Some(property)) if property_scope.covers(property) => {
+                (vec![property], false)
+            }
             (_, Some(_)) => (Vec::new(), false),
-            (Reach::Properties(ids), None) => (ids.iter().copied().collect(), true),
+            (PropertyScope::Properties(ids), None) => (ids.iter().copied().collect(), true),
         };
         let others = values![any_day, first, last, on, or_none];
         Self::new((&COUNT_ON, &PAGE_ON), kind, status, name, others)
     }
 
     /// Returns a page of the list, and the total.
-    fn run(self, context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
+    fn run(
+        self,
+        context: &mut Context<'_, '_>,
+        kind: RecordKind,
+        page: Page,
+    ) -> Result<Listing<Record>> {
         let Self {
             count,
             page: statement,
@@ -257,7 +264,7 @@ impl ListQuery {
 /// Returns a page of the records of a kind that the caller can access, by creation.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     filter: &Filter,
     page: Page,
 ) -> Result<Listing<Record>> {
@@ -265,19 +272,19 @@ pub(super) fn list(
         return changed(context, kind, filter, since, page);
     }
     if *filter == Filter::default() {
-        if let Some(listing) = within::list(context, kind, page)? {
+        if let Some(listing) = visibility::list(context, kind, page)? {
             return Ok(listing);
         }
-        if !context.reach().is_limited() {
+        if !context.property_scope().is_limited() {
             return whole(context, kind, page);
         }
     }
-    ListQuery::filtered(kind, filter, context.reach()).run(context, kind, page)
+    ListQuery::filtered(kind, filter, context.property_scope()).run(context, kind, page)
 }
 
 /// Returns a page of all records of a kind, by creation.
-fn whole(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listing<Record>> {
-    let Start {
+fn whole(context: &mut Context<'_, '_>, kind: RecordKind, page: Page) -> Result<Listing<Record>> {
+    let PageStart {
         from: place,
         skipped,
         total,
@@ -296,19 +303,19 @@ fn whole(context: &mut Context<'_, '_>, kind: Kind, page: Page) -> Result<Listin
 /// the time of their last change, then by id.
 fn changed(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     filter: &Filter,
     since: Timestamp,
     page: Page,
 ) -> Result<Listing<Record>> {
     let mut among = filter.among.clone();
-    if let Some(visible) = within::visible(context, kind)? {
+    if let Some(visible) = visibility::visible(context, kind)? {
         among = Some(match among {
             Some(ids) => ids.into_iter().filter(|id| visible.contains(id)).collect(),
             None => visible.into_iter().collect(),
         });
     }
-    let [all, reached] = context.reach().parameters();
+    let [all, reached] = context.property_scope().parameters();
     let [any_day, first, last] = days_of(filter);
     let (any_property, property) = (
         filter.property.is_none(),
@@ -335,7 +342,7 @@ fn changed(
 /// none, so that it is a name.
 pub(crate) fn referred(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     query: &str,
 ) -> Result<Option<Vec<Uuid>>> {
     let query = query.trim();
@@ -365,7 +372,7 @@ pub(super) fn narrowed(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
 }
 
 /// Returns the ids of the properties in a group, or with a tag.
-fn linked(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Vec<Uuid>> {
+fn linked(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Vec<Uuid>> {
     let rows = context.rows(&LINKED, values![kind.as_ref(), id])?;
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
@@ -377,7 +384,10 @@ fn changed_properties(
     mut among: Option<Vec<Uuid>>,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let links = [(Kind::PropertyGroup, filter.group), (Kind::Tag, filter.tag)];
+    let links = [
+        (RecordKind::PropertyGroup, filter.group),
+        (RecordKind::Tag, filter.tag),
+    ];
     for (kind, id) in links {
         if let Some(id) = id {
             let linked = linked(context, kind, id)?;
@@ -390,7 +400,7 @@ fn changed_properties(
         since: filter.since,
         ..Filter::default()
     };
-    list(context, Kind::Property, &filter, page)
+    list(context, RecordKind::Property, &filter, page)
 }
 
 /// Returns a page of the properties that the caller can access, by creation. If ids are named, only
@@ -403,7 +413,7 @@ pub(super) fn properties(
 ) -> Result<Listing<Record>> {
     let among: Option<Vec<Uuid>> = named.map(|ids| {
         ids.into_iter()
-            .filter(|id| context.reach().covers(*id))
+            .filter(|id| context.property_scope().covers(*id))
             .collect()
     });
     if filter.since.is_some() {
@@ -411,15 +421,15 @@ pub(super) fn properties(
     }
     match &among {
         Some(ids) if *filter == PropertyFilter::default() => {
-            return within::properties(context, ids, page);
+            return visibility::properties(context, ids, page);
         }
         None if *filter == PropertyFilter::default() => {
-            return list(context, Kind::Property, &Filter::default(), page);
+            return list(context, RecordKind::Property, &Filter::default(), page);
         }
         _ => {}
     }
     let [all, ids] = among.map_or_else(
-        || context.reach().parameters(),
+        || context.property_scope().parameters(),
         |ids| [false.into(), ids.into()],
     );
     let PropertyFilter {
@@ -428,12 +438,12 @@ pub(super) fn properties(
     let (any_group, group) = (group.is_none(), group.unwrap_or_default());
     let (any_tag, tag) = (tag.is_none(), tag.unwrap_or_default());
     let others = values![all, ids, any_group, group, any_tag, tag];
-    let (statements, kind) = ((&COUNT_PROPERTIES, &PAGE_PROPERTIES), Kind::Property);
+    let (statements, kind) = ((&COUNT_PROPERTIES, &PAGE_PROPERTIES), RecordKind::Property);
     ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
 /// Returns the records of these ids, in this order.
-fn in_order(context: &mut Context<'_, '_>, kind: Kind, rows: &[Row]) -> Result<Vec<Record>> {
+fn in_order(context: &mut Context<'_, '_>, kind: RecordKind, rows: &[Row]) -> Result<Vec<Record>> {
     let ids = rows
         .iter()
         .map(|row| Ok(row.get(0)?))

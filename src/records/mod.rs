@@ -1,48 +1,48 @@
 //! Records that the platform synchronizes: properties, reservations, tasks and other kinds, with
 //! their reads.
 //!
-//! Higher modules register what happens to their data when a record is deleted ([`OnGone`],
-//! [`Linking`]).
+//! Higher modules register what happens to their data when a record is deleted ([`OnDeleted`],
+//! [`LinkingThings`]).
 
 pub(crate) mod blocks;
 mod canonical;
 mod defaults;
+mod deletions;
 mod domains;
 mod erased;
 mod facets;
 mod files;
-mod gone;
 mod kind;
 mod kinds;
 mod listing;
-mod named;
+mod named_records;
 mod origin;
 mod photos;
 mod reads;
 mod sets;
 pub(crate) mod stored;
-mod within;
+mod visibility;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
 pub(crate) use canonical::{canonical, is_set_by_the_service};
 pub(crate) use defaults::defaults;
+pub(crate) use deletions::{LinkingThings, OnChanged, OnDeleted, OnRelinked};
 pub(crate) use domains::{
     HostTally, claimable as claimable_host, find_domain, follow as follow_domains, host_name,
     portal_host, portal_hosts, release_all as release_domains,
 };
 pub(crate) use facets::{facets, patterns};
-pub(crate) use gone::{Linking, OnChanged, OnGone, OnRelinked};
-pub use kind::Kind;
+pub use kind::RecordKind;
 pub use kinds::{
-    Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, Task,
+    Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, TaskRecord,
     TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
 };
 pub(crate) use kinds::{Oddity, oddity, settle_language};
 pub(crate) use listing::referred;
-pub use origin::Origin;
+pub use origin::RecordOrigin;
 pub(crate) use photos::Signer;
-pub use photos::{FilesUrl, PhotoAddress, Photos};
+pub use photos::{FilesUrl, PhotoAddress, PhotoSigner};
 pub(crate) use reads::{basis, list_of};
 pub(crate) use sets::{first_missing, note_named, record_names};
 pub use stored::{Record, find_record, find_records, get_record};
@@ -52,18 +52,18 @@ pub(crate) use stored::{
 };
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: reads::operations,
     statements: || {
         [
             blocks::STATEMENTS,
             domains::STATEMENTS,
             listing::STATEMENTS,
-            named::STATEMENTS,
+            named_records::STATEMENTS,
             photos::STATEMENTS,
             sets::STATEMENTS,
             stored::STATEMENTS,
-            within::STATEMENTS,
+            visibility::STATEMENTS,
         ]
         .concat()
     },
@@ -93,5 +93,5 @@ pub(crate) static CHAPTER: Chapter = Chapter {
             "Accounts with providers of background checks.",
         ),
     ],
-    ..Chapter::new("records")
+    ..Module::new("records")
 };

@@ -11,19 +11,19 @@ const COLUMN: usize = 5;
 engine::stored_enum! {
     /// The writer of a record.
     #[derive(Default)]
-    pub enum Origin {
+    pub enum RecordOrigin {
         /// The platform, over its interface.
         #[default]
         Platform,
-        /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also the
-        /// service itself, for records such as the task of a guest's report.
+        /// A person or a program of the organization: `putRecords`, the console, a CSV file. Also
+        /// the service itself, for records such as the task of a guest's report.
         Manual,
         /// A calendar feed.
         Calendar,
     }
 }
 
-impl Origin {
+impl RecordOrigin {
     /// Returns the origin of a record after a write, or `None` where the writer may not change it.
     /// The platform may take over any record. Nobody else changes a record of the platform.
     #[must_use]
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn only_the_platform_changes_its_own_records() {
-        use Origin::{Calendar, Manual, Platform};
+        use RecordOrigin::{Calendar, Manual, Platform};
         for (before, writer, after) in [
             (None, Platform, Some(Platform)),
             (None, Manual, Some(Manual)),
@@ -73,7 +73,7 @@ mod tests {
             (Some(Calendar), Platform, Some(Platform)),
         ] {
             assert_eq!(
-                Origin::after(before, writer),
+                RecordOrigin::after(before, writer),
                 after,
                 "{before:?} {writer:?}"
             );

@@ -22,7 +22,7 @@ use sha2::Sha256;
 use store::{Json, Store, Transaction};
 use uuid::Uuid;
 
-use super::Kind;
+use super::RecordKind;
 
 /// Time until an address expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -48,10 +48,10 @@ pub struct FilesUrl(pub String);
 /// Signs and verifies addresses of photos. All nodes on a database share its secret, so each node
 /// accepts addresses of any other.
 #[derive(Clone)]
-pub struct Photos(Hmac<Sha256>);
+pub struct PhotoSigner(Hmac<Sha256>);
 
 /// Keeps the secret out of logs.
-impl fmt::Debug for Photos {
+impl fmt::Debug for PhotoSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Photos(…)")
     }
@@ -59,7 +59,7 @@ impl fmt::Debug for Photos {
 
 /// The data that a signature covers.
 #[derive(Debug, Clone, Copy)]
-struct Photo<'k> {
+struct SignedPhoto<'k> {
     organization: Uuid,
     review: Uuid,
     key: &'k str,
@@ -84,12 +84,12 @@ pub struct PhotoAddress {
 /// The fields of a review that this module reads.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Review {
+struct ReviewPhotos {
     #[serde(default)]
     photo_keys: Option<Vec<String>>,
 }
 
-impl Photos {
+impl PhotoSigner {
     /// Opens the signer with the database's secret. The first node creates the secret.
     pub async fn open(store: &Store, ids: &Ids) -> Result<Self> {
         let secret = if let Some(kept) = store.read(secret).await? {
@@ -117,9 +117,9 @@ impl Photos {
             .map_err(Error::internal)
     }
 
-    fn mac(&self, photo: Photo<'_>) -> Hmac<Sha256> {
+    fn mac(&self, photo: SignedPhoto<'_>) -> Hmac<Sha256> {
         // All parts but the key have a fixed length, so two photos never have the same message.
-        let Photo {
+        let SignedPhoto {
             organization,
             review,
             key,
@@ -133,11 +133,11 @@ impl Photos {
         mac.chain_update(expires.to_be_bytes()).chain_update(key)
     }
 
-    fn sign(&self, photo: Photo<'_>) -> String {
+    fn sign(&self, photo: SignedPhoto<'_>) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(photo).finalize().into_bytes())
     }
 
-    fn is_signed(&self, photo: Photo<'_>, signature: &str) -> bool {
+    fn is_signed(&self, photo: SignedPhoto<'_>, signature: &str) -> bool {
         let tag = URL_SAFE_NO_PAD.decode(signature);
         tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
     }
@@ -162,16 +162,16 @@ impl Photos {
         }
         let Some(row) = tx.row(
             &REVIEW,
-            &values![organization, Kind::Review.as_ref(), review],
+            &values![organization, RecordKind::Review.as_ref(), review],
         )?
         else {
             return Ok(None);
         };
-        let Json(Review { photo_keys }) = row.get(0)?;
+        let Json(ReviewPhotos { photo_keys }) = row.get(0)?;
         let key = photo_keys.unwrap_or_default().into_iter().nth(*position);
         Ok(key.filter(|key| {
             self.is_signed(
-                Photo {
+                SignedPhoto {
                     organization: *organization,
                     review: *review,
                     key,
@@ -227,7 +227,7 @@ pub(super) fn addresses(
     review: Uuid,
     keys: Option<&Value>,
 ) -> Result<Vec<Value>> {
-    let photos = context.part::<Photos>()?;
+    let photos = context.part::<PhotoSigner>()?;
     let organization = context.organization.id;
     let expires = context
         .now()
@@ -235,7 +235,7 @@ pub(super) fn addresses(
         .unwrap_or(Timestamp::MAX)
         .as_second();
     let address = |(position, key): (usize, &Value)| {
-        let signature = photos.sign(Photo {
+        let signature = photos.sign(SignedPhoto {
             organization,
             review,
             key: key.as_str()?,
@@ -261,15 +261,15 @@ mod tests {
 
     use super::*;
 
-    const PHOTO: Photo<'static> = Photo {
+    const PHOTO: SignedPhoto<'static> = SignedPhoto {
         organization: Uuid::from_u128(1),
         review: Uuid::from_u128(2),
         key: "a/b.jpg",
         expires: 1_795_253_400,
     };
 
-    fn photos(secret: u8) -> Photos {
-        Photos::with(&[secret; SECRET_LENGTH]).unwrap()
+    fn photos(secret: u8) -> PhotoSigner {
+        PhotoSigner::with(&[secret; SECRET_LENGTH]).unwrap()
     }
 
     #[test]
@@ -278,25 +278,25 @@ mod tests {
         let signature = photos.sign(PHOTO);
         assert!(photos.is_signed(PHOTO, &signature));
         for other in [
-            Photo {
+            SignedPhoto {
                 organization: Uuid::from_u128(3),
                 ..PHOTO
             },
-            Photo {
+            SignedPhoto {
                 review: Uuid::from_u128(3),
                 ..PHOTO
             },
-            Photo {
+            SignedPhoto {
                 organization: PHOTO.review,
                 review: PHOTO.organization,
                 ..PHOTO
             },
-            Photo {
+            SignedPhoto {
                 key: "a/b.jp",
                 ..PHOTO
             },
-            Photo { key: "", ..PHOTO },
-            Photo {
+            SignedPhoto { key: "", ..PHOTO },
+            SignedPhoto {
                 expires: PHOTO.expires + 1,
                 ..PHOTO
             },

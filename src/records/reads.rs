@@ -5,7 +5,7 @@ use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
 use engine::operation::{
-    Basis, ById, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits,
+    ById, CacheBasis, Declaration, Listing, Needs, Nothing, Operation, Page, PageLimits,
 };
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::facets::{day, patterns};
 use super::listing::{self, Filter, PropertyFilter};
 use super::stored::{self, Record};
-use super::{Kind, ReservationStatus, named};
+use super::{RecordKind, ReservationStatus, named_records};
 
 pub(super) fn operations() -> Vec<Operation> {
     let mut operations = of_stays();
@@ -40,17 +40,17 @@ fn of_stays() -> Vec<Operation> {
                     name, external reference, group or tag. `search` finds one across all sorts of things.",
             )
             .not_for_tools(&["ids", "updatedSince"])
-            .kept(basis(Kind::Property))
+            .cached(basis(RecordKind::Property))
             .may_lag()
             .pages(PageLimits { default: 50, max: 500 }, properties)
-            .answering(|| list_of(Kind::Property)),
+            .answering(|| list_of(RecordKind::Property)),
         page(
             declare("listTags", "/tags", ViewProperties).tool(
                 "records",
                 "List tags",
                 "Tags of properties: id, name. Assigning something to a tag reaches every property that has it.",
             ),
-            Kind::Tag,
+            RecordKind::Tag,
             100,
             500,
         ),
@@ -61,7 +61,7 @@ fn of_stays() -> Vec<Operation> {
                 "Groups of properties: id, name. A property is in one group at most. Assigning to a group reaches its \
                         properties; `listProperties` with `propertyGroupId` shows them.",
             ),
-            Kind::PropertyGroup,
+            RecordKind::PropertyGroup,
             200,
             200,
         ),
@@ -74,17 +74,17 @@ fn of_stays() -> Vec<Operation> {
                     day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
             )
             .not_for_tools(&["ids", "updatedSince"])
-            .kept(basis(Kind::Reservation))
+            .cached(basis(RecordKind::Reservation))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, reservations)
-            .answering(|| list_of(Kind::Reservation)),
+            .answering(|| list_of(RecordKind::Reservation)),
         one(
             declare("getReservation", "/reservations/{id}", ViewReservations).tool(
                 "reservations",
                 "Read a reservation",
                 "One stay: guest, property, dates, status, channel. What its guest sees says `explainGuestView`.",
             ),
-            Kind::Reservation,
+            RecordKind::Reservation,
         ),
         one(
             declare("getReview", "/reviews/{id}", ViewReservations).tool(
@@ -92,7 +92,7 @@ fn of_stays() -> Vec<Operation> {
                 "Read a review",
                 "One guest review: ratings, public text, photos. Its id comes with review events; there is no list.",
             ),
-            Kind::Review,
+            RecordKind::Review,
         ),
     ]
 }
@@ -107,13 +107,13 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List tasks",
                 "Tasks for staff (cleaning, repairs, issues of guests: `source` `guest_portal`): title, status, property, assignee.",
             ),
-            Kind::Task,
+            RecordKind::Task,
             20,
             100,
         ),
         one(
             declare("getTask", "/tasks/{id}", ViewTasks).tool("records", "Read a task", "One task for staff, by its id from `listTasks`."),
-            Kind::Task,
+            RecordKind::Task,
         ),
         page(
             declare("listTemplates", "/task-templates", ViewTasks).tool(
@@ -121,7 +121,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List task templates",
                 "Templates that tasks for staff are made from.",
             ),
-            Kind::TaskTemplate,
+            RecordKind::TaskTemplate,
             20,
             100,
         ),
@@ -131,7 +131,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List departments",
                 "Departments of the staff, which tasks are given to.",
             ),
-            Kind::Department,
+            RecordKind::Department,
             50,
             100,
         ),
@@ -141,7 +141,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List shifts",
                 "Planned shifts of the staff. Times actually worked: `listClockedShifts`.",
             ),
-            Kind::Shift,
+            RecordKind::Shift,
             50,
             1000,
         ),
@@ -151,7 +151,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List clocked shifts",
                 "Times that staff actually worked. Planned ones: `listShifts`.",
             ),
-            Kind::ClockedShift,
+            RecordKind::ClockedShift,
             50,
             200,
         ),
@@ -161,7 +161,7 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "List devices",
                 "Locks, thermostats, noise sensors and hubs in properties: name, vendor, whether online.",
             ),
-            Kind::Device,
+            RecordKind::Device,
             20,
             100,
         ),
@@ -171,15 +171,15 @@ fn of_staff_and_devices() -> Vec<Operation> {
                 "Read a device",
                 "One lock, thermostat, sensor or hub, by its id from `listDevices`.",
             ),
-            Kind::Device,
+            RecordKind::Device,
         ),
         declare("listCodes", "/lock-codes", ViewDevices)
             .tool("records", "List lock codes", "Door codes of locks; of one property with `propertyId`.")
             .not_for_tools(&["updatedSince"])
-            .kept(basis(Kind::LockCode))
+            .cached(basis(RecordKind::LockCode))
             .may_lag()
             .pages(PageLimits { default: 20, max: 100 }, lock_codes)
-            .answering(|| list_of(Kind::LockCode)),
+            .answering(|| list_of(RecordKind::LockCode)),
     ]
 }
 
@@ -193,7 +193,7 @@ fn of_settings() -> Vec<Operation> {
                 "List upsells",
                 "Extras that guests can buy, such as late check-out.",
             ),
-            Kind::Upsell,
+            RecordKind::Upsell,
             50,
             200,
         ),
@@ -204,7 +204,7 @@ fn of_settings() -> Vec<Operation> {
                 "Accounts that deposits and fees are charged on: id, whether active and default. For \
                         `securityDepositPaymentAccountId` and its like of a step.",
             ),
-            Kind::PaymentAccount,
+            RecordKind::PaymentAccount,
         ),
         all(
             declare("listCustomFields", "/custom-fields", ViewProperties).tool(
@@ -212,7 +212,7 @@ fn of_settings() -> Vec<Operation> {
                 "List custom fields",
                 "Custom fields of properties, for `customFieldId` of a manual that shows one's value.",
             ),
-            Kind::CustomField,
+            RecordKind::CustomField,
         ),
         all(
             declare("listFeeProducts", "/fee-products", ViewProperties).tool(
@@ -220,7 +220,7 @@ fn of_settings() -> Vec<Operation> {
                 "List fee products",
                 "Fees that a `mandatory_fee` step can charge, for its `feeProductIds`.",
             ),
-            Kind::FeeProduct,
+            RecordKind::FeeProduct,
         ),
         all(
             declare("listCustomUrls", "/custom-urls", ViewProperties).tool(
@@ -228,7 +228,7 @@ fn of_settings() -> Vec<Operation> {
                 "List custom URLs",
                 "Domains of the organization, for `customUrlId` of a branding (those with `isGuestPortal`).",
             ),
-            Kind::CustomUrl,
+            RecordKind::CustomUrl,
         ),
         all(
             declare("listBackgroundCheckAccounts", "/background-check-accounts", ViewProperties).tool(
@@ -236,7 +236,7 @@ fn of_settings() -> Vec<Operation> {
                 "List background-check accounts",
                 "Accounts at the background-check provider, for `backgroundCheckAccountId` of a step.",
             ),
-            Kind::BackgroundCheckAccount,
+            RecordKind::BackgroundCheckAccount,
         ),
         all(
             declare("listDamageWaivers", "/damage-waivers", ViewProperties).tool(
@@ -244,7 +244,7 @@ fn of_settings() -> Vec<Operation> {
                 "List damage waivers",
                 "Damage waivers that a `damage_deposit` step offers in place of a deposit where `isDamageWaiverEnabled`.",
             ),
-            Kind::DamageWaiver,
+            RecordKind::DamageWaiver,
         ),
     ]
 }
@@ -267,7 +267,7 @@ fn of_any_kind() -> Vec<Operation> {
                 |context, input: FindRecords, page| {
                     require(context, input.kind)?;
                     let since = input.updated_since.map(|moment| moment.0);
-                    named::list(context, input.kind, input.query.as_deref(), since, page)
+                    named_records::list(context, input.kind, input.query.as_deref(), since, page)
                 },
             ),
         declare("getRecord", "/records/{kind}/{id}", ViewProperties)
@@ -276,13 +276,13 @@ fn of_any_kind() -> Vec<Operation> {
             .may_lag()
             .run(|context, input: OneRecord| {
                 require(context, input.kind)?;
-                named::one(context, input.kind, input.id)
+                named_records::one(context, input.kind, input.id)
             }),
     ]
 }
 
 /// Returns 403 if the caller may not read records of a kind.
-fn require(context: &Context<'_, '_>, kind: Kind) -> Result<()> {
+fn require(context: &Context<'_, '_>, kind: RecordKind) -> Result<()> {
     context.require(kind.read_permission())
 }
 
@@ -292,7 +292,7 @@ fn require(context: &Context<'_, '_>, kind: Kind) -> Result<()> {
 struct FindRecords {
     /// Kind of the records.
     #[schemars(schema_with = "kinds")]
-    kind: Kind,
+    kind: RecordKind,
     /// Part of the name, in either case, with or without accents.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
@@ -308,13 +308,13 @@ struct FindRecords {
 struct OneRecord {
     /// Kind of the record.
     #[schemars(schema_with = "kinds")]
-    kind: Kind,
+    kind: RecordKind,
     /// Id of the record.
     id: Uuid,
 }
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
-    schema(json!({ "type": "string", "enum": Kind::VARIANTS }))
+    schema(json!({ "type": "string", "enum": RecordKind::VARIANTS }))
 }
 
 /// Filters of a property list; all of them must hold.
@@ -413,7 +413,12 @@ fn properties(
     input: ListProperties,
     page: Page,
 ) -> Result<Listing<Record>> {
-    let (among, name) = sought(context, Kind::Property, input.query.as_deref(), input.ids)?;
+    let (among, name) = sought(
+        context,
+        RecordKind::Property,
+        input.query.as_deref(),
+        input.ids,
+    )?;
     let filter = PropertyFilter {
         name,
         group: input.property_group_id,
@@ -431,7 +436,7 @@ fn reservations(
     let day = |text: Option<String>| text.as_deref().and_then(day);
     let (among, name) = sought(
         context,
-        Kind::Reservation,
+        RecordKind::Reservation,
         input.query.as_deref(),
         input.ids,
     )?;
@@ -444,7 +449,7 @@ fn reservations(
         to: day(input.check_in_to),
         since: input.updated_since.map(|moment| moment.0),
     };
-    listing::list(context, Kind::Reservation, &filter, page)
+    listing::list(context, RecordKind::Reservation, &filter, page)
 }
 
 fn lock_codes(
@@ -457,20 +462,20 @@ fn lock_codes(
         since: input.updated_since.map(|moment| moment.0),
         ..Filter::default()
     };
-    listing::list(context, Kind::LockCode, &filter, page)
+    listing::list(context, RecordKind::LockCode, &filter, page)
 }
 
 /// Patterns of names.
-type Names = Option<[String; 3]>;
+type NamePatterns = Option<[String; 3]>;
 
 /// Returns the ids that a list is restricted to, and the patterns of names. A query that finds
 /// records by reference restricts the ids; any other is a name.
 fn sought(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     query: Option<&str>,
     ids: Option<Vec<Uuid>>,
-) -> Result<(Option<Vec<Uuid>>, Names)> {
+) -> Result<(Option<Vec<Uuid>>, NamePatterns)> {
     let Some(query) = query else {
         return Ok((ids, None));
     };
@@ -485,10 +490,10 @@ fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declarati
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
 }
 
-fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operation {
+fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> Operation {
     declaration
         .not_for_tools(&["updatedSince"])
-        .kept(basis(kind))
+        .cached(basis(kind))
         .may_lag()
         .pages(
             PageLimits { default, max },
@@ -503,15 +508,15 @@ fn page(declaration: Declaration, kind: Kind, default: u32, max: u32) -> Operati
         .answering(move || list_of(kind))
 }
 
-fn all(declaration: Declaration, kind: Kind) -> Operation {
+fn all(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
-        .kept(basis(kind))
+        .cached(basis(kind))
         .may_lag()
         .run(move |context, _: Nothing| -> Result<Vec<Record>> { stored::list_all(context, kind) })
         .answering(move || list_of(kind))
 }
 
-fn one(declaration: Declaration, kind: Kind) -> Operation {
+fn one(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
         .may_lag()
         .run(move |context, input: ById| stored::get_record(context, kind, input.id))
@@ -519,15 +524,15 @@ fn one(declaration: Declaration, kind: Kind) -> Operation {
 }
 
 /// Returns the revisions that a list of a kind depends on. A list contains nothing but its records.
-pub(crate) fn basis(kind: Kind) -> Basis {
+pub(crate) fn basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
-        Basis::Everything
+        CacheBasis::Everything
     } else {
-        Basis::Configuration
+        CacheBasis::Configuration
     }
 }
 
-pub(crate) fn list_of(kind: Kind) -> Schema {
+pub(crate) fn list_of(kind: RecordKind) -> Schema {
     schema(json!({ "type": "array", "items": kind.view_schema() }))
 }
 

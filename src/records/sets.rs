@@ -7,7 +7,7 @@ use engine::error::Result;
 use engine::values;
 use uuid::Uuid;
 
-use super::Kind;
+use super::RecordKind;
 use super::stored::unlink_all;
 
 store::statements! {
@@ -20,10 +20,11 @@ store::statements! {
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
 }
 
-/// Returns the least of these ids that is no record of the kind; none if the organization has them all.
+/// Returns the least of these ids that is no record of the kind; none if the organization has them
+/// all.
 pub(crate) fn first_missing(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: &BTreeSet<Uuid>,
 ) -> Result<Option<Uuid>> {
     if ids.is_empty() {
@@ -44,7 +45,7 @@ pub(crate) fn first_missing(
 /// Returns the names of the properties, groups or tags with these ids.
 pub(crate) fn record_names(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<Vec<(Uuid, Option<String>)>> {
     let rows = context.rows(&NAMES, values![kind.as_ref(), ids])?;
@@ -59,8 +60,8 @@ pub(crate) fn note_named(
     context: &mut Context<'_, '_>,
     from_kind: &str,
     from: Uuid,
-    before: impl IntoIterator<Item = (Kind, Uuid)>,
-    now: impl IntoIterator<Item = (Kind, Uuid)>,
+    before: impl IntoIterator<Item = (RecordKind, Uuid)>,
+    now: impl IntoIterator<Item = (RecordKind, Uuid)>,
 ) -> Result<()> {
     let (before, now) = (BTreeSet::from_iter(before), BTreeSet::from_iter(now));
     if before == now {
@@ -69,12 +70,12 @@ pub(crate) fn note_named(
     if !before.is_empty() {
         unlink_all(context, from_kind, vec![from])?;
     }
-    let mut by_kind = BTreeMap::<Kind, Vec<Uuid>>::new();
+    let mut by_kind = BTreeMap::<RecordKind, Vec<Uuid>>::new();
     for (kind, id) in now {
         by_kind.entry(kind).or_default().push(id);
     }
     for (kind, ids) in by_kind {
-        context.execute_along(&LINK, values![from_kind, from, kind.as_ref(), ids])?;
+        context.execute_deferred(&LINK, values![from_kind, from, kind.as_ref(), ids])?;
     }
     Ok(())
 }

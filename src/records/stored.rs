@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::blocks::{self, Position};
 use super::facets::{Facets, facets};
-use super::{Kind, Origin, photos};
+use super::{RecordKind, RecordOrigin, photos};
 
 store::statements! {
     /// A record.
@@ -29,7 +29,7 @@ store::statements! {
     /// Records of a kind, by id.
     RECORDS = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Every record of a kind that the caller can access, by creation.
-    ALL_WITHIN_REACH = "select id, property_id, doc, created_at, updated_at, origin from record
+    ALL_WITHIN_SCOPE = "select id, property_id, doc, created_at, updated_at, origin from record
         where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
         order by created_at, id";
     /// Every record of a kind.
@@ -71,7 +71,7 @@ pub(crate) struct StoredRecord {
     /// The record's data, as JSON text.
     pub doc: String,
     /// The writer of the record.
-    pub origin: Origin,
+    pub origin: RecordOrigin,
     /// The columns that lists of the kind are filtered by.
     pub facets: Facets,
     /// Time of creation.
@@ -81,12 +81,12 @@ pub(crate) struct StoredRecord {
 }
 
 /// The fields of a record, each as its stored JSON text, so that numbers pass through unparsed.
-type Fields = BTreeMap<String, Box<RawValue>>;
+type StoredFields = BTreeMap<String, Box<RawValue>>;
 
 /// A record as its reads return it: `{id, …data, createdAt, updatedAt, origin}`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
-pub struct Record(Fields);
+pub struct Record(StoredFields);
 
 impl JsonSchema for Record {
     fn schema_name() -> Cow<'static, str> {
@@ -101,7 +101,7 @@ impl JsonSchema for Record {
                 "id": { "type": "string", "format": "uuid" },
                 "createdAt": { "type": "string", "format": "date-time" },
                 "updatedAt": { "type": "string", "format": "date-time" },
-                "origin": Origin::view_schema(),
+                "origin": RecordOrigin::view_schema(),
             },
         })
     }
@@ -109,11 +109,11 @@ impl JsonSchema for Record {
 
 impl Record {
     /// Reads a record from the columns `id, property_id, doc, created_at, updated_at, origin`.
-    pub(super) fn from_row(context: &Context<'_, '_>, kind: Kind, row: &Row) -> Result<Self> {
+    pub(super) fn from_row(context: &Context<'_, '_>, kind: RecordKind, row: &Row) -> Result<Self> {
         let (id, created_at, updated_at): (Uuid, _, _) =
             (row.get(0)?, Moment(row.get(3)?), Moment(row.get(4)?));
-        let Json(mut fields): Json<Fields> = row.get(2)?;
-        if kind == Kind::Review {
+        let Json(mut fields): Json<StoredFields> = row.get(2)?;
+        if kind == RecordKind::Review {
             complete_review(context, id, &mut fields)?;
         }
         for field in kind.withheld() {
@@ -122,7 +122,7 @@ impl Record {
         fields.insert("id".into(), raw(&id)?);
         fields.insert("createdAt".into(), raw(&created_at)?);
         fields.insert("updatedAt".into(), raw(&updated_at)?);
-        fields.insert("origin".into(), raw(&Origin::from_row(row)?)?);
+        fields.insert("origin".into(), raw(&RecordOrigin::from_row(row)?)?);
         Ok(Self(fields))
     }
 
@@ -144,7 +144,7 @@ fn raw(value: &impl Serialize) -> Result<Box<RawValue>> {
 
 /// Prepares a review for reading. Only callers with the permission to view analytics get the
 /// private part. Photo keys are replaced by addresses.
-fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> Result<()> {
+fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut StoredFields) -> Result<()> {
     let keys = review
         .get("photoKeys")
         .and_then(|keys| serde_json::from_str::<Value>(keys.get()).ok());
@@ -164,11 +164,15 @@ fn complete_review(context: &Context<'_, '_>, id: Uuid, review: &mut Fields) -> 
 }
 
 /// Returns a record if the caller can access it.
-pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Option<Record>> {
+pub fn find_record(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    id: Uuid,
+) -> Result<Option<Record>> {
     let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else {
         return Ok(None);
     };
-    if context.reach().covers_record(row.get(1)?) {
+    if context.property_scope().covers_record(row.get(1)?) {
         Record::from_row(context, kind, &row).map(Some)
     } else {
         Ok(None)
@@ -179,12 +183,12 @@ pub fn find_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Resul
 /// does not fail the others.
 pub fn find_records(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, Result<Record>>> {
     let mut found = HashMap::new();
     for row in find_rows(context, kind, ids)? {
-        if context.reach().covers_record(row.get(1)?) {
+        if context.property_scope().covers_record(row.get(1)?) {
             found.insert(row.get(0)?, Record::from_row(context, kind, &row));
         }
     }
@@ -192,14 +196,14 @@ pub fn find_records(
 }
 
 /// Returns a record that the caller can access, or 404.
-pub fn get_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<Record> {
+pub fn get_record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Record> {
     find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
 }
 
 /// Returns a record of the organization as the type that rules read, without an access check.
 pub(crate) fn typed<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
 ) -> Result<Option<T>> {
     let row = context.row(&RECORD, values![kind.as_ref(), id])?;
@@ -211,7 +215,7 @@ pub(crate) fn typed<T: DeserializeOwned>(
 /// Returns records of the organization as the type that rules read, without an access check.
 pub(crate) fn typed_among<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, T>> {
     let rows = find_rows(context, kind, ids)?;
@@ -224,12 +228,12 @@ pub(crate) fn typed_among<T: DeserializeOwned>(
 /// blocks.
 pub(crate) fn save_all(
     context: &mut Context<'_, '_>,
-    records: Vec<(Kind, StoredRecord)>,
+    records: Vec<(RecordKind, StoredRecord)>,
 ) -> Result<()> {
     for (kind, _) in &records {
         note_change(context, *kind);
     }
-    let row = |(kind, record): (Kind, StoredRecord)| {
+    let row = |(kind, record): (RecordKind, StoredRecord)| {
         let StoredRecord {
             id,
             property_id,
@@ -266,9 +270,9 @@ pub(crate) fn save_all(
         .map(drop)
 }
 
-/// Returns the time of a change of records. Within an organization it is never before the time of an
-/// earlier change, even if a request waited for the lock, or the clocks of the nodes differ. So a
-/// reader who asks for everything since the last time that it has seen misses nothing.
+/// Returns the time of a change of records. Within an organization it is never before the time of
+/// an earlier change, even if a request waited for the lock, or the clocks of the nodes differ. So
+/// a reader who asks for everything since the last time that it has seen misses nothing.
 ///
 /// While the clock is behind the last change, each change is a millisecond after the one before.
 /// Otherwise they all had one time, and a reader with small pages would not come past it.
@@ -288,10 +292,10 @@ pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
 
 /// Notes that a record has this time of change, which is after the one of [`begin_change`].
 pub(crate) fn end_change(context: &mut Context<'_, '_>, at: Timestamp) -> Result<()> {
-    context.execute_along(&END_CHANGE, values![at])
+    context.execute_deferred(&END_CHANGE, values![at])
 }
 
-fn note_change(context: &mut Context<'_, '_>, kind: Kind) {
+fn note_change(context: &mut Context<'_, '_>, kind: RecordKind) {
     if !kind.is_stream() {
         context.touch_configuration();
     }
@@ -300,7 +304,7 @@ fn note_change(context: &mut Context<'_, '_>, kind: Kind) {
 /// Inserts a record of the service itself that names no other record.
 pub(crate) fn save_record(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
     data: Object,
 ) -> Result<()> {
@@ -310,15 +314,15 @@ pub(crate) fn save_record(
 /// Inserts a record of the service itself. `named` has the records that its data names; they exist.
 pub(crate) fn add_record(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
     data: Object,
-    named: &[(Kind, Uuid)],
+    named: &[(RecordKind, Uuid)],
 ) -> Result<()> {
     let now = context.now();
     let property_id = named
         .iter()
-        .find(|(kind, _)| *kind == Kind::Property)
+        .find(|(kind, _)| *kind == RecordKind::Property)
         .map(|(_, id)| *id);
     let doc = serde_json::to_string(&data).map_err(Error::internal)?;
     let (created_at, updated_at) = (Moment(now), Moment(begin_change(context)?));
@@ -331,7 +335,7 @@ pub(crate) fn add_record(
                 id,
                 property_id,
                 doc,
-                origin: Origin::Manual,
+                origin: RecordOrigin::Manual,
                 facets: facets(kind, &data),
                 created_at,
                 updated_at,
@@ -349,7 +353,7 @@ pub(crate) fn add_record(
 /// Replaces the data of a record that has no links to other records.
 pub(crate) fn replace_record(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
     data: Object,
 ) -> Result<()> {
@@ -358,7 +362,7 @@ pub(crate) fn replace_record(
         .ok_or_else(|| Error::not_found(&kind.label()))?;
     let (property_id, created_at, updated_at) =
         (row.get(1)?, Moment(row.get(3)?), Moment(row.get(4)?));
-    let origin = Origin::from_row(&row)?;
+    let origin = RecordOrigin::from_row(&row)?;
     let begun = begin_change(context)?;
     let updated_at = updated_at.advanced_to(begun);
     if updated_at.0 > begun {
@@ -390,27 +394,35 @@ pub(crate) fn give_to_people(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) 
     ids.sort_unstable();
     let mut at = begin_change(context)?;
     for ids in ids.chunks(SHARING) {
-        context.execute_along(&GIVE_TO_PEOPLE, values![ids, at])?;
+        context.execute_deferred(&GIVE_TO_PEOPLE, values![ids, at])?;
         at = at.checked_add(1_i64.millisecond()).unwrap_or(at);
     }
     end_change(context, at)
 }
 
 /// Deletes records of a kind and all links from and to them. The caller updates the blocks.
-pub(crate) fn remove_all(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
-    context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
+pub(crate) fn remove_all(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    ids: &[Uuid],
+) -> Result<()> {
+    context.execute_deferred(&DELETE_RECORDS, values![kind.as_ref(), ids])?;
     note_change(context, kind);
-    context.execute_along(&DELETE_LINKS, values![kind.as_ref(), ids])?;
-    context.execute_along(&DELETE_LINKS_TO, values![kind.as_ref(), ids])
+    context.execute_deferred(&DELETE_LINKS, values![kind.as_ref(), ids])?;
+    context.execute_deferred(&DELETE_LINKS_TO, values![kind.as_ref(), ids])
 }
 
 /// Deletes a record and its links to other records. Returns whether the record existed.
-pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
+pub(crate) fn remove_record(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    id: Uuid,
+) -> Result<bool> {
     let Some(row) = context.row(&RECORD, values![kind.as_ref(), id])? else {
         return Ok(false);
     };
     let place: Position = (row.get(3)?, id);
-    context.execute_along(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
+    context.execute_deferred(&DELETE_RECORDS, values![kind.as_ref(), vec![id]])?;
     note_change(context, kind);
     unlink_all(context, kind.as_ref(), vec![id])?;
     blocks::note(context, kind, Vec::new(), &[place])?;
@@ -420,7 +432,7 @@ pub(crate) fn remove_record(context: &mut Context<'_, '_>, kind: Kind, id: Uuid)
 /// Returns what links to a record, as kind and id.
 pub(crate) fn linked_from(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
 ) -> Result<Vec<(String, Uuid)>> {
     Ok(linked_from_among(context, kind, vec![id])?
@@ -433,7 +445,7 @@ pub(crate) fn linked_from(
 /// linked record.
 pub(crate) fn linked_from_among(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<Vec<(String, Uuid, Uuid)>> {
     let rows = context.rows(&LINKED_FROM, values![kind.as_ref(), ids])?;
@@ -446,7 +458,7 @@ pub(crate) fn linked_from_among(
 /// access check.
 pub(crate) fn all_records<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
 ) -> Result<Vec<(Uuid, T)>> {
     let rows = context.rows(&ALL, values![kind.as_ref()])?;
     rows.iter()
@@ -457,7 +469,7 @@ pub(crate) fn all_records<T: DeserializeOwned>(
 /// Stores links from things to records. When a linked record is deleted, its sources are notified.
 pub(crate) fn link_all<'k>(
     context: &mut Context<'_, '_>,
-    links: impl Iterator<Item = (&'k str, Uuid, Kind, Uuid)>,
+    links: impl Iterator<Item = (&'k str, Uuid, RecordKind, Uuid)>,
 ) -> Result<()> {
     let rows = links
         .map(|(from_kind, from, to, target)| values![from_kind, from, to.as_ref(), target])
@@ -471,27 +483,27 @@ pub(crate) fn unlink_all(
     from_kind: &str,
     from: Vec<Uuid>,
 ) -> Result<()> {
-    context.execute_along(&DELETE_LINKS, values![from_kind, from])
+    context.execute_deferred(&DELETE_LINKS, values![from_kind, from])
 }
 
 /// Whether the organization has the record.
-pub(crate) fn exists(context: &mut Context<'_, '_>, kind: Kind, id: Uuid) -> Result<bool> {
+pub(crate) fn exists(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<bool> {
     context.exists(&RECORD, values![kind.as_ref(), id])
 }
 
 /// Returns rows of a kind's records: `id, property_id, doc, created_at, updated_at, origin`.
 pub(crate) fn find_rows(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
 ) -> Result<Vec<Row>> {
     context.rows(&RECORDS, values![kind.as_ref(), ids])
 }
 
 /// Returns every record of a kind that the caller can access, by creation.
-pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: Kind) -> Result<Vec<Record>> {
-    let [all, ids] = context.reach().parameters();
-    let rows = context.rows(&ALL_WITHIN_REACH, values![kind.as_ref(), all, ids])?;
+pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: RecordKind) -> Result<Vec<Record>> {
+    let [all, ids] = context.property_scope().parameters();
+    let rows = context.rows(&ALL_WITHIN_SCOPE, values![kind.as_ref(), all, ids])?;
     rows.iter()
         .map(|row| Record::from_row(context, kind, row))
         .collect()

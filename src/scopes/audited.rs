@@ -77,5 +77,7 @@ fn thing(
         "propertyIds": of(TargetKind::Property), "propertyGroupIds": of(TargetKind::PropertyGroup), "tagIds": of(TargetKind::Tag),
         "portalSettingsIds": of(TargetKind::Portal),
     });
-    Thing::new(kind, Some(id), name).gathering(&lists).map(Some)
+    Thing::new(kind, Some(id), name)
+        .with_lists(&lists)
+        .map(Some)
 }

@@ -3,16 +3,16 @@
 mod audited;
 mod erased;
 mod operations;
-mod reached;
+mod reach_counts;
 mod resolution;
 mod serving;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use engine::access::Permission;
-use engine::chapter::Chapter;
 use engine::context::Context;
 use engine::error::{Error, Result};
+use engine::module::Module;
 use engine::values;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ use store::Row;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-use crate::records::{Kind, OnGone, record_names};
-pub(crate) use reached::first_served;
+use crate::records::{OnDeleted, RecordKind, record_names};
+pub(crate) use reach_counts::first_served;
 pub use resolution::{Assignments, Placement, Resolved, Route, resolve};
 pub(crate) use serving::{Coverage, effective_portal, portals_of};
 
@@ -58,25 +58,25 @@ store::statements! {
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
 }
 
-/// The chapter of the entity scopes.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of the entity scopes.
+pub(crate) static MODULE: Module = Module {
     operations: || {
         operations::operations()
             .into_iter()
-            .chain(reached::operations())
+            .chain(reach_counts::operations())
             .collect()
     },
     statements: || [STATEMENTS, audited::STATEMENTS, serving::STATEMENTS].concat(),
     erased: erased::STATEMENTS,
-    lists: |lists| lists.add(OnGone(forget_targets)),
+    lists: |lists| lists.add(OnDeleted(forget_targets)),
     subjects: &[(
         "entity-scopes",
         "What a step, manual or portal is assigned to: properties, groups, tags, portals.",
     )],
-    ..Chapter::new("scopes")
+    ..Module::new("scopes")
 };
 
-/// A type of entity that can be assigned. The chapter that owns the type registers it.
+/// A type of entity that can be assigned. The module that owns the type registers it.
 pub(crate) struct Assignable {
     pub entity_type: EntityType,
     /// Fails with 404 for an entity that does not exist, or whose assignments the caller may not
@@ -89,13 +89,13 @@ pub(crate) struct Assignable {
 }
 
 /// Names by id. `None` for an object without a name.
-pub(crate) type Names = Vec<(Uuid, Option<String>)>;
+pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
-/// A kind of target that is no record. The chapter that owns the kind registers it.
+/// A kind of target that is no record. The module that owns the kind registers it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
     /// Returns the names of some targets.
-    pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Names>,
+    pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
     /// The first of these ids that the organization does not have.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
@@ -156,11 +156,11 @@ pub enum TargetKind {
 impl TargetKind {
     /// Returns the kind of record. Returns `None` for a portal, which is no record of the platform.
     #[must_use]
-    pub const fn record(self) -> Option<Kind> {
+    pub const fn record(self) -> Option<RecordKind> {
         match self {
-            Self::Property => Some(Kind::Property),
-            Self::PropertyGroup => Some(Kind::PropertyGroup),
-            Self::Tag => Some(Kind::Tag),
+            Self::Property => Some(RecordKind::Property),
+            Self::PropertyGroup => Some(RecordKind::PropertyGroup),
+            Self::Tag => Some(RecordKind::Tag),
             Self::Portal => None,
         }
     }
@@ -176,7 +176,7 @@ pub type Target = (TargetKind, Uuid);
     "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [],
     "names": { "0192f0c1-2345-7abc-8def-0123456789ab": "Casa Azul 2-1" },
 }))]
-pub struct Scopes {
+pub struct EntityScopes {
     /// Properties it is assigned to directly.
     pub property_ids: Vec<Uuid>,
     /// Property groups.
@@ -189,7 +189,7 @@ pub struct Scopes {
     pub names: BTreeMap<Uuid, Option<String>>,
 }
 
-impl Scopes {
+impl EntityScopes {
     /// Returns the assignments of an entity that the caller may see.
     fn visible(
         context: &mut Context<'_, '_>,
@@ -223,7 +223,7 @@ impl Scopes {
 }
 
 /// Returns the names of targets of a kind.
-fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<Names> {
+fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<ScopeNames> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),
         None => (TargetSource::of(context, kind)?.names)(context, ids),
@@ -334,7 +334,7 @@ pub(crate) fn assign_portal(
     portal: Uuid,
     properties: &[Uuid],
 ) -> Result<()> {
-    context.execute_along(&CLEAR_PORTAL, values![properties])?;
+    context.execute_deferred(&CLEAR_PORTAL, values![properties])?;
     add(
         context,
         EntityType::PortalSettings,
@@ -374,16 +374,19 @@ pub(crate) fn remove(
     kind: TargetKind,
     targets: &[Uuid],
 ) -> Result<()> {
-    context.execute_along(
+    context.execute_deferred(
         &REMOVE,
         values![entity_type.as_ref(), id, kind.as_ref(), targets],
     )
 }
 
 /// Deletes every assignment to deleted records.
-fn forget_targets(context: &mut Context<'_, '_>, kind: Kind, ids: &[Uuid]) -> Result<()> {
-    if matches!(kind, Kind::Property | Kind::PropertyGroup | Kind::Tag) {
-        context.execute_along(&FORGET, values![kind.as_ref(), ids])?;
+fn forget_targets(context: &mut Context<'_, '_>, kind: RecordKind, ids: &[Uuid]) -> Result<()> {
+    if matches!(
+        kind,
+        RecordKind::Property | RecordKind::PropertyGroup | RecordKind::Tag
+    ) {
+        context.execute_deferred(&FORGET, values![kind.as_ref(), ids])?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use engine::audit::Audits;
 use engine::context::Context;
 use engine::error::{Error, Issue, Reason, Result};
 use engine::field::Field;
-use engine::operation::{Basis, Declaration, Findings, Needs, Operation};
+use engine::operation::{CacheBasis, Declaration, Findings, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,10 +16,10 @@ use uuid::Uuid;
 
 use super::audited;
 use super::{
-    Assignable, Coverage, EntityType, Scopes, Target, TargetKind, TargetSource, add, assign_portal,
-    remove, targets,
+    Assignable, Coverage, EntityScopes, EntityType, Target, TargetKind, TargetSource, add,
+    assign_portal, remove, targets,
 };
-use crate::records::{Kind, first_missing};
+use crate::records::{RecordKind, first_missing};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -71,13 +71,13 @@ pub(super) struct WriteScopes {
 /// The fields of a write that decide whether it may name portals.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WhatTo {
+struct ScopeWrite {
     entity_type: EntityType,
     #[serde(default)]
     portal_settings_ids: Vec<Uuid>,
 }
 
-impl WhatTo {
+impl ScopeWrite {
     /// Returns an issue if an entity other than a step is assigned to portals (rules:
     /// assignments#entity-scopes, 2 to 5).
     fn issue(&self) -> Option<Issue> {
@@ -133,7 +133,7 @@ pub(super) fn operations() -> Vec<Operation> {
         };
         declaration
             .audited(Audits::changes(reader))
-            .rules(|input: WhatTo, _| Findings::sent(input.issue()))
+            .rules(|input: ScopeWrite, _| Findings::sent(input.issue()))
             .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
     vec![
@@ -145,7 +145,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "What a step, manual or portal is assigned to: ids of properties, property groups, tags and portals, with \
                     `names`. Whether that makes a guest see it says `explainGuestView`.",
             )
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list),
         write(
             declare("updateEntityScopes", "/entity-scopes")
@@ -184,12 +184,16 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<Scopes> {
+fn list(context: &mut Context<'_, '_>, input: OfEntity) -> Result<EntityScopes> {
     let coverage = Coverage::load(context)?;
-    Scopes::visible(context, input.entity_type, input.entity_id, &coverage)
+    EntityScopes::visible(context, input.entity_type, input.entity_id, &coverage)
 }
 
-fn write(context: &mut Context<'_, '_>, input: &WriteScopes, mode: WriteMode) -> Result<Scopes> {
+fn write(
+    context: &mut Context<'_, '_>,
+    input: &WriteScopes,
+    mode: WriteMode,
+) -> Result<EntityScopes> {
     let entity = assignable(context, input.entity_type)?;
     (entity.check)(context, input.entity_id)?;
     let coverage = Coverage::load(context)?;
@@ -222,7 +226,7 @@ fn write(context: &mut Context<'_, '_>, input: &WriteScopes, mode: WriteMode) ->
             }
         }
     }
-    Scopes::visible(context, input.entity_type, input.entity_id, &coverage)
+    EntityScopes::visible(context, input.entity_type, input.entity_id, &coverage)
 }
 
 fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Vec<Uuid>> {
@@ -254,7 +258,7 @@ fn check_targets(
     mode: WriteMode,
     coverage: &Coverage,
 ) -> Result<()> {
-    let may_be_missing = mode == WriteMode::Remove && !context.reach().is_limited();
+    let may_be_missing = mode == WriteMode::Remove && !context.property_scope().is_limited();
     for (kind, ids) in by_kind(sent.iter().copied()) {
         let closed = ids.iter().find(|id| !coverage.is_writable(kind, **id));
         let missing = match closed {
@@ -281,5 +285,9 @@ fn first_not_there(
 }
 
 fn not_found(kind: TargetKind) -> Error {
-    Error::not_found(&kind.record().map_or_else(|| "Portal".into(), Kind::label))
+    Error::not_found(
+        &kind
+            .record()
+            .map_or_else(|| "Portal".into(), RecordKind::label),
+    )
 }

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone, Copy)]
-    enum Target {
+    enum ResolutionTarget {
         Property(u8),
         Group(u8),
         Tag(u8),
@@ -132,11 +132,11 @@ mod tests {
         Uuid::from_u128(u128::from(number))
     }
 
-    fn target() -> impl Strategy<Value = Target> {
+    fn target() -> impl Strategy<Value = ResolutionTarget> {
         prop_oneof![
-            (0..4_u8).prop_map(Target::Property),
-            (0..4_u8).prop_map(Target::Group),
-            (0..4_u8).prop_map(Target::Tag)
+            (0..4_u8).prop_map(ResolutionTarget::Property),
+            (0..4_u8).prop_map(ResolutionTarget::Group),
+            (0..4_u8).prop_map(ResolutionTarget::Tag)
         ]
     }
 
@@ -153,15 +153,15 @@ mod tests {
             let mut assignments = Assignments::new(default.map(id));
             for (portal, target) in &scopes {
                 match target {
-                    Target::Property(number) => assignments.add_direct(id(*number), id(*portal)),
-                    Target::Group(number) => assignments.add_group(id(*number), id(*portal)),
-                    Target::Tag(number) => assignments.add_tag(id(*number), id(*portal)),
+                    ResolutionTarget::Property(number) => assignments.add_direct(id(*number), id(*portal)),
+                    ResolutionTarget::Group(number) => assignments.add_group(id(*number), id(*portal)),
+                    ResolutionTarget::Tag(number) => assignments.add_tag(id(*number), id(*portal)),
                 }
             }
-            let first = |fits: &dyn Fn(&Target) -> bool| scopes.iter().find(|(_, target)| fits(target)).map(|(portal, _)| *portal);
-            let expected = first(&|target| matches!(target, Target::Property(number) if *number == property))
-                .or_else(|| first(&|target| matches!(target, Target::Group(number) if Some(*number) == group)))
-                .or_else(|| first(&|target| matches!(target, Target::Tag(number) if tags.contains(number))))
+            let first = |fits: &dyn Fn(&ResolutionTarget) -> bool| scopes.iter().find(|(_, target)| fits(target)).map(|(portal, _)| *portal);
+            let expected = first(&|target| matches!(target, ResolutionTarget::Property(number) if *number == property))
+                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Group(number) if Some(*number) == group)))
+                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Tag(number) if tags.contains(number))))
                 .or(default);
             let placement = Placement { property: id(property), group: group.map(id), tags: tags.iter().copied().map(id).collect() };
             prop_assert_eq!(resolve(&placement, &assignments).map(|resolved| resolved.portal), expected.map(id));

@@ -5,17 +5,17 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::access::Reach;
+use engine::access::PropertyScope;
+use engine::app_state::Weighed;
 use engine::context::Context;
 use engine::error::Result;
-use engine::kit::Weighed;
 use engine::values;
 use store::Row;
 use uuid::Uuid;
 
 use super::resolution::{Assignments, Placement, Resolved, resolve};
 use super::{Target, TargetKind};
-use crate::records::{Kind, Property, typed_among};
+use crate::records::{Property, RecordKind, typed_among};
 
 /// Maximum number of properties that are resolved one by one. For more, all assignments are read at
 /// once.
@@ -73,7 +73,7 @@ pub(crate) fn portals_of(
         }
         return Ok(found);
     }
-    for (id, property) in typed_among::<Property>(context, Kind::Property, properties)? {
+    for (id, property) in typed_among::<Property>(context, RecordKind::Property, properties)? {
         let placement = Placement {
             property: id,
             group: property.property_group_id,
@@ -125,7 +125,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
 /// Whether a target covers properties that the caller can access, and properties that the caller
 /// cannot access.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Cover {
+pub(crate) struct TargetCoverage {
     /// It covers an accessible property.
     pub is_inside: bool,
     /// It covers an inaccessible property.
@@ -134,19 +134,19 @@ pub(crate) struct Cover {
 
 /// The coverage of portals, groups and tags for one caller. For an unlimited caller everything is
 /// visible and writable.
-pub(crate) struct Coverage(Option<Limited>);
+pub(crate) struct Coverage(Option<LimitedCaller>);
 
 #[derive(Default)]
-struct Limited {
-    reach: HashSet<Uuid>,
-    covers: HashMap<Target, Cover>,
+struct LimitedCaller {
+    property_scope: HashSet<Uuid>,
+    covers: HashMap<Target, TargetCoverage>,
 }
 
 impl Coverage {
     /// Returns the cached coverage, which is valid until the configuration changes. Reads nothing
     /// for an unlimited caller.
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
-        let Reach::Properties(ids) = context.reach() else {
+        let PropertyScope::Properties(ids) = context.property_scope() else {
             return Ok(Arc::new(Self(None)));
         };
         // The properties of a credential are configuration too, so the cache notices when they
@@ -157,13 +157,13 @@ impl Coverage {
     }
 
     fn of(context: &mut Context<'_, '_>, ids: &BTreeSet<Uuid>) -> Result<Self> {
-        let mut limited = Limited {
-            reach: ids.iter().copied().collect(),
-            ..Limited::default()
+        let mut limited = LimitedCaller {
+            property_scope: ids.iter().copied().collect(),
+            ..LimitedCaller::default()
         };
         for (placement, portal) in served(context)? {
             let portal = portal.map(|portal| (TargetKind::Portal, portal));
-            let is_inside = limited.reach.contains(&placement.property);
+            let is_inside = limited.property_scope.contains(&placement.property);
             let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
             let group = placement
                 .group
@@ -209,39 +209,41 @@ impl Coverage {
     }
 
     /// Returns the combined coverage of some targets. For an unlimited caller nothing is outside.
-    pub(crate) fn cover_of(&self, targets: &[Target]) -> Cover {
+    pub(crate) fn cover_of(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
-            return Cover {
+            return TargetCoverage {
                 is_inside: true,
                 is_outside: false,
             };
         };
-        targets.iter().fold(Cover::default(), |all, target| {
-            let cover = limited.cover(*target);
-            Cover {
-                is_inside: all.is_inside || cover.is_inside,
-                is_outside: all.is_outside || cover.is_outside,
-            }
-        })
+        targets
+            .iter()
+            .fold(TargetCoverage::default(), |all, target| {
+                let cover = limited.cover(*target);
+                TargetCoverage {
+                    is_inside: all.is_inside || cover.is_inside,
+                    is_outside: all.is_outside || cover.is_outside,
+                }
+            })
     }
 }
 
 impl Weighed for Coverage {
     fn weight(&self) -> u64 {
         self.0.as_ref().map_or(0, |limited| {
-            let bytes = limited.reach.len() * size_of::<Uuid>()
-                + limited.covers.len() * size_of::<(Target, Cover)>();
+            let bytes = limited.property_scope.len() * size_of::<Uuid>()
+                + limited.covers.len() * size_of::<(Target, TargetCoverage)>();
             2 * u64::try_from(bytes).unwrap_or(u64::MAX / 2)
         })
     }
 }
 
-impl Limited {
-    fn cover(&self, target: Target) -> Cover {
+impl LimitedCaller {
+    fn cover(&self, target: Target) -> TargetCoverage {
         match target {
             (TargetKind::Property, id) => {
-                let is_inside = self.reach.contains(&id);
-                Cover {
+                let is_inside = self.property_scope.contains(&id);
+                TargetCoverage {
                     is_inside,
                     is_outside: !is_inside,
                 }

@@ -7,7 +7,7 @@
 //! stores them in the row and need not unpack the document. There are few portals and brandings.
 //!
 //! A table of folded names, written with every resource, was rejected. It would save the folding,
-//! which is the smaller part. It would cost a second row for each record, code in every chapter,
+//! which is the smaller part. It would cost a second row for each record, code in every module,
 //! and a migration of the rows that exist. The databases' full-text indexes were rejected too: they
 //! find whole words only, and each finds different ones.
 
@@ -16,9 +16,9 @@ mod rank;
 use std::collections::HashMap;
 
 use engine::access::Permission;
-use engine::chapter::Chapter;
 use engine::context::Context;
 use engine::error::Result;
+use engine::module::Module;
 use engine::operation::{Needs, Operation};
 use engine::typed;
 use engine::values;
@@ -30,7 +30,7 @@ use store::Row;
 use uuid::Uuid;
 
 use self::rank::{Best, FoundType, Hit, Query};
-use crate::records::{Kind, patterns, referred};
+use crate::records::{RecordKind, patterns, referred};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 use crate::translations::ENGLISH;
 
@@ -84,8 +84,8 @@ store::statements! {
 struct Search {
     /// Part of a name or some words of it, in any order, case and spelling of hyphens and accents;
     /// 1 to 200 characters. A stay is also found by booking code, e-mail address, phone number or
-    /// id, and a property by id or external reference. A word for a type, such as `group`, `manual` or `guest`, puts results
-    /// of that type first.
+    /// id, and a property by id or external reference. A word for a type, such as `group`, `manual`
+    /// or `guest`, puts results of that type first.
     #[schemars(length(min = 1, max = 200), extend("x-trimmed" = true))]
     query: String,
     /// Maximum number of results, the best matches first.
@@ -103,7 +103,7 @@ const fn default_limit() -> usize {
 #[schemars(rename = "SearchResult", example = json!({
     "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul 2-1",
 }))]
-struct Found {
+struct FoundRow {
     /// Its type.
     #[serde(rename = "type")]
     found_type: FoundType,
@@ -114,7 +114,7 @@ struct Found {
     name: String,
 }
 
-impl From<Hit> for Found {
+impl From<Hit> for FoundRow {
     fn from(hit: Hit) -> Self {
         Self {
             found_type: hit.found_type,
@@ -124,15 +124,15 @@ impl From<Hit> for Found {
     }
 }
 
-/// The chapter of the search.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of the search.
+pub(crate) static MODULE: Module = Module {
     operations,
     statements: || STATEMENTS.to_vec(),
     subjects: &[(
         "search",
         "Finds steps, manuals, portals and what else has a name.",
     )],
-    ..Chapter::new("search")
+    ..Module::new("search")
 };
 
 fn operations() -> Vec<Operation> {
@@ -153,7 +153,7 @@ fn operations() -> Vec<Operation> {
     ]
 }
 
-fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<Found>> {
+fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>> {
     let Some(query) = Query::new(&input.query) else {
         return Ok(Vec::new());
     };
@@ -164,18 +164,18 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<Found>> {
         offer_manuals(context, &coverage, &mut best)?;
     }
     offer_portals(context, &mut best)?;
-    let named = referred(context, Kind::Property, &input.query)?.unwrap_or_default();
+    let named = referred(context, RecordKind::Property, &input.query)?.unwrap_or_default();
     offer_records(context, &coverage, &named, &mut best)?;
     if context.access.permissions.has(Permission::ViewReservations) {
-        let named = referred(context, Kind::Reservation, &input.query)?.unwrap_or_default();
+        let named = referred(context, RecordKind::Reservation, &input.query)?.unwrap_or_default();
         offer_reservations(context, named, &mut best)?;
     }
-    Ok(best.into_sorted().into_iter().map(Found::from).collect())
+    Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
 }
 
 /// Offers the steps by their nickname and by the title that guests see.
 fn offer_steps(context: &mut Context<'_, '_>, coverage: &Coverage, best: &mut Best) -> Result<()> {
-    let assigned = Assigned::load(context, EntityType::PrecheckStep)?;
+    let assigned = LimitedAssignments::load(context, EntityType::PrecheckStep)?;
     for row in context.rows(&STEPS, values![ENGLISH])? {
         let (id, nickname, title): (_, String, Option<String>) =
             (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -195,7 +195,7 @@ fn offer_manuals(
     coverage: &Coverage,
     best: &mut Best,
 ) -> Result<()> {
-    let assigned = Assigned::load(context, EntityType::Manual)?;
+    let assigned = LimitedAssignments::load(context, EntityType::Manual)?;
     for row in context.rows(&MANUALS, [])? {
         let id = row.get(0)?;
         best.offer(FoundType::Manual, id, &row.get::<String>(1)?, None, || {
@@ -267,7 +267,7 @@ fn offer_reservations(
     named: Vec<Uuid>,
     best: &mut Best,
 ) -> Result<()> {
-    let [all, ids] = context.reach().parameters();
+    let [all, ids] = context.property_scope().parameters();
     if !named.is_empty() {
         let params = values![named.clone(), all.clone(), ids.clone()];
         for row in context.rows(&THESE_RESERVATIONS, params)? {
@@ -323,11 +323,11 @@ impl NamedStay {
 
 /// The assignments of the steps or the manuals, for a limited caller. Other callers see everything,
 /// so nothing is loaded for them.
-struct Assigned(HashMap<Uuid, Vec<Target>>);
+struct LimitedAssignments(HashMap<Uuid, Vec<Target>>);
 
-impl Assigned {
+impl LimitedAssignments {
     fn load(context: &mut Context<'_, '_>, entity_type: EntityType) -> Result<Self> {
-        let is_limited = context.reach().is_limited();
+        let is_limited = context.property_scope().is_limited();
         Ok(Self(if is_limited {
             scopes::all_targets(context, entity_type)?
         } else {

@@ -80,15 +80,15 @@ pub enum Fit {
 /// A search query, prepared for matching.
 #[derive(Debug)]
 pub struct Query {
-    plain: Terms,
+    plain: SearchTerms,
     /// The query without its hyphens, for names that have some. `None` if the query is only
     /// hyphens.
-    joined: Option<Terms>,
+    joined: Option<SearchTerms>,
 }
 
 /// A text to search for, in the forms that the rules need.
 #[derive(Debug)]
-struct Terms {
+struct SearchTerms {
     whole: String,
     words: Vec<String>,
     letters: String,
@@ -102,8 +102,8 @@ impl Query {
     }
 
     fn of_folded(whole: String) -> Option<Self> {
-        let joined = Terms::of(without_hyphens(&whole).into_owned());
-        Terms::of(whole).map(|plain| Self { plain, joined })
+        let joined = SearchTerms::of(without_hyphens(&whole).into_owned());
+        SearchTerms::of(whole).map(|plain| Self { plain, joined })
     }
 
     /// Returns the query without the words that are hints. Returns `None` if it has no hints, or
@@ -143,7 +143,7 @@ impl Query {
     }
 }
 
-impl Terms {
+impl SearchTerms {
     /// Prepares a text. Returns `None` if the text is empty.
     fn of(whole: String) -> Option<Self> {
         let words = whole

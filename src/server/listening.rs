@@ -24,10 +24,10 @@ pub(super) type Certificates = (Option<Arc<Tls>>, Option<Arc<CertificateKeeper>>
 
 /// Opens the certificate of the settings.
 pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certificates, String> {
-    let said = |error| format!("TLS: {error}");
+    let text = |error| format!("TLS: {error}");
     if let Some(settings) = flags.acme()? {
-        let tls = Arc::new(Tls::managed().map_err(said)?);
-        let keeper = CertificateKeeper::open(settings, tls.clone(), clock.clone()).map_err(said)?;
+        let tls = Arc::new(Tls::managed().map_err(text)?);
+        let keeper = CertificateKeeper::open(settings, tls.clone(), clock.clone()).map_err(text)?;
         return Ok((Some(tls), Some(Arc::new(keeper))));
     }
     let tls = flags
@@ -35,7 +35,7 @@ pub(super) fn certificate(flags: &ServeFlags, clock: &Clock) -> Result<Certifica
         .files()?
         .map(|(certificate, key)| Tls::open(certificate, key, clock.now()))
         .transpose();
-    Ok((tls.map_err(said)?.map(Arc::new), None))
+    Ok((tls.map_err(text)?.map(Arc::new), None))
 }
 
 /// Binds the address of the settings. The default for all addresses is IPv4 on a machine without

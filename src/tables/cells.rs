@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::columns::Holds;
-use super::dates::Dates;
-use super::names::Names;
+use super::dates::FileDates;
+use super::names::CellNames;
 
 /// The separator of the items of a list.
 const BETWEEN: char = ';';
@@ -15,8 +15,8 @@ const BETWEEN: char = ';';
 pub(super) fn value(
     holds: &Holds,
     cell: &str,
-    dates: &Dates,
-    names: &Names,
+    dates: &FileDates,
+    names: &CellNames,
 ) -> Result<Value, String> {
     match holds {
         Holds::Text => Ok(json!(cell)),
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn cells_are_read_as_their_field_holds() {
         let read = |holds: Holds, cell: &str| {
-            let dates = Dates::of(None, TimeZone::UTC).unwrap();
-            value(&holds, cell, &dates, &Names::default())
+            let dates = FileDates::of(None, TimeZone::UTC).unwrap();
+            value(&holds, cell, &dates, &CellNames::default())
         };
         let status = || Holds::Choice(vec!["confirmed".into(), "in_progress".into()]);
         for (holds, cell, expected) in [

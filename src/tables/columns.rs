@@ -7,11 +7,11 @@ use engine::operation::Object;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::records::{Kind, all_records};
+use crate::records::{RecordKind, all_records};
 
 /// A field that a column can fill.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct ColumnField {
     /// Its name, and that of the object that it is in: `guest`, `firstName`.
     pub(super) path: Vec<String>,
     pub(super) holds: Holds,
@@ -30,13 +30,13 @@ pub(super) enum Holds {
     Day,
     Moment,
     Choice(Vec<String>),
-    Reference(Kind),
-    References(Kind),
+    Reference(RecordKind),
+    References(RecordKind),
     /// A property, a group or a tag.
     Place,
 }
 
-impl Field {
+impl ColumnField {
     fn new(path: Vec<String>, holds: Holds) -> Self {
         Self {
             path,
@@ -58,7 +58,7 @@ impl Field {
 pub(super) enum Column {
     /// The id of the record in the file.
     ExternalId,
-    Field(Field),
+    Field(ColumnField),
     /// No field has this name.
     Ignored,
 }
@@ -77,48 +77,50 @@ const CUSTOM_FIELDS: &str = "customFields";
 pub(super) const EXTERNAL_ID: &str = "external_id";
 
 /// Returns the fields of a kind that a cell can hold.
-pub(super) fn fields(kind: Kind) -> Vec<Field> {
+pub(super) fn fields(kind: RecordKind) -> Vec<ColumnField> {
     let schema = kind.form_schema();
     let mut fields = Vec::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         if let Some(parts) = field["properties"].as_object() {
             for (part, schema) in parts {
                 let path = vec![name.clone(), part.clone()];
-                fields.extend(holds(schema).map(|holds| Field::new(path, holds)));
+                fields.extend(holds(schema).map(|holds| ColumnField::new(path, holds)));
             }
         } else {
             let path = vec![name.clone()];
             let holds = reference(kind, name).or_else(|| holds(field));
-            fields.extend(holds.map(|holds| Field::new(path, holds)));
+            fields.extend(holds.map(|holds| ColumnField::new(path, holds)));
         }
     }
     fields
 }
 
 /// Returns the custom fields of the organization, each as a field of a property.
-pub(super) fn custom_fields(context: &mut Context<'_, '_>) -> engine::error::Result<Vec<Field>> {
+pub(super) fn custom_fields(
+    context: &mut Context<'_, '_>,
+) -> engine::error::Result<Vec<ColumnField>> {
     let field = |(id, data): (Uuid, Object)| {
         let name = data.get("name").and_then(Value::as_str)?.trim().to_owned();
-        (!name.is_empty()).then(|| Field {
+        (!name.is_empty()).then(|| ColumnField {
             path: vec![CUSTOM_FIELDS.to_owned(), id.to_string()],
             holds: Holds::Text,
             custom: Some(name),
         })
     };
-    let records = all_records::<Object>(context, Kind::CustomField)?;
+    let records = all_records::<Object>(context, RecordKind::CustomField)?;
     Ok(records.into_iter().filter_map(field).collect())
 }
 
 /// Returns the names of all columns that a table of a kind can have, apart from custom fields.
-pub(crate) fn field_names(kind: Kind) -> Vec<String> {
+pub(crate) fn field_names(kind: RecordKind) -> Vec<String> {
     let fields = fields(kind);
     std::iter::once(EXTERNAL_ID.to_owned())
-        .chain(fields.iter().map(Field::name))
+        .chain(fields.iter().map(ColumnField::name))
         .collect()
 }
 
-fn reference(kind: Kind, name: &str) -> Option<Holds> {
-    if kind == Kind::Instruction && name == "scopeId" {
+fn reference(kind: RecordKind, name: &str) -> Option<Holds> {
+    if kind == RecordKind::Instruction && name == "scopeId" {
         return Some(Holds::Place);
     }
     let named = kind
@@ -182,9 +184,9 @@ fn compared(header: &str) -> String {
         .collect()
 }
 
-/// Returns whether a header names a field. A reference may be named without `Id`, and a custom field
-/// by its id.
-fn names(header: &str, field: &Field) -> bool {
+/// Returns whether a header names a field. A reference may be named without `Id`, and a custom
+/// field by its id.
+fn names(header: &str, field: &ColumnField) -> bool {
     let name = compared(&field.name());
     if field.custom.is_some() {
         return header == name || header == compared(&field.path.join("."));
@@ -199,12 +201,12 @@ fn names(header: &str, field: &Field) -> bool {
 
 /// Returns the fields that a header names. A custom field may be named without `custom`, unless a
 /// field of the kind has this name.
-fn named_by<'f>(fields: &'f [Field], header: &str) -> Vec<&'f Field> {
-    let found: Vec<&Field> = fields.iter().filter(|field| names(header, field)).collect();
+fn named_by<'f>(fields: &'f [ColumnField], header: &str) -> Vec<&'f ColumnField> {
+    let found: Vec<&ColumnField> = fields.iter().filter(|field| names(header, field)).collect();
     if !found.is_empty() || header.is_empty() {
         return found;
     }
-    let is_called = |field: &&Field| {
+    let is_called = |field: &&ColumnField| {
         let custom = field.custom.as_deref();
         custom.is_some_and(|name| compared(name) == header)
     };
@@ -212,7 +214,7 @@ fn named_by<'f>(fields: &'f [Field], header: &str) -> Vec<&'f Field> {
 }
 
 /// Returns the message for a name that two fields have.
-fn two_fields(first: &Field, second: &Field) -> String {
+fn two_fields(first: &ColumnField, second: &ColumnField) -> String {
     let (mut one, mut other) = (first.name(), second.name());
     if compared(&one) == compared(&other) {
         (one, other) = (first.path.join("."), second.path.join("."));
@@ -223,10 +225,10 @@ fn two_fields(first: &Field, second: &Field) -> String {
 /// Returns the use of each column. `chosen` has the fields that are chosen by header; they win over
 /// the names of headers. `custom` are the custom fields.
 pub(super) fn matched(
-    kind: Kind,
+    kind: RecordKind,
     headers: &[String],
     chosen: &BTreeMap<String, String>,
-    custom: Vec<Field>,
+    custom: Vec<ColumnField>,
 ) -> Result<Vec<Column>, Vec<WrongHeader>> {
     let mut fields = fields(kind);
     fields.extend(custom);
@@ -283,7 +285,7 @@ pub(super) fn matched(
 
 /// Returns the column for the name of a field, as it is chosen. Kinds of which the platform defines
 /// the fields take any name.
-fn named(kind: Kind, fields: &[Field], name: &str) -> Result<Column, String> {
+fn named(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
     let wanted = compared(name);
     if wanted == compared(EXTERNAL_ID) {
         return Ok(Column::ExternalId);
@@ -293,14 +295,14 @@ fn named(kind: Kind, fields: &[Field], name: &str) -> Result<Column, String> {
         [first, second, ..] => Err(two_fields(first, second)),
         [] if kind.is_free() => {
             let path = vec![name.trim().to_owned()];
-            Ok(Column::Field(Field::new(path, Holds::Text)))
+            Ok(Column::Field(ColumnField::new(path, Holds::Text)))
         }
         [] => Err(format!("{name} is no field of this kind")),
     }
 }
 
 /// Returns the column that a header names.
-fn automatic(fields: &[Field], header: &str) -> Result<Column, String> {
+fn automatic(fields: &[ColumnField], header: &str) -> Result<Column, String> {
     let wanted = compared(header);
     if wanted == compared(EXTERNAL_ID) {
         return Ok(Column::ExternalId);
@@ -335,8 +337,8 @@ fn twice(headers: &[String], columns: &[Column]) -> Vec<WrongHeader> {
 mod tests {
     use super::*;
 
-    fn custom() -> Vec<Field> {
-        let field = |number: u128, name: &str| Field {
+    fn custom() -> Vec<ColumnField> {
+        let field = |number: u128, name: &str| ColumnField {
             path: vec![
                 CUSTOM_FIELDS.to_owned(),
                 Uuid::from_u128(number).to_string(),
@@ -352,7 +354,7 @@ mod tests {
         ]
     }
 
-    fn of(kind: Kind, headers: &[&str], chosen: &[(&str, &str)]) -> Vec<String> {
+    fn of(kind: RecordKind, headers: &[&str], chosen: &[(&str, &str)]) -> Vec<String> {
         let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
         let chosen = chosen
             .iter()
@@ -386,7 +388,7 @@ mod tests {
             "Colour",
         ];
         assert_eq!(
-            of(Kind::Reservation, &headers, &[]),
+            of(RecordKind::Reservation, &headers, &[]),
             [
                 "external_id",
                 "guest.firstName",
@@ -398,7 +400,11 @@ mod tests {
             ]
         );
         assert_eq!(
-            of(Kind::Property, &["property group", "tags", "Tag ids"], &[]),
+            of(
+                RecordKind::Property,
+                &["property group", "tags", "Tag ids"],
+                &[]
+            ),
             ["Tag ids: is for tagIds, as the column tags is"]
         );
     }
@@ -407,22 +413,22 @@ mod tests {
     fn a_chosen_field_wins_over_the_name_of_a_header() {
         assert_eq!(
             of(
-                Kind::Property,
+                RecordKind::Property,
                 &["Title", "Name", "Time zone"],
                 &[("Title", "name")]
             ),
             ["name", "-", "timezone"]
         );
         assert_eq!(
-            of(Kind::Property, &["Title"], &[("Titel", "name")]),
+            of(RecordKind::Property, &["Title"], &[("Titel", "name")]),
             ["Titel: no column has this header"]
         );
         assert_eq!(
-            of(Kind::Tag, &["Title"], &[("Title", "colour")]),
+            of(RecordKind::Tag, &["Title"], &[("Title", "colour")]),
             ["Title: colour is no field of this kind"]
         );
         assert_eq!(
-            of(Kind::Upsell, &["Title"], &[("Title", "colour")]),
+            of(RecordKind::Upsell, &["Title"], &[("Title", "colour")]),
             ["colour"]
         );
     }
@@ -432,7 +438,7 @@ mod tests {
         let id = Uuid::from_u128(4);
         assert_eq!(
             of(
-                Kind::Property,
+                RecordKind::Property,
                 &[
                     "door_code",
                     "Name",
@@ -444,7 +450,11 @@ mod tests {
             ["custom.Door code", "name", "custom.Name", "custom.floor"]
         );
         assert_eq!(
-            of(Kind::Property, &["Code"], &[("Code", "custom.door code")]),
+            of(
+                RecordKind::Property,
+                &["Code"],
+                &[("Code", "custom.door code")]
+            ),
             ["custom.Door code"]
         );
         let [first, second] =
@@ -452,13 +462,21 @@ mod tests {
         let message =
             format!("Floor: matches two fields, {first} and {second}; choose one with --column");
         assert_eq!(
-            of(Kind::Property, &["Floor"], &[]),
+            of(RecordKind::Property, &["Floor"], &[]),
             std::slice::from_ref(&message)
         );
-        let chosen = of(Kind::Property, &["Floor"], &[("Floor", "custom.floor")]);
+        let chosen = of(
+            RecordKind::Property,
+            &["Floor"],
+            &[("Floor", "custom.floor")],
+        );
         assert_eq!(chosen[0], message);
         assert_eq!(
-            of(Kind::Property, &["Floor"], &[("Floor", first.as_str())]),
+            of(
+                RecordKind::Property,
+                &["Floor"],
+                &[("Floor", first.as_str())]
+            ),
             ["custom.Floor"]
         );
     }

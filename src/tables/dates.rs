@@ -10,13 +10,13 @@ const ISO: &str = "%Y-%m-%d";
 
 /// The form of the dates in a file.
 #[derive(Debug, Clone)]
-pub(super) struct Dates {
+pub(super) struct FileDates {
     pattern: String,
     /// The time zone of times that name none.
     zone: TimeZone,
 }
 
-impl Dates {
+impl FileDates {
     /// Reads a `strftime` pattern. It has to name day, month and year.
     pub(super) fn of(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
         let dates = Self {
@@ -46,8 +46,8 @@ impl Dates {
         if rest.is_empty() {
             return self.at(date, Time::midnight());
         }
-        // A time with an offset, such as 15:00Z or 15:00+02:00. It comes first, because a time alone
-        // is read without regard to an offset behind it.
+        // A time with an offset, such as 15:00Z or 15:00+02:00. It comes first, because a time
+        // alone is read without regard to an offset behind it.
         if let Ok(moment) = format!("{date}T{rest}").parse() {
             return Some(moment);
         }
@@ -70,8 +70,8 @@ impl Dates {
 mod tests {
     use super::*;
 
-    fn dates(pattern: Option<&str>) -> Dates {
-        Dates::of(pattern, TimeZone::get("Europe/Madrid").unwrap()).unwrap()
+    fn dates(pattern: Option<&str>) -> FileDates {
+        FileDates::of(pattern, TimeZone::get("Europe/Madrid").unwrap()).unwrap()
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
     fn a_pattern_names_day_month_and_year() {
         for pattern in ["%d/%m", "%Q", "", "day"] {
             assert!(
-                Dates::of(Some(pattern), TimeZone::UTC).is_none(),
+                FileDates::of(Some(pattern), TimeZone::UTC).is_none(),
                 "{pattern}"
             );
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use engine::access::{Access, Permission};
-use engine::audit::{self, Actor, Audits, Change, Entry, Target};
-use engine::context::{Context, System, Touches};
+use engine::audit::{self, Actor, AuditEntryRow, Audits, Change, Target};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Issue, PathSegment, Result};
 use engine::operation::{Needs, Object, Operation};
 use engine::pipeline::Service;
@@ -20,20 +20,20 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::cells;
-use super::columns::{self, Column, EXTERNAL_ID, Field, Holds};
-use super::dates::Dates;
-use super::names::{Names, PLACES, id_of};
-use super::sheet::{self, Grid, Line};
+use super::columns::{self, Column, ColumnField, EXTERNAL_ID, Holds};
+use super::dates::FileDates;
+use super::names::{CellNames, PLACES, id_of};
+use super::sheet::{self, Grid, SheetLine};
 use crate::platform::{
-    MAX_RECORDS, Manner, OnInvalid, SyncRecord, apply_records, issues_of_record,
+    MAX_RECORDS, OnInvalid, SyncRecord, SyncSettings, apply_records, issues_of_record,
     require_every_property,
 };
-use crate::records::{Kind, Origin, defaults, stored};
+use crate::records::{RecordKind, RecordOrigin, defaults, stored};
 
 /// Maximum size of a request: 16 MiB.
 const BODY_LIMIT: usize = 16 << 20;
 /// Time limit of a full file.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum number of errors in an answer.
 const MOST_ERRORS: usize = 100;
 /// Maximum number of lines in an answer.
@@ -41,9 +41,9 @@ const MOST_LINES: usize = 1_000;
 
 /// A table to import.
 #[derive(Debug, Clone)]
-pub struct Sheet {
+pub struct ImportTable {
     /// The kind of its records.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// The text of the file.
     pub csv: String,
     /// The fields of columns whose header does not name them, by header.
@@ -58,7 +58,7 @@ pub struct Sheet {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ImportRecords {
-    kind: Kind,
+    kind: RecordKind,
     csv: String,
     #[serde(default)]
     columns: Option<BTreeMap<String, String>>,
@@ -79,7 +79,7 @@ impl JsonSchema for ImportRecords {
             "additionalProperties": false,
             "required": ["kind", "csv"],
             "properties": {
-                "kind": { "type": "string", "enum": Kind::VARIANTS, "description": "Kind of the records of the table." },
+                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "Kind of the records of the table." },
                 "csv": {
                     "type": "string",
                     "maxLength": BODY_LIMIT,
@@ -124,7 +124,7 @@ pub struct TableError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub enum Fate {
+pub enum LineResult {
     New,
     Changed,
     Unchanged,
@@ -140,7 +140,7 @@ pub struct TableLine {
     /// The external id of the line.
     pub external_id: String,
     /// Its result: `new`, `changed`, `unchanged` or `wrong`.
-    pub state: Fate,
+    pub state: LineResult,
     /// The fields that are new or changed.
     pub fields: Vec<String>,
 }
@@ -182,13 +182,13 @@ pub(super) fn operations() -> Vec<Operation> {
             "Creates and changes records of one kind from the text of a CSV file. Try with `dryRun` first: it names what is \
                 new, changed and wrong.",
         )
-        .bulk(BODY_LIMIT, PATIENCE)
+        .bulk(BODY_LIMIT, TIMEOUT)
         .touches_stream()
         .idempotent()
         .audited(Audits::does(|_, _| Ok(Target::new("record", None, None))).telling(&["kind", "added", "changed"]))
         .run(|context, input: ImportRecords| {
             let is_dry_run = input.dry_run.unwrap_or(false);
-            let sheet = Sheet {
+            let sheet = ImportTable {
                 kind: input.kind,
                 csv: input.csv,
                 columns: input.columns.unwrap_or_default(),
@@ -220,22 +220,26 @@ fn refused(imported: &Imported) -> Error {
 
 /// Imports a file outside of an interface, as the operator. Returns the errors, if there are any;
 /// nothing is then written.
-pub async fn import_file(service: &Service, organization: Uuid, sheet: Sheet) -> Result<Imported> {
-    let (now, kit) = (service.clock.now(), service.kit.clone());
+pub async fn import_file(
+    service: &Service,
+    organization: Uuid,
+    sheet: ImportTable,
+) -> Result<Imported> {
+    let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let work = move |tx: &mut Transaction<'_>| {
         let system = System {
             tx,
             now,
-            kit: &kit,
-            rung: BTreeSet::new(),
+            app_state: &app_state,
+            wake_signals: BTreeSet::new(),
         };
         let access = Access::platform();
         let mut context =
-            Context::for_writing(system, organization, &access, Touches::Configuration)?;
+            Context::for_writing(system, organization, &access, RaisedRevision::Configuration)?;
         let imported = import(&mut context, &sheet)?;
         if imported.added + imported.changed > 0 && imported.errors.is_empty() {
             let change = |name: &str, count: usize| Change::to(name, count.into());
-            let entry = Entry {
+            let entry = AuditEntryRow {
                 actor: Actor::of(access.credential)?,
                 operation: "importRecords",
                 target: Target::new("record", None, None),
@@ -253,12 +257,12 @@ pub async fn import_file(service: &Service, organization: Uuid, sheet: Sheet) ->
     };
     service
         .store
-        .write_for(Some(organization), PATIENCE, work)
+        .write_for(Some(organization), TIMEOUT, work)
         .await
 }
 
 /// A line that was read: its record before and after.
-struct Draft {
+struct LineDraft {
     line: u64,
     external_id: String,
     id: Uuid,
@@ -267,12 +271,12 @@ struct Draft {
 }
 
 /// Reads a table and writes its records. With an error, nothing is written.
-fn import(context: &mut Context<'_, '_>, sheet: &Sheet) -> Result<Imported> {
+fn import(context: &mut Context<'_, '_>, sheet: &ImportTable) -> Result<Imported> {
     require_every_property(context)?;
     let mut imported = Imported::default();
     let Some(read) = read(context, sheet, &mut imported)? else {
         if sheet.is_dry_run {
-            context.rehearse();
+            context.dry_run();
         }
         return Ok(imported);
     };
@@ -282,14 +286,14 @@ fn import(context: &mut Context<'_, '_>, sheet: &Sheet) -> Result<Imported> {
     for draft in read.drafts {
         let fields = differences(draft.before.as_ref(), &draft.after);
         let state = match &draft.before {
-            None => Fate::New,
-            Some(_) if fields.is_empty() => Fate::Unchanged,
-            Some(_) => Fate::Changed,
+            None => LineResult::New,
+            Some(_) if fields.is_empty() => LineResult::Unchanged,
+            Some(_) => LineResult::Changed,
         };
         match state {
-            Fate::New => imported.added += 1,
-            Fate::Changed => imported.changed += 1,
-            Fate::Unchanged | Fate::Wrong => imported.unchanged += 1,
+            LineResult::New => imported.added += 1,
+            LineResult::Changed => imported.changed += 1,
+            LineResult::Unchanged | LineResult::Wrong => imported.unchanged += 1,
         }
         imported.lines.push(TableLine {
             line: draft.line,
@@ -297,7 +301,7 @@ fn import(context: &mut Context<'_, '_>, sheet: &Sheet) -> Result<Imported> {
             state,
             fields,
         });
-        if state != Fate::Unchanged {
+        if state != LineResult::Unchanged {
             sent_lines.push(draft.line);
             sent.push(SyncRecord {
                 kind: sheet.kind,
@@ -309,8 +313,8 @@ fn import(context: &mut Context<'_, '_>, sheet: &Sheet) -> Result<Imported> {
         }
     }
     let has_errors = !imported.errors.is_empty();
-    let manner = Manner {
-        writer: Origin::Manual,
+    let manner = SyncSettings {
+        writer: RecordOrigin::Manual,
         fires: true,
         is_dry_run: sheet.is_dry_run || has_errors,
         on_invalid: OnInvalid::Refuse,
@@ -350,13 +354,13 @@ fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &He
 fn finish(imported: &mut Imported, is_dry_run: bool) {
     let wrong: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
     for line in &mut imported.lines {
-        if wrong.contains(&line.line) && line.state != Fate::Wrong {
+        if wrong.contains(&line.line) && line.state != LineResult::Wrong {
             match line.state {
-                Fate::New => imported.added -= 1,
-                Fate::Changed => imported.changed -= 1,
-                Fate::Unchanged | Fate::Wrong => imported.unchanged -= 1,
+                LineResult::New => imported.added -= 1,
+                LineResult::Changed => imported.changed -= 1,
+                LineResult::Unchanged | LineResult::Wrong => imported.unchanged -= 1,
             }
-            line.state = Fate::Wrong;
+            line.state = LineResult::Wrong;
         }
     }
     imported.lines.sort_by_key(|line| line.line);
@@ -383,17 +387,17 @@ impl Headers {
 }
 
 /// The lines of a table that have no error of their own.
-struct Read {
+struct ReadLines {
     headers: Headers,
-    drafts: Vec<Draft>,
+    drafts: Vec<LineDraft>,
 }
 
 /// Reads a table, and adds its errors. Returns `None` if its form or its header is wrong.
 fn read(
     context: &mut Context<'_, '_>,
-    sheet: &Sheet,
+    sheet: &ImportTable,
     imported: &mut Imported,
-) -> Result<Option<Read>> {
+) -> Result<Option<ReadLines>> {
     let mut fail = |line: u64, column: Option<String>, message: String| {
         imported.errors.push(TableError {
             line,
@@ -413,7 +417,7 @@ fn read(
         fail(grid.lines[MAX_RECORDS].number, None, message);
         return Ok(None);
     }
-    let custom = if sheet.kind == Kind::Property {
+    let custom = if sheet.kind == RecordKind::Property {
         columns::custom_fields(context)?
     } else {
         Vec::new()
@@ -434,7 +438,7 @@ fn read(
     }
     let zone = context.organization.settings.timezone.as_deref();
     let zone = zone.and_then(|name| TimeZone::get(name).ok());
-    let dates = Dates::of(sheet.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
+    let dates = FileDates::of(sheet.date_format.as_deref(), zone.unwrap_or(TimeZone::UTC));
     let Some(dates) = dates else {
         return Err(Error::invalid(
             &["dateFormat"],
@@ -452,7 +456,7 @@ fn read(
         Column::Field(field) => Some((field.path.last()?.clone(), header.clone())),
         Column::ExternalId | Column::Ignored => None,
     });
-    Ok(Some(Read {
+    Ok(Some(ReadLines {
         headers: Headers(headers.collect()),
         drafts,
     }))
@@ -461,17 +465,17 @@ fn read(
 /// Reads the lines of a table, and adds their errors.
 fn drafted(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     grid: &Grid,
     columns: &[Column],
-    dates: &Dates,
+    dates: &FileDates,
     imported: &mut Imported,
-) -> Result<Vec<Draft>> {
-    let names = Names::load(context, referred(columns))?;
+) -> Result<Vec<LineDraft>> {
+    let names = CellNames::load(context, referred(columns))?;
     let place = columns
         .iter()
         .position(|column| *column == Column::ExternalId);
-    let external = |line: &Line| {
+    let external = |line: &SheetLine| {
         let cell = place.and_then(|place| line.cells.get(place));
         cell.cloned().unwrap_or_default()
     };
@@ -522,7 +526,7 @@ fn drafted(
             }
         }
         let before = stored.map(|stored| stored.data.clone());
-        if stored.is_some_and(|stored| stored.origin == Origin::Platform)
+        if stored.is_some_and(|stored| stored.origin == RecordOrigin::Platform)
             && before.as_ref() != Some(&after)
         {
             let message = "is managed by the platform; change it there".to_owned();
@@ -532,7 +536,7 @@ fn drafted(
             wrong = issues(kind, id, &after, line.number, (columns, &grid.header.cells));
         }
         if wrong.is_empty() {
-            drafts.push(Draft {
+            drafts.push(LineDraft {
                 line: line.number,
                 external_id,
                 id,
@@ -543,7 +547,7 @@ fn drafted(
             imported.lines.push(TableLine {
                 line: line.number,
                 external_id,
-                state: Fate::Wrong,
+                state: LineResult::Wrong,
                 fields: Vec::new(),
             });
             imported.errors.append(&mut wrong);
@@ -553,7 +557,7 @@ fn drafted(
 }
 
 /// Returns the kinds of records that cells can name.
-fn referred(columns: &[Column]) -> BTreeSet<Kind> {
+fn referred(columns: &[Column]) -> BTreeSet<RecordKind> {
     let mut kinds = BTreeSet::new();
     for column in columns {
         let Column::Field(field) = column else {
@@ -569,27 +573,27 @@ fn referred(columns: &[Column]) -> BTreeSet<Kind> {
 }
 
 /// A record as it is stored.
-struct Known {
+struct KnownRecord {
     data: Object,
-    origin: Origin,
+    origin: RecordOrigin,
 }
 
 fn known(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: Vec<Uuid>,
-) -> Result<HashMap<Uuid, Known>> {
+) -> Result<HashMap<Uuid, KnownRecord>> {
     let rows = stored::find_rows(context, kind, ids)?;
     let known = |row: &Row| {
         let (id, Json(data)) = (row.get(0)?, row.get(2)?);
-        let origin = Origin::from_row(row)?;
-        Ok((id, Known { data, origin }))
+        let origin = RecordOrigin::from_row(row)?;
+        Ok((id, KnownRecord { data, origin }))
     };
     rows.iter().map(known).collect()
 }
 
 /// Sets a field of a record.
-fn set(data: &mut Object, field: &Field, value: Value) {
+fn set(data: &mut Object, field: &ColumnField, value: Value) {
     match &field.path[..] {
         [name] => drop(data.insert(name.clone(), value)),
         [parent, name] => {
@@ -605,7 +609,7 @@ fn set(data: &mut Object, field: &Field, value: Value) {
 
 /// Returns the errors of a record, each with the column of its field.
 fn issues(
-    kind: Kind,
+    kind: RecordKind,
     id: Uuid,
     data: &Object,
     line: u64,

@@ -12,14 +12,14 @@ mod import;
 mod names;
 mod sheet;
 
-use engine::chapter::Chapter;
+use engine::module::Module;
 
 pub(crate) use columns::field_names;
-pub use import::{Imported, Sheet, TableError, import_file};
+pub use import::{ImportTable, Imported, TableError, import_file};
 
 /// The registration of this module.
-pub(crate) static CHAPTER: Chapter = Chapter {
+pub(crate) static MODULE: Module = Module {
     operations: import::operations,
     statements: || names::STATEMENTS.to_vec(),
-    ..Chapter::new("tables")
+    ..Module::new("tables")
 };

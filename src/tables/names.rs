@@ -9,7 +9,7 @@ use engine::field::case_folded;
 use engine::values;
 use uuid::Uuid;
 
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 store::statements! {
     /// Ids and names of all records of a kind.
@@ -17,19 +17,23 @@ store::statements! {
 }
 
 /// The kinds of places that an instruction can be for.
-pub(super) const PLACES: [Kind; 3] = [Kind::Property, Kind::PropertyGroup, Kind::Tag];
+pub(super) const PLACES: [RecordKind; 3] = [
+    RecordKind::Property,
+    RecordKind::PropertyGroup,
+    RecordKind::Tag,
+];
 
 /// The records that cells can name.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CellNames {
     organization: Uuid,
-    ids: BTreeSet<(Kind, Uuid)>,
-    named: HashMap<(Kind, String), Vec<Uuid>>,
+    ids: BTreeSet<(RecordKind, Uuid)>,
+    named: HashMap<(RecordKind, String), Vec<Uuid>>,
 }
 
-impl Names {
+impl CellNames {
     /// Reads the records of these kinds.
-    pub(super) fn load(context: &mut Context<'_, '_>, kinds: BTreeSet<Kind>) -> Result<Self> {
+    pub(super) fn load(context: &mut Context<'_, '_>, kinds: BTreeSet<RecordKind>) -> Result<Self> {
         let mut names = Self {
             organization: context.organization.id,
             ..Self::default()
@@ -48,7 +52,7 @@ impl Names {
     }
 
     /// Returns the record of one of these kinds that a cell names, or the reason why there is none.
-    pub(super) fn find(&self, kinds: &[Kind], cell: &str) -> Result<Uuid, String> {
+    pub(super) fn find(&self, kinds: &[RecordKind], cell: &str) -> Result<Uuid, String> {
         if let Ok(id) = cell.parse::<Uuid>()
             && kinds.iter().any(|kind| self.ids.contains(&(*kind, id)))
         {
@@ -85,7 +89,7 @@ impl Names {
 }
 
 /// Returns the id of the record with an external id, the same each time.
-pub(super) fn id_of(organization: Uuid, kind: Kind, external_id: &str) -> Uuid {
+pub(super) fn id_of(organization: Uuid, kind: RecordKind, external_id: &str) -> Uuid {
     Uuid::new_v5(
         &organization,
         format!("{}:{external_id}", kind.as_ref()).as_bytes(),

@@ -2,7 +2,7 @@
 
 /// A line of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct SheetLine {
     /// Number of its first line in the file, from 1.
     pub(super) number: u64,
     /// The cells, without blanks around them.
@@ -12,8 +12,8 @@ pub(super) struct Line {
 /// The lines of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
-    pub(super) header: Line,
-    pub(super) lines: Vec<Line>,
+    pub(super) header: SheetLine,
+    pub(super) lines: Vec<SheetLine>,
 }
 
 /// A line that is no CSV, with the reason.
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let mut lines = Vec::new();
-    let mut counted = Counted::default();
+    let mut counted = LineCounter::default();
     for record in reader.records() {
         let record = record.map_err(|error| Malformed {
             line: error.position().map_or(1, csv::Position::line),
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
         let number = counted.line(text, record.position());
         let cells: Vec<String> = record.iter().map(str::to_owned).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
-            lines.push(Line { number, cells });
+            lines.push(SheetLine { number, cells });
         }
     }
     let mut lines = lines.into_iter();
@@ -59,12 +59,12 @@ pub(super) fn read(text: &str) -> Result<Grid, Malformed> {
 /// Counts the lines up to a record. The reader's own count is that of the line before, where a line
 /// ends with two characters or blank lines precede.
 #[derive(Default)]
-struct Counted {
+struct LineCounter {
     byte: usize,
     breaks: u64,
 }
 
-impl Counted {
+impl LineCounter {
     /// Returns the number of the line on which a record begins. Records are asked for in order.
     fn line(&mut self, text: &str, position: Option<&csv::Position>) -> u64 {
         let byte = position.map_or(0, csv::Position::byte);

@@ -1,6 +1,6 @@
 //! Describes texts for the audit log.
 
-use engine::audit::{Fields, Thing, id};
+use engine::audit::{AuditFields, Thing, id};
 use engine::context::Context;
 use engine::error::Result;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Optio
         .iter()
         .find(|(language, _)| language == ENGLISH)
         .map(|(_, text)| text.clone());
-    let texts: Fields = texts
+    let texts: AuditFields = texts
         .into_iter()
         .map(|(language, text)| (language, Value::from(text)))
         .collect();

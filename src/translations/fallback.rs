@@ -1,9 +1,9 @@
-//! Chooses the version of a text for a reader, and names the language of each text that is not in the
-//! language that was asked for.
+//! Chooses the version of a text for a reader, and names the language of each text that is not in
+//! the language that was asked for.
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::language::{Fit, Reader};
+use engine::language::{Fit, LanguageReader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 /// and text.
 #[must_use]
 pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)> {
-    Picker::of(language).pick(entries)
+    VersionPicker::of(language).pick(entries)
 }
 
 /// Chooses versions for one reader. Each language is compared once.
-pub(super) struct Picker {
-    reader: Reader,
+pub(super) struct VersionPicker {
+    reader: LanguageReader,
     known: HashMap<String, Fit>,
 }
 
-impl Picker {
+impl VersionPicker {
     pub(super) fn of(language: &str) -> Self {
         Self {
-            reader: Reader::of(language),
+            reader: LanguageReader::of(language),
             known: HashMap::new(),
         }
     }

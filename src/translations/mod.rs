@@ -13,17 +13,17 @@ mod placeholders;
 mod provider;
 mod queue;
 mod retry;
-mod shown;
+mod text_uses;
 mod uses;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use engine::chapter::Chapter;
+use engine::app_state::WakeSignal;
 use engine::context::Context;
 use engine::error::Result;
 use engine::field::TextsByLanguage;
-use engine::kit::Bell;
+use engine::module::Module;
 use engine::moment::Moment;
 use engine::values;
 use schemars::JsonSchema;
@@ -33,17 +33,18 @@ use uuid::Uuid;
 
 pub use fallback::{TextLanguages, pick};
 pub(crate) use placeholders::{
-    Piece, Placeholder, StayValue, check_placeholders, custom_fields, has_placeholders, pieces,
+    Placeholder, StayValue, TextPiece, check_placeholders, custom_fields, has_placeholders, pieces,
     unknown_placeholder,
 };
 pub(crate) use queue::{bring_forward, follow_languages};
 pub(crate) use uses::{
-    Form, LONGEST, Link, News, Shows, Writer, Writing, check_readable, note_links, wrong_links,
+    CheckedText, Form, LONGEST, TextChange, TextLink, TextRules, TextWriter, check_readable,
+    note_links, wrong_links,
 };
 pub use worker::Translator;
 
 /// Wakes the translator when there is something to translate.
-pub const TO_TRANSLATE: Bell = Bell("translations");
+pub const TO_TRANSLATE: WakeSignal = WakeSignal("translations");
 
 store::statements! {
     /// Inserts a translation.
@@ -74,10 +75,10 @@ store::statements! {
         order by e.language";
 }
 
-/// The chapter of the texts.
-pub(crate) static CHAPTER: Chapter = Chapter {
+/// The module of the texts.
+pub(crate) static MODULE: Module = Module {
     operations: || {
-        [operations::operations(), shown::operations()]
+        [operations::operations(), text_uses::operations()]
             .into_iter()
             .flatten()
             .collect()
@@ -86,7 +87,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         [
             STATEMENTS,
             queue::STATEMENTS,
-            shown::STATEMENTS,
+            text_uses::STATEMENTS,
             uses::STATEMENTS,
         ]
         .concat()
@@ -96,7 +97,7 @@ pub(crate) static CHAPTER: Chapter = Chapter {
         "translations",
         "Texts in every language that guests are addressed in.",
     )],
-    ..Chapter::new("translations")
+    ..Module::new("translations")
 };
 
 /// The language that texts are translated from.
@@ -124,7 +125,7 @@ engine::stored_enum! {
 /// A text in one language.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct TranslationEntry {
     language: String,
     text: String,
     is_machine_translated: bool,
@@ -133,7 +134,7 @@ struct Entry {
     updated_at: Moment,
 }
 
-impl Entry {
+impl TranslationEntry {
     fn from_row(row: &Row) -> Result<Self> {
         Ok(Self {
             language: row.get(0)?,
@@ -145,7 +146,7 @@ impl Entry {
     }
 }
 
-impl Entry {
+impl TranslationEntry {
     /// Returns whether this text was written by hand, for the present English text.
     fn is_written(&self, text: &str) -> bool {
         self.text == text && !self.is_machine_translated && !self.is_outdated
@@ -153,7 +154,7 @@ impl Entry {
 }
 
 /// Marks the versions of a text that are older than its English version.
-fn mark_outdated(entries: &mut [Entry]) {
+fn mark_outdated(entries: &mut [TranslationEntry]) {
     let english = entries
         .iter()
         .find(|entry| entry.language == ENGLISH)
@@ -165,7 +166,7 @@ fn mark_outdated(entries: &mut [Entry]) {
 
 /// The effect of a new English text on the other languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherLanguages {
     /// All are translated again, even those written by hand (rules: portals#copy).
     Replace,
     /// Missing and machine-translated versions are translated again.
@@ -183,10 +184,14 @@ pub(crate) fn create(
     text: &str,
 ) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
-    context.execute_along(&INSERT, values![id, source.as_ref(), now])?;
-    context.execute_along(&PUT_ENTRY, values![id, language, text, false, now])?;
+    context.execute_deferred(&INSERT, values![id, source.as_ref(), now])?;
+    context.execute_deferred(&PUT_ENTRY, values![id, language, text, false, now])?;
     if language == ENGLISH {
-        let languages = to_translate(&context.organization.settings.languages, &[], Others::Renew);
+        let languages = to_translate(
+            &context.organization.settings.languages,
+            &[],
+            OtherLanguages::Renew,
+        );
         queue::enqueue(context, id, &languages, false)?;
     }
     Ok(id)
@@ -200,31 +205,35 @@ pub(crate) fn create_in(
     texts: &TextsByLanguage,
 ) -> Result<Uuid> {
     let (id, now) = (context.new_id(), context.now());
-    context.execute_along(&INSERT, values![id, source.as_ref(), now])?;
+    context.execute_deferred(&INSERT, values![id, source.as_ref(), now])?;
     let texts: BTreeMap<String, &str> = texts
         .0
         .iter()
         .filter_map(|(tag, text)| Some((engine::format::language(tag)?, text.as_str())))
         .collect();
     for (language, text) in &texts {
-        context.execute_along(
+        context.execute_deferred(
             &PUT_ENTRY,
             values![id, language.as_str(), *text, false, now],
         )?;
     }
     if texts.contains_key(ENGLISH) {
-        let missing: BTreeSet<String> =
-            to_translate(&context.organization.settings.languages, &[], Others::Renew)
-                .into_iter()
-                .filter(|language| !texts.contains_key(language))
-                .collect();
+        let missing: BTreeSet<String> = to_translate(
+            &context.organization.settings.languages,
+            &[],
+            OtherLanguages::Renew,
+        )
+        .into_iter()
+        .filter(|language| !texts.contains_key(language))
+        .collect();
         queue::enqueue(context, id, &missing, false)?;
     }
     Ok(id)
 }
 
 /// Writes a text by hand in one language. Nothing changes if the same text, written by hand, is
-/// stored already and the English text has not changed since. Call this only if no other resource shows the text. Otherwise use [`Writing`].
+/// stored already and the English text has not changed since. Call this only if no other resource
+/// shows the text. Otherwise use [`CheckedText`].
 ///
 /// A new English text is queued for the languages that `others` chooses. For any other language, a
 /// queued or running translation is dropped: a translation of an older text never replaces the new
@@ -234,7 +243,7 @@ pub(crate) fn put(
     id: Uuid,
     language: &str,
     text: &str,
-    others: Others,
+    others: OtherLanguages,
 ) -> Result<()> {
     let entries = entries(context, id)?;
     let stored = entries.iter().find(|entry| entry.language == language);
@@ -247,7 +256,7 @@ pub(crate) fn put(
     write(context, id, language, text, false, &entries)?;
     if language == ENGLISH {
         let languages = to_translate(&context.organization.settings.languages, &entries, others);
-        queue::enqueue(context, id, &languages, others == Others::Replace)?;
+        queue::enqueue(context, id, &languages, others == OtherLanguages::Replace)?;
     }
     Ok(())
 }
@@ -260,7 +269,7 @@ fn write(
     language: &str,
     text: &str,
     is_machine_translated: bool,
-    entries: &[Entry],
+    entries: &[TranslationEntry],
 ) -> Result<()> {
     let now = context.now();
     let since = |language: &str| {
@@ -274,29 +283,33 @@ fn write(
     };
     let updated_at = before.map_or(Moment(now), |before| before.advanced_to(now));
     let updated_at = since(ENGLISH).map_or(updated_at, |english| updated_at.max(english));
-    context.execute_along(
+    context.execute_deferred(
         &PUT_ENTRY,
         values![id, language, text, is_machine_translated, updated_at],
     )?;
-    context.execute_along(&TOUCH, values![id, now])
+    context.execute_deferred(&TOUCH, values![id, now])
 }
 
 /// Deletes a text in one language.
 fn take_back(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let now = context.now();
-    context.execute_along(&DELETE_ENTRY, values![id, language])?;
-    context.execute_along(&TOUCH, values![id, now])
+    context.execute_deferred(&DELETE_ENTRY, values![id, language])?;
+    context.execute_deferred(&TOUCH, values![id, now])
 }
 
 /// Returns the languages that an English text is translated into: the organization's languages and
 /// those of existing versions, as far as `others` allows.
-fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTreeSet<String> {
+fn to_translate(
+    languages: &[String],
+    entries: &[TranslationEntry],
+    others: OtherLanguages,
+) -> BTreeSet<String> {
     let is_kept = |language: &str| match others {
-        Others::Replace => false,
-        Others::Renew => entries
+        OtherLanguages::Replace => false,
+        OtherLanguages::Renew => entries
             .iter()
             .any(|entry| entry.language == language && !entry.is_machine_translated),
-        Others::Keep => true,
+        OtherLanguages::Keep => true,
     };
     let all = languages
         .iter()
@@ -307,11 +320,11 @@ fn to_translate(languages: &[String], entries: &[Entry], others: Others) -> BTre
 }
 
 /// Returns all versions of a text.
-fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Entry>> {
+fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<TranslationEntry>> {
     let rows = context.rows(&ENTRIES, values![id])?;
     let mut entries = rows
         .iter()
-        .map(Entry::from_row)
+        .map(TranslationEntry::from_row)
         .collect::<Result<Vec<_>>>()?;
     mark_outdated(&mut entries);
     Ok(entries)
@@ -372,7 +385,7 @@ pub(crate) fn are_others_machine_made(context: &mut Context<'_, '_>, id: Uuid) -
 
 /// Deletes a translation with all of its texts.
 pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
-    context.execute_along(&DELETE, values![id])
+    context.execute_deferred(&DELETE, values![id])
 }
 
 /// Returns several texts, each in the requested language or the nearest available one.
@@ -382,12 +395,12 @@ pub(crate) fn texts(
     language: &str,
 ) -> Result<Texts> {
     let ids: Vec<Uuid> = ids.into_iter().collect();
-    let mut picker = fallback::Picker::of(language);
+    let mut picker = fallback::VersionPicker::of(language);
     let found = all_entries(context, ids)?
         .into_iter()
         .filter_map(|(id, entries)| {
-            let version = |entry: Entry| {
-                let version = Version {
+            let version = |entry: TranslationEntry| {
+                let version = TextVersion {
                     text: entry.text,
                     is_machine_translated: entry.is_machine_translated,
                     is_outdated: entry.is_outdated,
@@ -401,13 +414,16 @@ pub(crate) fn texts(
 }
 
 /// Returns all versions of several texts, by text.
-fn all_entries(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<Entry>>> {
-    let mut all = HashMap::<Uuid, Vec<Entry>>::new();
+fn all_entries(
+    context: &mut Context<'_, '_>,
+    ids: Vec<Uuid>,
+) -> Result<HashMap<Uuid, Vec<TranslationEntry>>> {
+    let mut all = HashMap::<Uuid, Vec<TranslationEntry>>::new();
     if ids.is_empty() {
         return Ok(all);
     }
     for row in context.rows(&TEXTS, values![ids])? {
-        all.entry(row.get(0)?).or_default().push(Entry {
+        all.entry(row.get(0)?).or_default().push(TranslationEntry {
             language: row.get(1)?,
             text: row.get(2)?,
             is_machine_translated: row.get(3)?,
@@ -423,7 +439,7 @@ fn all_entries(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<
 
 /// A text, whether it was translated by machine, and whether its English text has changed since.
 #[derive(Serialize)]
-struct Version {
+struct TextVersion {
     text: String,
     is_machine_translated: bool,
     is_outdated: bool,
@@ -432,7 +448,7 @@ struct Version {
 /// Texts by translation, each in the guest's language or the nearest available one, with that
 /// language.
 #[derive(Serialize)]
-pub(crate) struct Texts(HashMap<Uuid, (String, Version)>);
+pub(crate) struct Texts(HashMap<Uuid, (String, TextVersion)>);
 
 impl Texts {
     /// Returns the text of a translation, if it has any.
@@ -482,7 +498,7 @@ impl Texts {
         let version = |text| {
             (
                 language.to_owned(),
-                Version {
+                TextVersion {
                     text,
                     is_machine_translated: false,
                     is_outdated: false,
@@ -496,8 +512,8 @@ impl Texts {
     /// Returns the texts with filled placeholders. A text for which `fill` returns `None` is left
     /// out.
     pub(crate) fn filled(&self, fill: impl Fn(&str) -> Option<String>) -> Self {
-        let filled = |(id, (language, version)): (&Uuid, &(String, Version))| {
-            let version = Version {
+        let filled = |(id, (language, version)): (&Uuid, &(String, TextVersion))| {
+            let version = TextVersion {
                 text: fill(&version.text)?,
                 is_machine_translated: version.is_machine_translated,
                 is_outdated: version.is_outdated,
@@ -529,7 +545,7 @@ mod tests {
 
     #[test]
     fn a_new_english_text_is_translated_into_the_right_languages() {
-        let entry = |language: &str, is_machine_translated| Entry {
+        let entry = |language: &str, is_machine_translated| TranslationEntry {
             language: language.into(),
             text: "text".into(),
             is_machine_translated,
@@ -549,22 +565,28 @@ mod tests {
                 .into_iter()
                 .collect::<Vec<_>>()
         };
-        assert_eq!(wanted(Others::Replace), ["de", "es", "fr", "it", "pt-BR"]);
-        assert_eq!(wanted(Others::Renew), ["de", "es", "it"]);
-        assert!(wanted(Others::Keep).is_empty());
-        assert_eq!(to_translate(&languages, &[], Others::Renew).len(), 3);
+        assert_eq!(
+            wanted(OtherLanguages::Replace),
+            ["de", "es", "fr", "it", "pt-BR"]
+        );
+        assert_eq!(wanted(OtherLanguages::Renew), ["de", "es", "it"]);
+        assert!(wanted(OtherLanguages::Keep).is_empty());
+        assert_eq!(
+            to_translate(&languages, &[], OtherLanguages::Renew).len(),
+            3
+        );
     }
 
     #[test]
     fn versions_older_than_the_english_one_are_outdated() {
-        let entry = |language: &str, second: i64| Entry {
+        let entry = |language: &str, second: i64| TranslationEntry {
             language: language.into(),
             text: "text".into(),
             is_machine_translated: false,
             is_outdated: false,
             updated_at: Moment(jiff::Timestamp::from_second(second).unwrap()),
         };
-        let outdated = |mut entries: Vec<Entry>| -> Vec<String> {
+        let outdated = |mut entries: Vec<TranslationEntry>| -> Vec<String> {
             mark_outdated(&mut entries);
             let outdated = entries.into_iter().filter(|entry| entry.is_outdated);
             outdated.map(|entry| entry.language).collect()

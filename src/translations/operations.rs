@@ -9,7 +9,7 @@ use engine::error::{Error, Reason, Result};
 use engine::field::{Language, Text6000, TextsByLanguage};
 use engine::format;
 use engine::moment::Moment;
-use engine::operation::{Basis, Needs, Operation};
+use engine::operation::{CacheBasis, Needs, Operation};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::audited;
-use super::uses::{self, Writer, Writing, check_readable};
-use super::{ENGLISH, Entry, Others, SourceTable, all_entries, create, create_in, entries, texts};
+use super::uses::{self, CheckedText, TextWriter, check_readable};
+use super::{
+    ENGLISH, OtherLanguages, SourceTable, TranslationEntry, all_entries, create, create_in,
+    entries, texts,
+};
 use crate::markdown;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -170,17 +173,17 @@ pub(crate) fn operations() -> Vec<Operation> {
             "Read a text",
             "A linked text in every language it has. The id is what a field such as `titleId` holds.",
         )
-        .kept(Basis::Configuration)
+        .cached(CacheBasis::Configuration)
         .run(list_entries),
         Operation::public("listTranslations", Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in one language")
             .tool("translations", "Read texts", "Texts by ids, in one language.")
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list_texts),
         Operation::public("listTranslationVersions", Method::GET, "/translations/versions", Needs::Permission(Permission::ViewProperties))
             .summary("Read several texts in every language they have")
             .rest_only()
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list_versions),
         Operation::public(
             "setTranslationEntry",
@@ -273,7 +276,10 @@ fn warn_of_dropped(context: &mut Context<'_, '_>, input: &CreateTranslation) {
     }
 }
 
-fn list_entries(context: &mut Context<'_, '_>, input: OfTranslation) -> Result<Vec<Entry>> {
+fn list_entries(
+    context: &mut Context<'_, '_>,
+    input: OfTranslation,
+) -> Result<Vec<TranslationEntry>> {
     check_readable(context, input.id)?;
     let mut entries = entries(context, input.id)?;
     entries.sort_by(|one, other| {
@@ -307,7 +313,7 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
 /// language.
 fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
     let ids = readable(context, input.ids)?;
-    let view = |id: Uuid, entry: Entry| VersionView {
+    let view = |id: Uuid, entry: TranslationEntry| VersionView {
         id,
         language: entry.language,
         text: entry.text,
@@ -332,21 +338,21 @@ fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<V
 fn readable(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<Vec<Uuid>> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(*id));
-    if context.reach().is_limited() {
+    if context.property_scope().is_limited() {
         let readable = uses::readable(context, &ids)?;
         ids.retain(|id| readable.contains(id));
     }
     Ok(ids)
 }
 
-fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<Entry> {
+fn set_entry(context: &mut Context<'_, '_>, input: SetEntry) -> Result<TranslationEntry> {
     let language = format::language(&input.language).ok_or_else(|| Error::not_found("Language"))?;
-    let writer = Writer {
+    let writer = TextWriter {
         thing: None,
         path: &["text"],
     };
-    Writing::judged(context, input.id, &language, &input.text, writer)?
-        .carry_out(context, Others::Renew)?;
+    CheckedText::judged(context, input.id, &language, &input.text, writer)?
+        .carry_out(context, OtherLanguages::Renew)?;
     if let Some(warning) = markdown::warning(&input.text)
         && uses::is_markdown(context, input.id)?
     {

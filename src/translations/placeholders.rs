@@ -14,7 +14,7 @@ use serde_json::Value;
 use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
-use crate::records::{Kind, all_records};
+use crate::records::{RecordKind, all_records};
 
 /// The prefix of the names of custom fields.
 const CUSTOM: &str = "custom.";
@@ -67,14 +67,14 @@ impl Placeholder {
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum TextPiece<'t> {
     /// A part without placeholders.
     Text(&'t str),
     /// A placeholder: its name, and the whole of it with its braces.
     Named { name: &'t str, whole: &'t str },
 }
 
-impl Piece<'_> {
+impl TextPiece<'_> {
     /// Returns the placeholder; `None` for text and for unknown names.
     pub(crate) fn placeholder(&self) -> Option<Placeholder> {
         match self {
@@ -85,7 +85,7 @@ impl Piece<'_> {
 }
 
 /// Splits a text at its placeholders. Words in double braces without a dot are text.
-pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(end) = text[from..].find("}}").map(|place| from + place) {
@@ -97,15 +97,15 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
         from = end + 1;
         if let Some((open, name)) = found {
             if open > start {
-                pieces.push(Piece::Text(&text[start..open]));
+                pieces.push(TextPiece::Text(&text[start..open]));
             }
             let whole = &text[open..end + 2];
-            pieces.push(Piece::Named { name, whole });
+            pieces.push(TextPiece::Named { name, whole });
             (start, from) = (end + 2, end + 2);
         }
     }
     if start < text.len() {
-        pieces.push(Piece::Text(&text[start..]));
+        pieces.push(TextPiece::Text(&text[start..]));
     }
     pieces
 }
@@ -126,7 +126,7 @@ pub(crate) fn has_placeholders(text: &str) -> bool {
     text.contains("{{")
         && pieces(text)
             .iter()
-            .any(|piece| matches!(piece, Piece::Named { .. }))
+            .any(|piece| matches!(piece, TextPiece::Named { .. }))
 }
 
 /// Returns the form in which names of custom fields are compared: without regard to case.
@@ -147,7 +147,7 @@ pub(crate) fn custom_fields(
     context: &mut Context<'_, '_>,
 ) -> Result<HashMap<String, Vec<CustomField>>> {
     let mut fields = HashMap::<String, Vec<CustomField>>::new();
-    for (id, mut data) in all_records::<Object>(context, Kind::CustomField)? {
+    for (id, mut data) in all_records::<Object>(context, RecordKind::CustomField)? {
         let Some(name) = data.get("name").and_then(Value::as_str).map(key) else {
             continue;
         };
@@ -181,7 +181,7 @@ pub(crate) fn unknown_placeholder<'t>(
     let mut fields = None;
     for text in texts {
         for piece in pieces(text) {
-            let Piece::Named { name, whole } = piece else {
+            let TextPiece::Named { name, whole } = piece else {
                 continue;
             };
             match Placeholder::named(name) {
@@ -224,14 +224,14 @@ fn ambiguous(whole: &str) -> Reason {
 
 /// A text whose placeholders are replaced by numbers in double braces, which a translator has no
 /// reason to translate.
-pub(super) struct Guarded<'t> {
+pub(super) struct NumberedText<'t> {
     /// The text for the translator.
     pub text: String,
     /// The placeholders, in the order of their numbers.
     wholes: Vec<&'t str>,
 }
 
-impl<'t> Guarded<'t> {
+impl<'t> NumberedText<'t> {
     /// Replaces the placeholders of a text; `None` if it has none.
     pub(super) fn of(text: &'t str) -> Option<Self> {
         let mut guarded = Self {
@@ -240,8 +240,8 @@ impl<'t> Guarded<'t> {
         };
         for piece in pieces(text) {
             match piece {
-                Piece::Text(part) => guarded.text.push_str(part),
-                Piece::Named { whole, .. } => {
+                TextPiece::Text(part) => guarded.text.push_str(part),
+                TextPiece::Named { whole, .. } => {
                     guarded.wholes.push(whole);
                     // Writing to a String cannot fail.
                     let _ = write!(guarded.text, "{{{{{}}}}}", guarded.wholes.len());
@@ -283,8 +283,8 @@ mod tests {
 
     fn names(text: &str) -> Vec<&str> {
         let name = |piece| match piece {
-            Piece::Named { name, .. } => Some(name),
-            Piece::Text(_) => None,
+            TextPiece::Named { name, .. } => Some(name),
+            TextPiece::Text(_) => None,
         };
         pieces(text).into_iter().filter_map(name).collect()
     }
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_translator_that_loses_a_placeholder_is_noticed() {
-        let guarded = Guarded::of("{{guest.firstName}} at {{property.name}}").unwrap();
+        let guarded = NumberedText::of("{{guest.firstName}} at {{property.name}}").unwrap();
         assert_eq!(guarded.text, "{{1}} at {{2}}");
         assert_eq!(
             guarded.restored("en {{ 2 }}, {{1}}").as_deref(),
@@ -343,7 +343,7 @@ mod tests {
         ] {
             assert_eq!(guarded.restored(lost), None, "{lost}");
         }
-        assert!(Guarded::of("{{word}}").is_none());
+        assert!(NumberedText::of("{{word}}").is_none());
     }
 
     proptest! {
@@ -351,7 +351,7 @@ mod tests {
         fn the_pieces_of_a_text_make_the_text(text in "[a.{} \n]{0,40}") {
             let joined: String = pieces(&text)
                 .into_iter()
-                .map(|piece| match piece { Piece::Text(part) => part, Piece::Named { whole, .. } => whole })
+                .map(|piece| match piece { TextPiece::Text(part) => part, TextPiece::Named { whole, .. } => whole })
                 .collect();
             prop_assert_eq!(joined, text);
         }

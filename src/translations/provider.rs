@@ -9,7 +9,7 @@ use reqwest::{Client, Response};
 use serde::{Deserialize, Serialize};
 
 use super::ENGLISH;
-use super::placeholders::{Guarded, Piece, pieces};
+use super::placeholders::{NumberedText, TextPiece, pieces};
 
 /// Deadline of a translation, from the connection to the last byte of the answer.
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const ANSWER_LIMIT: usize = 1 << 20;
 const USER_AGENT: &str = "Vestibule-Translations/1";
 
 /// A client of the translation service.
-pub(super) struct Provider {
+pub(super) struct TranslationClient {
     client: Client,
     endpoint: String,
     key: Option<String>,
@@ -45,13 +45,13 @@ struct Translated {
 
 /// The reason that a translation failed, for the log. It contains neither the text nor the key.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct TranslationFailure {
     /// The status of the answer. `None` if there was no answer.
     pub status: Option<u16>,
     pub cause: String,
 }
 
-impl Provider {
+impl TranslationClient {
     /// Makes a client for the service at a base address without a slash at its end.
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Self, String> {
         let client = Client::builder()
@@ -77,8 +77,12 @@ impl Provider {
 
     /// Translates an English text into another language. Placeholders stay as they are (rules:
     /// translations#placeholders).
-    pub(super) async fn translate(&self, text: &str, language: &str) -> Result<String, Failure> {
-        let Some(guarded) = Guarded::of(text) else {
+    pub(super) async fn translate(
+        &self,
+        text: &str,
+        language: &str,
+    ) -> Result<String, TranslationFailure> {
+        let Some(guarded) = NumberedText::of(text) else {
             return self.request(text, language).await;
         };
         let kept = async {
@@ -90,31 +94,35 @@ impl Provider {
         };
         tokio::time::timeout(DEADLINE, kept)
             .await
-            .unwrap_or_else(|_| Err(Failure::timed_out()))
+            .unwrap_or_else(|_| Err(TranslationFailure::timed_out()))
     }
 
     /// Translates the parts of a text between its placeholders, one by one. This serves translators
     /// that do not keep numbers in braces; their sentences fit less well.
-    async fn translate_pieces(&self, text: &str, language: &str) -> Result<String, Failure> {
+    async fn translate_pieces(
+        &self,
+        text: &str,
+        language: &str,
+    ) -> Result<String, TranslationFailure> {
         let mut translated = String::new();
         for piece in pieces(text) {
             match piece {
-                Piece::Named { whole, .. } => translated.push_str(whole),
-                Piece::Text(part) if part.chars().any(char::is_alphabetic) => {
+                TextPiece::Named { whole, .. } => translated.push_str(whole),
+                TextPiece::Text(part) if part.chars().any(char::is_alphabetic) => {
                     let words = part.trim();
                     let start = part.len() - part.trim_start().len();
                     translated.push_str(&part[..start]);
                     translated.push_str(self.request(words, language).await?.trim());
                     translated.push_str(&part[start + words.len()..]);
                 }
-                Piece::Text(part) => translated.push_str(part),
+                TextPiece::Text(part) => translated.push_str(part),
             }
         }
         Ok(translated)
     }
 
     /// Sends a text to the translator.
-    async fn request(&self, text: &str, language: &str) -> Result<String, Failure> {
+    async fn request(&self, text: &str, language: &str) -> Result<String, TranslationFailure> {
         let request = Request {
             q: text,
             source: ENGLISH,
@@ -128,18 +136,21 @@ impl Provider {
             .json(&request)
             .send()
             .await
-            .map_err(|error| Failure::of(None, error))?;
+            .map_err(|error| TranslationFailure::of(None, error))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(Failure::new(status.as_u16(), "refused"));
+            return Err(TranslationFailure::new(status.as_u16(), "refused"));
         }
         let body = read(response).await?;
         let Ok(Translated { translated_text }) = serde_json::from_slice(&body) else {
-            return Err(Failure::new(status.as_u16(), "the answer cannot be parsed"));
+            return Err(TranslationFailure::new(
+                status.as_u16(),
+                "the answer cannot be parsed",
+            ));
         };
         // PostgreSQL cannot store U+0000, and guests must not see a blank text.
         if engine::typed::is_blank(&translated_text) || translated_text.contains('\0') {
-            return Err(Failure::new(
+            return Err(TranslationFailure::new(
                 status.as_u16(),
                 "the translation is blank or contains U+0000",
             ));
@@ -148,7 +159,7 @@ impl Provider {
     }
 }
 
-impl Failure {
+impl TranslationFailure {
     fn new(status: u16, cause: &str) -> Self {
         Self {
             status: Some(status),
@@ -176,16 +187,16 @@ impl Failure {
 }
 
 /// Reads the body of an answer, up to the limit.
-async fn read(mut response: Response) -> Result<Vec<u8>, Failure> {
+async fn read(mut response: Response) -> Result<Vec<u8>, TranslationFailure> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|error| Failure::of(Some(status), error))?
+        .map_err(|error| TranslationFailure::of(Some(status), error))?
     {
         if body.len() + chunk.len() > ANSWER_LIMIT {
-            return Err(Failure::new(status, "the answer is too large"));
+            return Err(TranslationFailure::new(status, "the answer is too large"));
         }
         body.extend_from_slice(&chunk);
     }

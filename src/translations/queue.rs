@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use engine::access::Access;
 use engine::context::{Context, System};
 use engine::error::Result;
-use engine::operation::Touches;
+use engine::operation::RaisedRevision;
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
@@ -91,7 +91,7 @@ pub(super) struct Job {
 }
 
 /// A claim on a job. It allows one node to process the job.
-pub(super) struct Claim {
+pub(super) struct TranslationClaim {
     pub job: Job,
     /// Number of failed attempts since it was queued.
     pub failures: u32,
@@ -104,7 +104,7 @@ pub(super) struct Claim {
 /// The result of a job, and its label in the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
-pub(super) enum Settled {
+pub(super) enum JobOutcome {
     /// The translation was written.
     Written,
     /// The version written by hand was kept.
@@ -126,18 +126,18 @@ pub(super) fn enqueue(
 ) -> Result<()> {
     let (ticket, now) = (context.new_id(), context.now());
     for language in languages {
-        context.execute_along(
+        context.execute_deferred(
             &ENQUEUE,
             values![id, language, ticket, replaces_hand_written, now],
         )?;
-        context.ring(TO_TRANSLATE);
+        context.wake(TO_TRANSLATE);
     }
     Ok(())
 }
 
 /// Deletes the job of a text for a language. A running translation is not written.
 pub(super) fn cancel(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
-    context.execute_along(&DELETE, values![id, language])
+    context.execute_deferred(&DELETE, values![id, language])
 }
 
 /// Adapts the queue to a change of an organization's languages from `before` to `after`. Every
@@ -169,7 +169,7 @@ pub(crate) fn follow_languages(
             &values![organization, language, ticket, now],
         )?;
         if queued > 0 {
-            system.rung.insert(TO_TRANSLATE);
+            system.wake_signals.insert(TO_TRANSLATE);
         }
     }
     Ok(())
@@ -186,7 +186,7 @@ pub(super) fn claim(
     tx: &mut Transaction<'_>,
     due: Timestamp,
     until: Timestamp,
-) -> Result<Option<Claim>> {
+) -> Result<Option<TranslationClaim>> {
     loop {
         let found = tx.rows(&DUE, &values![due, WINDOW])?;
         if found.is_empty() {
@@ -212,7 +212,7 @@ fn claim_one(
     job: Job,
     due: Timestamp,
     until: Timestamp,
-) -> Result<Option<Claim>> {
+) -> Result<Option<TranslationClaim>> {
     let Job {
         organization,
         translation,
@@ -230,7 +230,7 @@ fn claim_one(
         return Ok(None);
     };
     let failures = u32::try_from(granted.get::<i64>(1)?).unwrap_or(u32::MAX);
-    Ok(Some(Claim {
+    Ok(Some(TranslationClaim {
         failures,
         text: english.get(0)?,
         ticket: granted.get(0)?,
@@ -259,10 +259,10 @@ pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Optio
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
     service: &Service,
-    claim: &Claim,
+    claim: &TranslationClaim,
     text: &str,
     now: Timestamp,
-) -> Result<Settled> {
+) -> Result<JobOutcome> {
     let Job {
         organization,
         translation,
@@ -273,10 +273,10 @@ pub(super) fn settle(
         service.system(tx, now),
         *organization,
         &access,
-        Touches::Configuration,
+        RaisedRevision::Configuration,
     )?;
     let Some(job) = context.row(&JOB, values![translation, language, claim.ticket])? else {
-        return Ok(Settled::Outdated);
+        return Ok(JobOutcome::Outdated);
     };
     let replaces_hand_written: bool = job.get(0)?;
     let entries = super::entries(&mut context, *translation)?;
@@ -285,30 +285,34 @@ pub(super) fn settle(
     if english.is_some_and(|english| english.text != claim.text) {
         // The text changed without queueing its translations again. This translation is still
         // wanted, for the new text.
-        context.execute_along(&RELEASE, values![translation, language])?;
-        return Ok(Settled::Outdated);
+        context.execute_deferred(&RELEASE, values![translation, language])?;
+        return Ok(JobOutcome::Outdated);
     }
-    context.execute_along(&DELETE, values![translation, language])?;
+    context.execute_deferred(&DELETE, values![translation, language])?;
     if english.is_none() {
-        return Ok(Settled::Outdated);
+        return Ok(JobOutcome::Outdated);
     }
     if !replaces_hand_written && stored.is_some_and(|stored| !stored.is_machine_translated) {
-        return Ok(Settled::Kept);
+        return Ok(JobOutcome::Kept);
     }
     if let Some(text) = uses::fitting(&mut context, *translation, text)? {
         super::write(&mut context, *translation, language, &text, true, &entries)?;
-        return Ok(Settled::Written);
+        return Ok(JobOutcome::Written);
     }
     // A truncated sentence would be useless, and the stored version belongs to an older text. So
     // guests read the English text.
     if stored.is_some() {
         super::take_back(&mut context, *translation, language)?;
     }
-    Ok(Settled::TooLong)
+    Ok(JobOutcome::TooLong)
 }
 
 /// Notes a failed attempt. The next one is at `next`. Nothing changes if the claim no longer holds.
-pub(super) fn put_off(tx: &mut Transaction<'_>, claim: &Claim, next: Timestamp) -> Result<()> {
+pub(super) fn put_off(
+    tx: &mut Transaction<'_>,
+    claim: &TranslationClaim,
+    next: Timestamp,
+) -> Result<()> {
     let Job {
         organization,
         translation,

@@ -2,9 +2,9 @@
 //! translations#writing; access#texts-of-limited-callers).
 //!
 //! A thing (a step, a manual, a category, a portal, a branding) notes the texts it links whenever
-//! it is written. Its chapter implements [`Shows`]: the form of the texts in each field, who may
+//! it is written. Its module implements [`TextRules`]: the form of the texts in each field, who may
 //! see and change its things, and other checks of a new text. Every write or link of a text that
-//! other things may show is checked here. `src/app.rs` lists the chapters.
+//! other things may show is checked here. `src/app.rs` lists the modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use engine::values;
 use uuid::Uuid;
 
 use super::placeholders::{check_placeholders, unknown_placeholder};
-use super::{ENGLISH, Others, SourceTable, entries, put, queue, take_back};
+use super::{ENGLISH, OtherLanguages, SourceTable, entries, put, queue, take_back};
 
 store::statements! {
     /// The source tables of some texts.
@@ -107,7 +107,7 @@ impl Default for Form {
 
 /// A field of a thing that shows a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Use {
+pub(crate) struct FieldUse {
     pub thing: Uuid,
     /// The name of the field that links the text.
     pub field: String,
@@ -115,16 +115,16 @@ pub(crate) struct Use {
 
 /// A text that is about to change.
 #[derive(Debug)]
-pub(crate) struct News<'n> {
+pub(crate) struct TextChange<'n> {
     /// The fields that show it.
-    pub uses: &'n [Use],
+    pub uses: &'n [FieldUse],
     /// The language of the new text.
     pub language: &'n str,
     /// The new text, as it will be stored.
     pub text: &'n str,
 }
 
-impl News<'_> {
+impl TextChange<'_> {
     /// Returns whether the language is English, of any region.
     pub(crate) fn is_english(&self) -> bool {
         super::is_english(self.language)
@@ -141,9 +141,9 @@ impl News<'_> {
     }
 }
 
-/// A chapter's rules for the texts that its things show.
-pub(crate) trait Shows: Send + Sync {
-    /// Returns the source tables of its texts. No two chapters share one.
+/// A module's rules for the texts that its things show.
+pub(crate) trait TextRules: Send + Sync {
+    /// Returns the source tables of its texts. No two modules share one.
     fn sources(&self) -> &'static [SourceTable];
 
     /// Returns the form that the text of a field must have.
@@ -166,10 +166,10 @@ pub(crate) trait Shows: Send + Sync {
 
     /// Checks a new text of some of its things for permissions (403) and conflicts (409). Access
     /// and form are checked elsewhere.
-    fn admit(&self, context: &mut Context<'_, '_>, news: &News<'_>) -> Result<()>;
+    fn admit(&self, context: &mut Context<'_, '_>, news: &TextChange<'_>) -> Result<()>;
 
     /// Notes a new text as a change of those things whose own operations accept it as text.
-    fn changed(&self, _: &mut Context<'_, '_>, _: &News<'_>) -> Result<()> {
+    fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
 }
@@ -181,15 +181,15 @@ pub(super) fn visible(
     source: SourceTable,
     things: Vec<Uuid>,
 ) -> Result<HashSet<Uuid>> {
-    chapter(context, source)?.visible(context, &things)
+    module(context, source)?.visible(context, &things)
 }
 
-/// Returns the chapter whose things show the texts of a source table.
-fn chapter(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn Shows> {
+/// Returns the module whose things show the texts of a source table.
+fn module(context: &Context<'_, '_>, source: SourceTable) -> Result<&'static dyn TextRules> {
     let found = context
-        .listed::<&'static dyn Shows>()
+        .listed::<&'static dyn TextRules>()
         .iter()
-        .find(|chapter| chapter.sources().contains(&source));
+        .find(|module| module.sources().contains(&source));
     found
         .copied()
         .ok_or_else(|| Error::internal("no module has this source table"))
@@ -218,10 +218,10 @@ fn sources(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
 }
 
 /// Returns the uses of some texts. Texts without a use are left out.
-fn uses(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<Use>>> {
-    let mut uses = HashMap::<Uuid, Vec<Use>>::new();
+fn uses(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, Vec<FieldUse>>> {
+    let mut uses = HashMap::<Uuid, Vec<FieldUse>>::new();
     for row in context.rows(&USES, values![ids])? {
-        uses.entry(row.get(0)?).or_default().push(Use {
+        uses.entry(row.get(0)?).or_default().push(FieldUse {
             thing: row.get(1)?,
             field: row.get(2)?,
         });
@@ -229,23 +229,23 @@ fn uses(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, V
     Ok(uses)
 }
 
-fn uses_of(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<Use>> {
+fn uses_of(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<FieldUse>> {
     Ok(uses(context, vec![id])?.remove(&id).unwrap_or_default())
 }
 
 /// Returns whether a field shows a text as Markdown.
 pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let source = source(context, id)?;
-    let chapter = chapter(context, source)?;
+    let module = module(context, source)?;
     let uses = uses_of(context, id)?;
-    Ok(uses.iter().any(|shown| chapter.is_markdown(&shown.field)))
+    Ok(uses.iter().any(|shown| module.is_markdown(&shown.field)))
 }
 
 /// Returns the form that all fields of a text require together. A text without a use gets the
 /// default form.
-fn form(chapter: &dyn Shows, uses: &[Use]) -> Form {
+fn form(module: &dyn TextRules, uses: &[FieldUse]) -> Form {
     uses.iter().fold(Form::default(), |form, shown| {
-        form.and(chapter.form(&shown.field))
+        form.and(module.form(&shown.field))
     })
 }
 
@@ -261,12 +261,12 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
 /// it. A text without a use belongs to the organization, so every caller may read and write it.
 pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let source = source(context, id)?;
-    let chapter = chapter(context, source)?;
-    if !context.reach().is_limited() {
+    let module = module(context, source)?;
+    if !context.property_scope().is_limited() {
         return Ok(());
     }
     let things = distinct(uses_of(context, id)?.into_iter().map(|shown| shown.thing));
-    if things.is_empty() || !chapter.visible(context, &things)?.is_empty() {
+    if things.is_empty() || !module.visible(context, &things)?.is_empty() {
         Ok(())
     } else {
         Err(not_found())
@@ -280,15 +280,15 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
     for row in context.rows(&USES, values![ids.to_vec()])? {
         shown.entry(row.get(0)?).or_default().push(row.get(1)?);
     }
-    let mut by_chapter: BTreeMap<SourceTable, Vec<Uuid>> = BTreeMap::new();
+    let mut by_module: BTreeMap<SourceTable, Vec<Uuid>> = BTreeMap::new();
     for (id, things) in &shown {
         if let Some(source) = sources.get(id) {
-            by_chapter.entry(*source).or_default().extend(things);
+            by_module.entry(*source).or_default().extend(things);
         }
     }
     let mut visible = HashSet::new();
-    for (source, things) in by_chapter {
-        visible.extend(chapter(context, source)?.visible(context, &distinct(things.into_iter()))?);
+    for (source, things) in by_module {
+        visible.extend(module(context, source)?.visible(context, &distinct(things.into_iter()))?);
     }
     let is_readable = |id: &Uuid| {
         shown
@@ -300,7 +300,7 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
 
 /// A link from a thing to a text, present or planned.
 #[derive(Debug, Clone)]
-pub(crate) struct Link<'l> {
+pub(crate) struct TextLink<'l> {
     /// The place of the link in the request.
     pub path: Vec<PathSegment>,
     pub id: Uuid,
@@ -313,9 +313,12 @@ pub(crate) struct Link<'l> {
 }
 
 /// Returns the issues of linking some texts: another source table, a version too long for the
-/// field, or an unknown placeholder. Fails with 404 if a text does not exist, or if the caller may see none of the things that
-/// show it. Existing links are not checked again.
-pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> Result<Vec<Issue>> {
+/// field, or an unknown placeholder. Fails with 404 if a text does not exist, or if the caller may
+/// see none of the things that show it. Existing links are not checked again.
+pub(crate) fn wrong_links(
+    context: &mut Context<'_, '_>,
+    links: &[TextLink<'_>],
+) -> Result<Vec<Issue>> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
@@ -333,7 +336,7 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
     let faults = placeholder_faults(context, &new)?;
     let lengths = lengths(context, new)?;
     let mut issues = Vec::new();
-    for Link {
+    for TextLink {
         path,
         id,
         source,
@@ -341,7 +344,7 @@ pub(crate) fn wrong_links(context: &mut Context<'_, '_>, links: &[Link<'_>]) -> 
         is_kept,
     } in links
     {
-        let form = chapter(context, *source)?.form(field);
+        let form = module(context, *source)?.form(field);
         let reason = if sources.get(id) != Some(source) {
             Reason::rule(
                 "other_source",
@@ -378,11 +381,11 @@ fn check_known(
     ids: &[Uuid],
     sources: &HashMap<Uuid, SourceTable>,
 ) -> Result<()> {
-    if ids.is_empty() || !context.reach().is_limited() {
+    if ids.is_empty() || !context.property_scope().is_limited() {
         return Ok(());
     }
     let uses = uses(context, ids.to_vec())?;
-    let mut by_source = BTreeMap::<SourceTable, Vec<&[Use]>>::new();
+    let mut by_source = BTreeMap::<SourceTable, Vec<&[FieldUse]>>::new();
     for (id, uses) in &uses {
         if let Some(source) = sources.get(id) {
             by_source.entry(*source).or_default().push(uses);
@@ -395,7 +398,7 @@ fn check_known(
                 .flat_map(|uses| uses.iter())
                 .map(|shown| shown.thing),
         );
-        let visible = chapter(context, source)?.visible(context, &things)?;
+        let visible = module(context, source)?.visible(context, &things)?;
         if texts
             .iter()
             .any(|uses| uses.iter().all(|shown| !visible.contains(&shown.thing)))
@@ -452,14 +455,14 @@ pub(crate) fn note_links<'l>(
         return Ok(());
     }
     if !before.is_empty() {
-        context.execute_along(&DELETE, values![thing])?;
+        context.execute_deferred(&DELETE, values![thing])?;
     }
     let mut by_field = BTreeMap::<&str, Vec<Uuid>>::new();
     for (field, id) in now {
         by_field.entry(field).or_default().push(id);
     }
     for (field, ids) in by_field {
-        context.execute_along(&INSERT, values![thing, field, ids])?;
+        context.execute_deferred(&INSERT, values![thing, field, ids])?;
     }
     Ok(())
 }
@@ -474,19 +477,19 @@ fn linked<'l>(
 }
 
 /// A text that passed all checks and may be written.
-pub(crate) struct Writing {
+pub(crate) struct CheckedText {
     id: Uuid,
     language: String,
     text: String,
-    chapter: &'static dyn Shows,
+    module: &'static dyn TextRules,
     /// Its uses, without the thing whose operation writes it.
-    uses: Vec<Use>,
+    uses: Vec<FieldUse>,
     is_news: bool,
 }
 
 /// The writer of a text, and the place of the text in the request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Writer<'w> {
+pub(crate) struct TextWriter<'w> {
     /// The thing whose operation writes a text of its own. That operation checks the text for the
     /// thing, and notes the change.
     pub thing: Option<Uuid>,
@@ -494,7 +497,7 @@ pub(crate) struct Writer<'w> {
     pub path: &'w [&'w str],
 }
 
-impl Writing {
+impl CheckedText {
     /// Checks a text that is to be written by hand in a language. If the same text, written by
     /// hand, is stored already, and the English text has not changed since, nothing is checked.
     ///
@@ -507,15 +510,15 @@ impl Writing {
         id: Uuid,
         language: &str,
         text: &str,
-        writer: Writer<'_>,
+        writer: TextWriter<'_>,
     ) -> Result<Self> {
         let source = source(context, id)?;
-        let chapter = chapter(context, source)?;
+        let module = module(context, source)?;
         let mut uses = uses_of(context, id)?;
-        let form = form(chapter, &uses);
+        let form = form(module, &uses);
         let is_linked = !uses.is_empty() || writer.thing.is_some();
         uses.retain(|shown| Some(shown.thing) != writer.thing);
-        let is_shared = lacks_some(context, chapter, &uses, writer)?;
+        let is_shared = lacks_some(context, module, &uses, writer)?;
         let text = form.of(text).to_owned();
         let stored = entries(context, id)?
             .into_iter()
@@ -526,9 +529,9 @@ impl Writing {
                 return Err(Error::forbidden(shown_elsewhere()));
             }
             if !uses.is_empty() {
-                chapter.admit(
+                module.admit(
                     context,
-                    &News {
+                    &TextChange {
                         uses: &uses,
                         language,
                         text: &text,
@@ -546,7 +549,7 @@ impl Writing {
             id,
             language: language.to_owned(),
             text,
-            chapter,
+            module,
             uses,
             is_news,
         })
@@ -559,20 +562,24 @@ impl Writing {
 
     /// Writes the text, treats the other languages by `others`, and notes the change for the things
     /// that show it.
-    pub(crate) fn carry_out(self, context: &mut Context<'_, '_>, others: Others) -> Result<()> {
+    pub(crate) fn carry_out(
+        self,
+        context: &mut Context<'_, '_>,
+        others: OtherLanguages,
+    ) -> Result<()> {
         let Self {
             id,
             language,
             text,
-            chapter,
+            module,
             uses,
             is_news,
         } = self;
         put(context, id, &language, &text, others)?;
         if is_news {
-            chapter.changed(
+            module.changed(
                 context,
-                &News {
+                &TextChange {
                     uses: &uses,
                     language: &language,
                     text: &text,
@@ -584,21 +591,21 @@ impl Writing {
     }
 }
 
-/// Removes a text in one language. A text that was written by hand is translated by machine again, if
-/// it is one of the organization's languages.
+/// Removes a text in one language. A text that was written by hand is translated by machine again,
+/// if it is one of the organization's languages.
 ///
-/// Fails with 404 if the text does not exist in that language, or if a limited caller may change none
-/// of the things that show it. Fails with 403 if the caller may change only some of them, or lacks a
-/// permission. Fails with 409 for the English text.
+/// Fails with 404 if the text does not exist in that language, or if a limited caller may change
+/// none of the things that show it. Fails with 403 if the caller may change only some of them, or
+/// lacks a permission. Fails with 409 for the English text.
 pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let source = source(context, id)?;
-    let chapter = chapter(context, source)?;
+    let module = module(context, source)?;
     let uses = uses_of(context, id)?;
-    let writer = Writer {
+    let writer = TextWriter {
         thing: None,
         path: &["language"],
     };
-    let is_shared = lacks_some(context, chapter, &uses, writer)?;
+    let is_shared = lacks_some(context, module, &uses, writer)?;
     let stored = entries(context, id)?
         .into_iter()
         .find(|entry| entry.language == language)
@@ -606,13 +613,13 @@ pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
     if is_shared {
         return Err(Error::forbidden(shown_elsewhere()));
     }
-    let news = News {
+    let news = TextChange {
         uses: &uses,
         language,
         text: "",
     };
     if !uses.is_empty() {
-        chapter.admit(context, &news)?;
+        module.admit(context, &news)?;
     }
     if language == ENGLISH {
         return Err(Error::conflict(Reason::rule(
@@ -626,7 +633,7 @@ pub(super) fn remove(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
     if !stored.is_machine_translated && languages.iter().any(|known| known == language) {
         queue::enqueue(context, id, &BTreeSet::from([language.to_owned()]), false)?;
     }
-    chapter.changed(context, &news)
+    module.changed(context, &news)
 }
 
 fn shown_elsewhere() -> Reason {
@@ -640,15 +647,15 @@ fn shown_elsewhere() -> Reason {
 /// with 404 if the caller may change none of them, unless the operation of a thing writes the text.
 fn lacks_some(
     context: &mut Context<'_, '_>,
-    chapter: &dyn Shows,
-    uses: &[Use],
-    writer: Writer<'_>,
+    module: &dyn TextRules,
+    uses: &[FieldUse],
+    writer: TextWriter<'_>,
 ) -> Result<bool> {
     let things = distinct(uses.iter().map(|shown| shown.thing));
-    if things.is_empty() || !context.reach().is_limited() {
+    if things.is_empty() || !context.property_scope().is_limited() {
         return Ok(false);
     }
-    let writable = chapter.writable(context, &things)?;
+    let writable = module.writable(context, &things)?;
     if writable.is_empty() && writer.thing.is_none() {
         return Err(not_found());
     }
@@ -663,8 +670,8 @@ pub(super) fn fitting(
     text: &str,
 ) -> Result<Option<String>> {
     let source = source(context, id)?;
-    let chapter = chapter(context, source)?;
-    let form = form(chapter, &uses_of(context, id)?);
+    let module = module(context, source)?;
+    let form = form(module, &uses_of(context, id)?);
     let text = form.of(text);
     Ok(form.fault(text).is_none().then(|| text.to_owned()))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::background::{Claiming, finish, keep_claiming};
+use engine::background::{ClaimingWork, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use jiff::Timestamp;
@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::provider::{DEADLINE, Provider};
-use super::queue::{self, Claim, Settled};
+use super::provider::{DEADLINE, TranslationClient};
+use super::queue::{self, JobOutcome, TranslationClaim};
 use super::{TO_TRANSLATE, retry};
 
 /// Maximum number of translations in progress.
@@ -36,7 +36,7 @@ struct Inner {
     service: Arc<Service>,
     /// Wakes when there is something to translate.
     texts: Arc<Notify>,
-    provider: Provider,
+    provider: TranslationClient,
 }
 
 impl Translator {
@@ -44,8 +44,8 @@ impl Translator {
     /// without a slash at its end. `key` is its API key, if it needs one. TLS needs the process's
     /// default crypto provider to be installed.
     pub fn new(service: Arc<Service>, url: &str, key: Option<String>) -> Result<Self, String> {
-        let provider = Provider::new(url, key)?;
-        let texts = service.kit.bell(TO_TRANSLATE);
+        let provider = TranslationClient::new(url, key)?;
+        let texts = service.app_state.wake_signal(TO_TRANSLATE);
         Ok(Self(Arc::new(Inner {
             service,
             texts,
@@ -59,7 +59,7 @@ impl Translator {
             "vestibule_translations_total",
             "Jobs of machine translation, by what came of them."
         );
-        for outcome in Settled::VARIANTS {
+        for outcome in JobOutcome::VARIANTS {
             settled(outcome).increment(0);
         }
         self.take_over().await;
@@ -126,7 +126,7 @@ impl Translator {
         }
     }
 
-    async fn claim(&self, due: Timestamp) -> Result<Option<Claim>> {
+    async fn claim(&self, due: Timestamp) -> Result<Option<TranslationClaim>> {
         let service = &self.0.service;
         let until = later(service.clock.now(), DEADLINE.saturating_add(LEASE_MARGIN));
         service
@@ -137,12 +137,12 @@ impl Translator {
 
     /// Processes one job. If the outcome cannot be written, the claim expires and the job is
     /// claimed again, so nothing is lost.
-    async fn translate(self, claim: Claim) {
+    async fn translate(self, claim: TranslationClaim) {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
             Ok(outcome) => {
                 settled(outcome.into()).increment(1);
-                if outcome == Settled::TooLong {
+                if outcome == JobOutcome::TooLong {
                     let (organization, translation, language) =
                         (job.organization, job.translation, job.language);
                     tracing::warn!(%organization, %translation, %language, "a translation is too long for its field; the English text is shown instead");
@@ -157,7 +157,7 @@ impl Translator {
         }
     }
 
-    async fn try_translate(&self, claim: Claim) -> Result<Settled> {
+    async fn try_translate(&self, claim: TranslationClaim) -> Result<JobOutcome> {
         let service = &self.0.service;
         let translated = self
             .0
@@ -180,20 +180,22 @@ impl Translator {
                 );
                 let (status, cause) = (failure.status, failure.cause.as_str());
                 tracing::warn!(%organization, %translation, %language, status, cause, "a text was not translated; trying again later");
-                let pause =
-                    retry::pause(claim.failures.saturating_add(1), service.kit.ids.fraction());
+                let pause = retry::pause(
+                    claim.failures.saturating_add(1),
+                    service.app_state.ids.fraction(),
+                );
                 let next = later(service.clock.now(), pause);
                 service
                     .store
                     .write(move |tx| queue::put_off(tx, &claim, next))
                     .await?;
-                Ok(Settled::Retry)
+                Ok(JobOutcome::Retry)
             }
         }
     }
 }
 
-impl Claiming for Translator {
+impl ClaimingWork for Translator {
     const ABNORMAL: &str =
         "a task that translates a text panicked; the text is claimed again later";
     const CLAIMS_AT_END: bool = true;

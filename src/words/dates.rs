@@ -4,8 +4,8 @@
 //! Britain (`Monday 23 November`, `15:00`), and Portuguese without a region follows Portugal.
 //! Digits are European in every language, like those of door codes and phone numbers.
 //!
-//! ICU4X has no stable formatter for amounts of money. [`Dates::money`] puts a sign beside the
-//! number.
+//! ICU4X has no stable formatter for amounts of money. [`DateFormats::money`] puts a sign beside
+//! the number.
 
 use std::fmt;
 use std::ops::Range;
@@ -44,11 +44,11 @@ const OWN_ENGLISH: [&str; 13] = [
 ];
 
 /// The formats that were used last, by locale. A few kilobytes each.
-static DATES: LazyLock<Cache<String, Arc<Dates>>> = LazyLock::new(|| Cache::new(64));
+static DATES: LazyLock<Cache<String, Arc<DateFormats>>> = LazyLock::new(|| Cache::new(64));
 
 /// The formats of dates and numbers in one language and region.
 #[derive(Debug)]
-pub struct Dates {
+pub struct DateFormats {
     /// The language of the words.
     language: &'static str,
     region: Option<String>,
@@ -102,12 +102,12 @@ impl Patterns {
 
 /// A written day, and where its number stands.
 #[derive(Debug, Default)]
-struct Written {
+struct WrittenDay {
     text: String,
     number: Range<usize>,
 }
 
-impl Written {
+impl WrittenDay {
     fn of(day: &impl Writeable) -> Self {
         let mut written = Self::default();
         // Writing to a String cannot fail.
@@ -115,8 +115,8 @@ impl Written {
         written
     }
 
-    /// Writes the range from this day to another one of the same month: `15–19 December`. Signs that
-    /// belong to the number of a day stand at both: `15.–19. Dezember`.
+    /// Writes the range from this day to another one of the same month: `15–19 December`. Signs
+    /// that belong to the number of a day stand at both: `15.–19. Dezember`.
     fn through(&self, last: &Self) -> String {
         let (before, after) = (
             &self.text[..self.number.start],
@@ -131,13 +131,13 @@ impl Written {
     }
 }
 
-impl fmt::Write for Written {
+impl fmt::Write for WrittenDay {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.text.write_str(text)
     }
 }
 
-impl PartsWrite for Written {
+impl PartsWrite for WrittenDay {
     type SubPartsWrite = Self;
 
     fn with_part(
@@ -157,15 +157,15 @@ impl PartsWrite for Written {
 /// Returns the formats for a tag; those of English for a language without words (rules:
 /// stays#dates-and-times).
 #[must_use]
-pub fn in_language(tag: &str) -> Arc<Dates> {
+pub fn in_language(tag: &str) -> Arc<DateFormats> {
     let language = words::in_language(tag).1;
-    let region = language::region(tag).filter(|_| words::spoken(tag).is_some());
+    let region = language::region(tag).filter(|_| words::language_of(tag).is_some());
     let locale = locale(language, region.as_deref());
     if let Some(dates) = DATES.get(&locale) {
         return dates;
     }
     let patterns = Patterns::load(&locale).or_else(|| Patterns::load(language));
-    let dates = Arc::new(Dates {
+    let dates = Arc::new(DateFormats {
         language,
         region,
         patterns,
@@ -246,7 +246,7 @@ fn plain(written: &str) -> String {
     dashed.replace(['\u{2009}', '\u{202f}'], " ")
 }
 
-impl Dates {
+impl DateFormats {
     /// Writes a day with its weekday: `Monday 23 November`, and with its year unless it is that of
     /// today.
     #[must_use]
@@ -285,9 +285,9 @@ impl Dates {
             let (first, last) = (gregorian(from)?, gregorian(until)?);
             let written = |day| {
                 if has_years {
-                    Written::of(&patterns.full.format(day))
+                    WrittenDay::of(&patterns.full.format(day))
                 } else {
-                    Written::of(&patterns.day_of_month.format(day))
+                    WrittenDay::of(&patterns.day_of_month.format(day))
                 }
             };
             let (first, last) = (written(&first), written(&last));

@@ -20,8 +20,8 @@ mod nl;
 mod pt;
 mod table;
 
-pub use dates::{Dates, in_language as dates_in, regional};
-use engine::language::Reader;
+pub use dates::{DateFormats, in_language as dates_in, regional};
+use engine::language::LanguageReader;
 pub use languages::own_name;
 pub use table::*;
 
@@ -35,7 +35,7 @@ pub const LANGUAGES: [&str; 10] = ["en", "ar", "ca", "de", "es", "fr", "he", "it
 /// language that fits (rules: translations#languages).
 #[must_use]
 pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
-    match spoken(tag).unwrap_or("en") {
+    match language_of(tag).unwrap_or("en") {
         "ar" => (&ar::WORDS, "ar"),
         "ca" => (&ca::WORDS, "ca"),
         "de" => (&de::WORDS, "de"),
@@ -51,12 +51,12 @@ pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
 
 /// Returns the language of the table that fits a tag; `None` where no language fits.
 #[must_use]
-pub fn spoken(tag: &str) -> Option<&'static str> {
+pub fn language_of(tag: &str) -> Option<&'static str> {
     // Most pages are in a language of the table.
     LANGUAGES
         .into_iter()
         .find(|language| *language == tag)
-        .or_else(|| Reader::of(tag).found(LANGUAGES))
+        .or_else(|| LanguageReader::of(tag).exact(LANGUAGES))
 }
 
 /// Fills the values into a template. A placeholder without a value stays as it is. A value that

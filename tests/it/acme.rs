@@ -177,7 +177,10 @@ async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_is_left() {
     let server = Server::start(flags, clock.clone()).await.unwrap();
     // The background work may have obtained the first one already.
     server.renew_certificate().await.unwrap();
-    assert_eq!(server.service.kit.public_url, format!("https://{NAME}"));
+    assert_eq!(
+        server.service.app_state.public_url,
+        format!("https://{NAME}")
+    );
     let first_root = machine.pebble.root().await;
     let first = shown(machine.port, NAME, &first_root).await;
     clock.advance(59 * DAY);
@@ -289,8 +292,8 @@ fn settings_that_cannot_work_are_refused_at_the_start() {
             "demo keeps nothing, so it would order a certificate at each start",
         ),
     ] {
-        let told = refusal(directory.path(), &arguments);
-        assert!(told.contains(words), "{arguments:?}: {told}");
+        let reported = refusal(directory.path(), &arguments);
+        assert!(reported.contains(words), "{arguments:?}: {reported}");
     }
 }
 

@@ -12,7 +12,7 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use crate::console::{Form, html, page};
-use crate::oauth::{Scene, Tokens, pairs, post};
+use crate::oauth::{MemberScene, Tokens, pairs, post};
 use crate::people::{Browser, link_for, signed_in};
 use crate::support::house::{House, id};
 use crate::support::{Answer, Api, App, Org, new_id, on_both};
@@ -285,7 +285,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
             began.elapsed() < Duration::from_secs(20),
             "the ping does not fail"
         );
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     api.send(
@@ -377,7 +377,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         id: org.id,
         oauth_app: org.oauth_app,
     };
-    let scene = Scene {
+    let scene = MemberScene {
         browser: signed_in(&own, member).await,
         org: own,
         member,
@@ -577,9 +577,9 @@ on_both! {
             entries.extend(older.as_array().unwrap().iter().cloned());
         }
         let done: BTreeSet<&str> = entries.iter().map(|entry| entry["operation"].as_str().unwrap()).collect();
-        let told = vestibule::app::app().operations.iter().filter(|operation| operation.audits.is_some()).map(|operation| operation.id);
-        let told = told.filter(|id| !OF_DEVICES.contains(id));
-        assert_eq!(done, told.chain(BESIDE).collect::<BTreeSet<_>>());
+        let reported = vestibule::app::app().operations.iter().filter(|operation| operation.audits.is_some()).map(|operation| operation.id);
+        let reported = reported.filter(|id| !OF_DEVICES.contains(id));
+        assert_eq!(done, reported.chain(BESIDE).collect::<BTreeSet<_>>());
         for entry in &entries {
             assert!(!entry["target"]["type"].as_str().unwrap().is_empty(), "{entry}");
             let has_name = entry["actor"]["name"].as_str().is_some_and(|name| !name.is_empty());
@@ -662,7 +662,7 @@ on_both! {
     }
 
     async fn audit_entries_name_their_actors(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let org = &scene.org;
         let key = org.key().await;
         let api = org.token_of(scene.member, Permission::VARIANTS).await;
@@ -789,9 +789,9 @@ on_both! {
         }
         // A page far back in the log costs no more than the first one.
         let effort = async |query: &str| {
-            app.server.service.store.heaviest();
+            app.server.service.store.max_work();
             api.get(&format!("/audit-log?limit=5{query}")).await.data();
-            app.server.service.store.heaviest()
+            app.server.service.store.max_work()
         };
         let (first, last) = (effort("").await, effort(&format!("&after={}", whole[whole.len() - 6]["id"].as_str().unwrap())).await);
         assert!(last.rows <= first.rows && last.steps <= first.steps + 10, "{first:?} {last:?}");

@@ -363,8 +363,8 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
             "sets",
         ])
     };
-    let told = good(restore("s3://bucket/restored", "into-bucket.db"));
-    assert!(told.ends_with(", 4 files\n"), "{told}");
+    let reported = good(restore("s3://bucket/restored", "into-bucket.db"));
+    assert!(reported.ends_with(", 4 files\n"), "{reported}");
     let restored: Vec<String> = bucket
         .keys()
         .into_iter()

@@ -17,14 +17,14 @@ use crate::support::receiver::until_read;
 use crate::support::{Answer, Api, App, Org, on_both, serve_flags};
 
 /// A flat with a feed, before its first fetch.
-struct Scene<'a> {
+struct FeedScene<'a> {
     org: Org<'a>,
     api: Api,
     flat: Uuid,
     feed: Uuid,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> FeedScene<'a> {
     async fn build(app: &'a App, host: &CalendarHost, more: Value) -> Self {
         let org = app.org().await;
         let api = org.key().await;
@@ -96,7 +96,7 @@ with_calendars! {
             event("c@example", "20261224", "20261226", "SUMMARY:CLOSED - Not available"),
             event("d@example", "20270101", "20270105", "SUMMARY:Example (Not available)"),
         ]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         let feed = scene.fetch().await;
         let wanted = [
             stay("2026-12-11", "2026-12-15", "confirmed"),
@@ -120,7 +120,7 @@ with_calendars! {
 
     async fn a_new_feed_is_fetched_without_being_asked(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         let feeds = until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
         assert_eq!(feeds[0]["reservationCount"], 1);
         assert_eq!(scene.stays().await.len(), 1);
@@ -128,7 +128,7 @@ with_calendars! {
 
     async fn a_feed_of_a_clock_that_was_ahead_is_due_after_one_interval(app: App, host: CalendarHost) {
         app.clock.advance(Duration::from_secs(2 * 86_400));
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         let lease = "update calendar_feed set leased_until = next_fetch_at where organization_id = ?1";
         app.change(lease, vec![scene.org.id.into()]).await;
@@ -147,7 +147,7 @@ with_calendars! {
 
     async fn moved_dates_keep_the_reservation_and_its_link(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         let before = scene.stay().await;
         let token = scene.org.stay_token(id(&before["id"])).await;
@@ -164,7 +164,7 @@ with_calendars! {
             event("b", "20261220", "20261222", "SUMMARY:Reserved"),
         );
         host.events(&[first.clone(), second.clone()]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         host.events(std::slice::from_ref(&second));
         scene.fetch().await;
@@ -188,7 +188,7 @@ with_calendars! {
             event("b", "20261220", "20261222", "SUMMARY:Reserved"),
         );
         host.serve(Served::Version(first.clone() + &second, "\"one\""));
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         host.serve(Served::Version(second, "\"two\""));
         let feed = scene.fetch().await;
@@ -201,7 +201,7 @@ with_calendars! {
 
     async fn a_stay_that_has_begun_is_never_cancelled(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261120", "20261125", "SUMMARY:Reserved"), event("b", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         host.events(&[event("b", "20261211", "20261215", "SUMMARY:Reserved\nSTATUS:CANCELLED")]);
         scene.fetch().await;
@@ -212,7 +212,7 @@ with_calendars! {
 
     async fn a_feed_that_fails_changes_nothing_and_says_why(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         let good = scene.fetch().await;
         let records = scene.api.get("/reservations").await.data();
         let page = "<html><body>Sign in</body></html>".to_owned();
@@ -243,7 +243,7 @@ with_calendars! {
 
     async fn a_host_that_never_answers_ends_after_ten_seconds(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         for served in [Served::Silence, Served::Stalled] {
             host.serve(served);
@@ -258,7 +258,7 @@ with_calendars! {
     async fn what_a_person_changed_stays_until_the_event_changes(app: App, host: CalendarHost) {
         let unclear = |until: &str| event("a", "20261211", until, "SUMMARY:CLOSED - Not available");
         host.events(&[unclear("20261215")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         let mut record = scene.stay().await;
         let id = record["id"].clone();
@@ -279,7 +279,7 @@ with_calendars! {
 
     async fn a_reservation_of_the_platform_is_left_alone(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         let record = scene.stay().await;
         let data = crate::support::reservation(Some(scene.flat));
@@ -298,7 +298,7 @@ with_calendars! {
             event("c", "20261211", "20261215", "SUMMARY:Reserved\nRRULE:FREQ=WEEKLY"),
             "BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261211\r\nEND:VEVENT\r\n".into(),
         ]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         let feed = scene.fetch().await;
         assert_eq!((&feed["skippedCount"], &feed["reservationCount"]), (&json!(3), &json!(1)));
         let uids: Vec<&Value> = feed["warnings"].as_array().unwrap().iter().map(|warning| &warning["uid"]).collect();
@@ -312,14 +312,14 @@ with_calendars! {
 
     async fn deleting_a_feed_keeps_its_reservations(app: App, host: CalendarHost) {
         host.events(&[event("a", "20261120", "20261125", "SUMMARY:Reserved"), event("b", "20261211", "20261215", "SUMMARY:Reserved")]);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         scene.delete("").await.data();
         scene.delete("").await.error(404);
         assert_eq!(scene.api.get("/calendar-feeds").await.data(), json!([]));
         let records = scene.api.get("/reservations").await.data();
         assert!(records.as_array().unwrap().iter().all(|record| record["origin"] == "manual" && record["status"] == "confirmed"));
-        let again = Scene::build(&app, &host, json!({ "ambiguous": "import" })).await;
+        let again = FeedScene::build(&app, &host, json!({ "ambiguous": "import" })).await;
         again.fetch().await;
         again.delete("?cancelUpcoming=true").await.data();
         assert_eq!(again.stays().await, [stay("2026-11-20", "2026-11-25", "confirmed"), stay("2026-12-11", "2026-12-15", "cancelled")]);
@@ -329,7 +329,7 @@ with_calendars! {
         let night = |day: u32| event(&format!("e{day}"), &format!("202701{day:02}"), &format!("202701{:02}", day + 1), "SUMMARY:Reserved");
         let events: Vec<String> = (1..=25).map(night).collect();
         host.events(&events);
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         app.clock.advance(Duration::from_secs(1));
         let since = app.clock.now();
@@ -341,7 +341,7 @@ with_calendars! {
     }
 
     async fn the_address_is_a_secret(app: App, host: CalendarHost) {
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         scene.fetch().await;
         let feeds = scene.api.get("/calendar-feeds").await.data();
         assert_eq!(feeds[0]["url"], "https://127.0.0.1/…");
@@ -386,7 +386,7 @@ with_calendars! {
     }
 
     async fn a_feed_needs_its_permissions_and_its_flat(app: App, host: CalendarHost) {
-        let scene = Scene::build(&app, &host, json!({})).await;
+        let scene = FeedScene::build(&app, &host, json!({})).await;
         let body = json!({ "propertyId": scene.flat, "url": "https://127.0.0.1:1/a.ics", "channel": "airbnb" });
         let refresh = format!("/calendar-feeds/{}/refresh", scene.feed);
         for missing in [Permission::ModifyProperties, Permission::ViewReservations] {

@@ -551,15 +551,15 @@ on_both! {
             app.http.get(address).send().await.unwrap().text().await.unwrap()
         };
         let shown = page(fees).await;
-        for said in ["Linen", "€25.00", "€9.00", "Total", "€34.00"] {
-            assert!(shown.contains(said), "{said}: {shown}");
+        for message in ["Linen", "€25.00", "€9.00", "Total", "€34.00"] {
+            assert!(shown.contains(message), "{message}: {shown}");
         }
         let shown = page(step).await;
-        for said in [
+        for message in [
             "Choose one.", "Security deposit of €300.00", "Gold, ¥1,200 per night", "¥4,800 in total for your stay.",
             "No deposit and no waiver", "Due when you submit.", "Due 2 days before you arrive.", "No money is taken on this page",
         ] {
-            assert!(shown.contains(said), "{said}: {shown}");
+            assert!(shown.contains(message), "{message}: {shown}");
         }
         assert_eq!(house.step_view(step, "en").await["deposit"]["subtitle"], "Choose one.");
         house.update(step, json!({ "isDamageWaiverEnabled": false, "isDamageWaiverWaivable": false })).await.data();
@@ -571,8 +571,8 @@ on_both! {
         assert_eq!(house.step_view(step, "en").await["answers"], json!({ "choice": "deposit" }));
         let review = format!("{}/stay/{}/review?language=en", app.base, house.token);
         let shown = app.http.get(review).send().await.unwrap().text().await.unwrap();
-        for said in ["€34.00", "Security deposit of €300.00 · Due 2 days before you arrive."] {
-            assert!(shown.contains(said), "{said}: {shown}");
+        for message in ["€34.00", "Security deposit of €300.00 · Due 2 days before you arrive."] {
+            assert!(shown.contains(message), "{message}: {shown}");
         }
         // Without any choice the guest only confirms.
         house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
@@ -611,7 +611,7 @@ async fn two_nodes_tell_each_moment_once() {
         second.server.tell_charges().await;
     });
     futures_util::future::join_all(rounds).await;
-    let told = told(&house).await;
-    let distinct: BTreeSet<String> = told.iter().map(|(_, id)| id.to_string()).collect();
-    assert_eq!((told.len(), distinct.len()), (STAYS, STAYS));
+    let reported = told(&house).await;
+    let distinct: BTreeSet<String> = reported.iter().map(|(_, id)| id.to_string()).collect();
+    assert_eq!((reported.len(), distinct.len()), (STAYS, STAYS));
 }

@@ -51,12 +51,12 @@ async fn a_partly_sharded_database_is_refused() {
             .await;
         token
     };
-    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
-    assert!(is_done && said.starts_with("distributed "), "{said}");
-    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    let (is_done, text) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    assert!(is_done && text.starts_with("distributed "), "{text}");
+    let (is_done, text) = vestibule(&["migrate", "--citus", "--database-url", &url]);
     assert!(
-        is_done && said.starts_with("distributed 0 tables"),
-        "{said}"
+        is_done && text.starts_with("distributed 0 tables"),
+        "{text}"
     );
     {
         let node = Node::start(&url, &[]);
@@ -77,16 +77,16 @@ async fn a_partly_sharded_database_is_refused() {
         ["serve", "--listen", "127.0.0.1:0"],
         ["migrate", "--database-connections", "4"],
     ] {
-        let (is_done, said) = vestibule(&[&command[..], &["--database-url", &url]].concat());
-        assert!(!is_done && said.contains("by halves: stray lie"), "{said}");
+        let (is_done, text) = vestibule(&[&command[..], &["--database-url", &url]].concat());
+        assert!(!is_done && text.contains("by halves: stray lie"), "{text}");
     }
-    let (is_done, said) = vestibule(&["migrate", "--citus", "--database-url", &url]);
+    let (is_done, text) = vestibule(&["migrate", "--citus", "--database-url", &url]);
     assert!(
-        is_done && said.starts_with("distributed 1 tables"),
-        "{said}"
+        is_done && text.starts_with("distributed 1 tables"),
+        "{text}"
     );
-    let (is_done, said) = vestibule(&["migrate", "--database-url", &url]);
-    assert!(is_done, "{said}");
+    let (is_done, text) = vestibule(&["migrate", "--database-url", &url]);
+    assert!(is_done, "{text}");
 }
 
 /// A later version finds a distributed database. It migrates every server and distributes the
@@ -119,7 +119,7 @@ async fn a_sharded_database_migrates_to_a_later_version() {
         store::distribute(
             &url,
             &select(&|version| version == 1, None),
-            &vestibule::SPREAD,
+            &vestibule::SHARDING,
         )
         .unwrap();
         let mut client = Client::connect(&url, NoTls).unwrap();
@@ -147,15 +147,15 @@ insert into later (organization_id, id) select id, id from organization;
 ";
         let later = refinery_core::Migration::unapplied("V999__later", later).unwrap();
         let options = store::Options {
-            spread: Some(&vestibule::SPREAD),
+            sharding: Some(&vestibule::SHARDING),
             ..store::Options::default()
         };
         drop(store::Store::open_with(&url, &select(&|_| true, Some(later)), &options).unwrap());
         let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
         assert_eq!(count("select count(*) from later"), 1);
-        let is_spread = "select count(*) from pg_dist_partition where logicalrelid in ('later'::regclass, 'webhook_due'::regclass)
+        let is_sharded = "select count(*) from pg_dist_partition where logicalrelid in ('later'::regclass, 'webhook_due'::regclass)
             and colocationid = (select colocationid from pg_dist_partition where logicalrelid = 'organization'::regclass)";
-        assert_eq!(count(is_spread), 2);
+        assert_eq!(count(is_sharded), 2);
         assert_eq!(
             count("select pg_relation_size('later')"),
             0,
@@ -209,7 +209,7 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
     until(&api, delivered).await;
     app.clock.advance(Duration::from_secs(6));
-    delivery::tidy(&app.server.means).await.unwrap();
+    delivery::tidy(&app.server.dependencies).await.unwrap();
     assert_eq!(queue().await, []);
 
     // An organization with a retry is in the queue until the retry.
@@ -237,9 +237,9 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     app.change("delete from webhook_due", Vec::new()).await;
     receiver.answer(&[200]);
     app.clock.advance(Duration::from_millis(100));
-    app.server.means.due.notify_one();
+    app.server.dependencies.due.notify_one();
     assert!(receiver.is_quiet().await);
-    delivery::fill(&app.server.means).await.unwrap();
+    delivery::fill(&app.server.dependencies).await.unwrap();
     receiver.next().await;
 }
 
@@ -385,7 +385,7 @@ async fn assert_no_partial_writes(
     let made = servers.clone();
     let url = tokio::task::spawn_blocking(move || {
         let url = made.database("crashing");
-        store::distribute(&url, &vestibule::migrations(), &vestibule::SPREAD).unwrap();
+        store::distribute(&url, &vestibule::migrations(), &vestibule::SHARDING).unwrap();
         url
     })
     .await
@@ -395,7 +395,7 @@ async fn assert_no_partial_writes(
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (token, http, base) = (node.key().await, reqwest::Client::new(), node.base.clone());
-        let (is_over, told) = (is_over.clone(), node.clone());
+        let (is_over, reported) = (is_over.clone(), node.clone());
         writers.spawn(async move {
             let mut made = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
@@ -423,7 +423,7 @@ async fn assert_no_partial_writes(
                         assert!(
                             [409, 503].contains(&status),
                             "{status} {body}: {}",
-                            told.lines("cause").concat()
+                            reported.lines("cause").concat()
                         );
                     }
                     assert!(began.elapsed() < PATIENCE, "no answer to {key}");

@@ -25,9 +25,9 @@ const WHILE: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
-async fn connect(app: &App, said: &[u8]) -> TcpStream {
+async fn connect(app: &App, text: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(app.server.address).await.unwrap();
-    stream.write_all(said).await.unwrap();
+    stream.write_all(text).await.unwrap();
     stream
 }
 
@@ -140,7 +140,7 @@ async fn an_idle_connection_is_closed() {
         [PREFACE, &settings].concat(),
         [PREFACE, &settings, &[0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82]].concat(),
     );
-    let said: [&[u8]; 8] = [
+    let text: [&[u8]; 8] = [
         b"",
         b"P",
         &PREFACE[..12],
@@ -151,7 +151,7 @@ async fn an_idle_connection_is_closed() {
         HEALTH,
     ];
     let start = Instant::now();
-    let ends = join_all(said.map(async |said| rest(&mut connect(&app, said).await).await)).await;
+    let ends = join_all(text.map(async |text| rest(&mut connect(&app, text).await).await)).await;
     assert!(
         ends[7].starts_with(b"HTTP/1.1 200"),
         "what is whole is answered first"
@@ -231,7 +231,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let app = App::on_sqlite_within(
         &[],
         Limits {
-            headway: MOMENT,
+            progress_timeout: MOMENT,
             ..Limits::default()
         },
     )
@@ -253,7 +253,7 @@ async fn an_http2_client_that_reads_nothing_is_disconnected() {
     let app = App::on_sqlite_within(
         &[],
         Limits {
-            headway: MOMENT,
+            progress_timeout: MOMENT,
             ..Limits::default()
         },
     )
@@ -305,7 +305,7 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
     let app = App::on_sqlite_within(
         &[],
         Limits {
-            headway: MOMENT,
+            progress_timeout: MOMENT,
             ..Limits::default()
         },
     )
@@ -346,16 +346,16 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_outbound_buffer_is_bounded() {
     let limits = Limits {
-        unsent: 200_000,
+        outbound_bytes: 200_000,
         room: MOMENT,
-        hurried_headway: SOON * 6,
+        hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_within(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, connection) = http2(&app, 1_000).await;
     let stuck = ask(&mut send, LONG_LIST, &token).await;
-    assert!(app.server.service.unsent.held() > 300_000);
+    assert!(app.server.service.outbound.bytes() > 300_000);
     let refused = app.api(&token).get("/portals").await;
     refused.error(503);
     assert_eq!(refused.header("retry-after"), Some("1"));
@@ -386,16 +386,16 @@ async fn the_outbound_buffer_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_answers_count_with_their_uncompressed_size() {
     let limits = Limits {
-        unsent: 200_000,
+        outbound_bytes: 200_000,
         room: MOMENT,
-        hurried_headway: SOON * 6,
+        hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_within(&[], limits).await;
     let token = long_list(&app).await;
     let (mut send, _connection) = http2(&app, 1_000).await;
     let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
-    assert!(app.server.service.unsent.held() > 300_000);
+    assert!(app.server.service.outbound.bytes() > 300_000);
     app.api(&token).get("/portals").await.error(503);
     // An answer that finds no space once it is ready is dropped as well.
     let (mut other, _connection) = http2(&app, 1_000).await;
@@ -406,7 +406,7 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
     ];
     drop((stuck, send));
     let start = Instant::now();
-    while app.server.service.unsent.held() > 0 {
+    while app.server.service.outbound.bytes() > 0 {
         assert!(start.elapsed() < SOON);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -436,9 +436,9 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
     let limits = Limits {
-        unsent: 900_000,
+        outbound_bytes: 900_000,
         room: SOON,
-        hurried_headway: WHILE,
+        hurried_progress_timeout: WHILE,
         ..Limits::default()
     };
     let app = App::on_sqlite_within(&[], limits).await;
@@ -475,9 +475,9 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let limits = Limits {
-        unsent: 1_200_000,
+        outbound_bytes: 1_200_000,
         room: WHILE,
-        hurried_headway: SOON * 6,
+        hurried_progress_timeout: SOON * 6,
         ..Limits::default()
     };
     let app = App::on_sqlite_within(&[], limits).await;
@@ -503,7 +503,7 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
         .filter(|answer| answer.as_ref().unwrap().status() == 503)
         .count();
     assert!(refused >= 12, "{refused}");
-    assert!(app.server.service.unsent.held() < 1_200_000);
+    assert!(app.server.service.outbound.bytes() < 1_200_000);
     let start = Instant::now();
     app.api(&other).get("/portals").await.data();
     assert!(start.elapsed() < WHILE);
@@ -512,9 +512,9 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_readers_have_less_time_while_others_wait() {
     let limits = Limits {
-        unsent: 200_000,
+        outbound_bytes: 200_000,
         room: SOON,
-        hurried_headway: MOMENT,
+        hurried_progress_timeout: MOMENT,
         ..Limits::default()
     };
     let app = App::on_sqlite_within(&[], limits).await;
@@ -532,7 +532,7 @@ async fn shutdown_does_not_wait_for_slow_readers() {
     let app = App::on_sqlite_within(
         &[],
         Limits {
-            hurried_headway: MOMENT,
+            hurried_progress_timeout: MOMENT,
             ..Limits::default()
         },
     )
@@ -554,8 +554,8 @@ async fn shutdown_does_not_wait_for_slow_readers() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
-/// Connections from a trusted proxy have no limit by address. Instead, each client behind it has one
-/// for requests at once.
+/// Connections from a trusted proxy have no limit by address. Instead, each client behind it has
+/// one for requests at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     let flags = ["--trusted-proxy=127.0.0.1", "--connections-per-address=2"];

@@ -19,7 +19,7 @@ use crate::support::{App, on_both};
 const KEY: &str = "photo-key";
 
 /// A service on loopback that is compatible with Unsplash.
-pub struct Provider {
+pub struct PhotoProvider {
     url: String,
     /// Its answer to every request.
     answer: Arc<Mutex<(u16, String)>>,
@@ -27,7 +27,7 @@ pub struct Provider {
     asked: Arc<Mutex<Vec<[String; 3]>>>,
 }
 
-impl Provider {
+impl PhotoProvider {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/photos-api", listener.local_addr().unwrap());
@@ -104,22 +104,22 @@ pub fn page() -> Value {
 
 /// Runs a test on both databases, with a server that uses a provider.
 macro_rules! with_provider {
-    ($(async fn $name:ident($app:ident: App, $provider:ident: Provider) $body:block)*) => {
+    ($(async fn $name:ident($app:ident: App, $provider:ident: PhotoProvider) $body:block)*) => {
         $(mod $name {
             use super::*;
 
-            async fn run($app: App, $provider: Provider) $body
+            async fn run($app: App, $provider: PhotoProvider) $body
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let provider = Provider::start().await;
+                let provider = PhotoProvider::start().await;
                 let flags = provider.flags();
                 run(App::on_sqlite(&flags.each_ref().map(String::as_str)).await, provider).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let provider = Provider::start().await;
+                let provider = PhotoProvider::start().await;
                 let flags = provider.flags();
                 if let Some(app) = App::on_postgres(&flags.each_ref().map(String::as_str)).await {
                     run(app, provider).await;
@@ -164,7 +164,7 @@ on_both! {
 }
 
 with_provider! {
-    async fn photos_come_from_the_provider(app: App, provider: Provider) {
+    async fn photos_come_from_the_provider(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let answer = api.get("/stock-photos?query=white%20houses%20%26%20sea").await;
@@ -187,14 +187,14 @@ with_provider! {
         assert_eq!(provider.asked(), [asked("query=white+houses+%26+sea&page=1&per_page=20"), asked("query=sea&page=100&per_page=30")]);
     }
 
-    async fn unauthenticated_and_invalid_searches_never_reach_the_provider(app: App, provider: Provider) {
+    async fn unauthenticated_and_invalid_searches_never_reach_the_provider(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         app.anonymous().get("/stock-photos?query=sea").await.error(401);
         org.key().await.get("/stock-photos?query=sea&page=101").await.error(400);
         assert!(provider.asked().is_empty());
     }
 
-    async fn a_failing_photo_provider_is_a_502(app: App, provider: Provider) {
+    async fn a_failing_photo_provider_is_a_502(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key_with(&[]).await;
         let mut shapeless = page();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::raw_receiver::{Act, Presents, RawReceiver, ReceiverAuthority};
 use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
@@ -27,13 +27,13 @@ const UNDER_WAY: usize = 16;
 const ALL_ATTEMPTS: usize = 5;
 
 /// A server process that is killed when dropped.
-struct Node {
+struct CrashNode {
     process: ServerProcess,
     base: String,
 }
 
-impl Node {
-    fn start(database_url: &str, authority: &Authority) -> Self {
+impl CrashNode {
+    fn start(database_url: &str, authority: &ReceiverAuthority) -> Self {
         let process = ServerProcess::start(
             serve(database_url, &[])
                 .args(["--webhook-timeout", PATIENCE])
@@ -62,7 +62,7 @@ struct Tenant {
 
 impl Tenant {
     /// Creates an organization with a property and a subscription for the receiver.
-    async fn new(node: &Node, receiver: &RawReceiver) -> Self {
+    async fn new(node: &CrashNode, receiver: &RawReceiver) -> Self {
         let (http, organization, property) = (Client::new(), new_id(), new_id());
         let mut client = Self {
             http,
@@ -113,7 +113,7 @@ impl Tenant {
     /// Returns the `data` of an answer; none if there is no answer, because the node was killed.
     async fn call(
         &self,
-        node: &Node,
+        node: &CrashNode,
         method: &str,
         path: &str,
         token: &str,
@@ -160,7 +160,7 @@ impl Tenant {
         .map(|_| ids)
     }
 
-    async fn subscription(&self, node: &Node) -> Value {
+    async fn subscription(&self, node: &CrashNode) -> Value {
         self.call(
             node,
             "GET",
@@ -184,14 +184,14 @@ fn stay_far_off(property: Uuid) -> Value {
 }
 
 /// Clients that sync one event at a time to these servers until they are stopped.
-struct Load {
+struct SyncLoad {
     /// The ids of acknowledged records.
     acknowledged: Arc<Mutex<Vec<Uuid>>>,
     stop: Arc<AtomicBool>,
     senders: JoinSet<()>,
 }
 
-impl Load {
+impl SyncLoad {
     fn start(client: &Tenant, bases: &[&str]) -> Self {
         let mut load = Self {
             acknowledged: Arc::default(),
@@ -244,7 +244,12 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
 
 /// Waits until the receiver has got all of these records. A node finds the deliveries of a killed
 /// node when it searches, so an event now and then triggers a search.
-async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
+async fn all_arrive(
+    client: &Tenant,
+    node: &CrashNode,
+    receiver: &RawReceiver,
+    acknowledged: &[Uuid],
+) {
     let mut looks = 0_u32;
     until("every acknowledged event arrives", async || {
         looks += 1;
@@ -254,10 +259,10 @@ async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknow
                 .await
                 .expect("this node is up");
         }
-        let told = receiver.seen.records();
+        let reported = receiver.seen.records();
         acknowledged
             .iter()
-            .all(|id| told.contains_key(&id.to_string()))
+            .all(|id| reported.contains_key(&id.to_string()))
     })
     .await;
 }
@@ -296,20 +301,20 @@ fn repeated(attempts: &HashMap<String, usize>) -> usize {
 async fn acknowledged_events_arrive_despite_repeated_kills() {
     const KILLS: u64 = 4;
     crate::support::choose_tls_provider();
-    let authority = Authority::new();
+    let authority = ReceiverAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         let receiver = authority.receiver(Presents::Right, ok()).await;
-        let mut node = Node::start(&url, &authority);
+        let mut node = CrashNode::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         let mut acknowledged = Vec::new();
         for round in 0..KILLS {
-            let load = Load::start(&client, &[&node.base]);
+            let load = SyncLoad::start(&client, &[&node.base]);
             until("the load gets going", async || load.count() > 0).await;
             tokio::time::sleep(some_moment(round)).await;
             node.kill();
             acknowledged.extend(load.end().await);
-            node = Node::start(&url, &authority);
+            node = CrashNode::start(&url, &authority);
         }
         all_arrive(&client, &node, &receiver, &acknowledged).await;
         let attempts = receiver.seen.attempts();
@@ -339,7 +344,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
 async fn failures_are_counted_once_despite_kills() {
     const EVENTS: usize = 24;
     crate::support::choose_tls_provider();
-    let authority = Authority::new();
+    let authority = ReceiverAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         // On PostgreSQL each kill costs the time of a lease; on SQLite there are no leases.
@@ -350,13 +355,13 @@ async fn failures_are_counted_once_despite_kills() {
                 Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
             )
             .await;
-        let mut node = Node::start(&url, &authority);
+        let mut node = CrashNode::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         client.reservations(&node.base, EVENTS).await.unwrap();
         for round in 0..kills {
             tokio::time::sleep(some_moment(round)).await;
             node.kill();
-            node = Node::start(&url, &authority);
+            node = CrashNode::start(&url, &authority);
         }
         let subscription = async || client.subscription(&node).await["consecutiveFailures"].clone();
         let quiet = authority.receiver(Presents::Right, ok()).await;
@@ -396,20 +401,23 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     else {
         return;
     };
-    let authority = Authority::new();
+    let authority = ReceiverAuthority::new();
     let receiver = authority.receiver(Presents::Right, ok()).await;
-    let (mut one, two) = (Node::start(&url, &authority), Node::start(&url, &authority));
+    let (mut one, two) = (
+        CrashNode::start(&url, &authority),
+        CrashNode::start(&url, &authority),
+    );
     let client = Tenant::new(&one, &receiver).await;
 
     // While both nodes are alive, each delivery is sent once, by one of them.
-    let load = Load::start(&client, &[&one.base, &two.base]);
+    let load = SyncLoad::start(&client, &[&one.base, &two.base]);
     until("the load gets going", async || load.count() >= 100).await;
     let acknowledged = load.end().await;
     all_arrive(&client, &two, &receiver, &acknowledged).await;
     let attempts = receiver.seen.attempts();
     assert_eq!(repeated(&attempts), 0, "of {}", attempts.len());
 
-    let load = Load::start(&client, &[&one.base, &two.base]);
+    let load = SyncLoad::start(&client, &[&one.base, &two.base]);
     until("the load gets going again", async || load.count() >= 20).await;
     tokio::time::sleep(some_moment(0)).await;
     one.kill();
@@ -428,7 +436,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_is_sent_after_its_pause_without_other_activity() {
     crate::support::choose_tls_provider();
-    let authority = Authority::new();
+    let authority = ReceiverAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
         let receiver = authority
@@ -437,7 +445,7 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
                 Act::Say("HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n".to_owned()),
             )
             .await;
-        let node = Node::start(&url, &authority);
+        let node = CrashNode::start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
         // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that only searched at
         // fixed intervals would take a second for each.

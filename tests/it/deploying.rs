@@ -21,7 +21,7 @@ use crate::support::house::House;
 use crate::support::left_out::leave_out;
 use crate::support::node::Node;
 use crate::support::postgres;
-use crate::support::proxy::{PROXIES, Proxy, PublicSide, deploy};
+use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy, deploy};
 use crate::support::{Answer, Api, App, PLATFORM_KEY, new_id};
 
 /// Returns the files below `deploy/` with their content.
@@ -107,7 +107,7 @@ async fn every_monitored_metric_exists_and_is_documented() {
     crate::support::choose_tls_provider();
     let metrics = metrics().await;
     let parts = ["_bucket", "_sum", "_count"];
-    let told = |name: &str| {
+    let reported = |name: &str| {
         metrics.contains(name)
             || parts.iter().any(|part| {
                 name.strip_suffix(part)
@@ -121,7 +121,7 @@ async fn every_monitored_metric_exists_and_is_documented() {
         if is_watching {
             let named = words(&text, "vestibule_");
             assert!(!named.is_empty(), "{}", path.display());
-            let unknown: Vec<_> = named.into_iter().filter(|name| !told(name)).collect();
+            let unknown: Vec<_> = named.into_iter().filter(|name| !reported(name)).collect();
             assert_eq!(
                 unknown,
                 [""; 0],
@@ -242,7 +242,7 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
     let paths = vestibule::app::paths(&app.server.service).unwrap();
     for program in PROXIES {
         let side = PublicSide::plain();
-        let Some(proxy) = Proxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
             continue;
         };
         let http = reqwest::Client::builder()
@@ -296,7 +296,7 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
         let side = PublicSide::with_tls();
         let public_url = format!("--public-url={}", side.url());
         let app = App::on_sqlite(&[&public_url, "--trusted-proxy=127.0.0.1", uploads()]).await;
-        let Some(proxy) = Proxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
             continue;
         };
         let house = House::build(&app).await;

@@ -211,7 +211,7 @@ async fn the_provider_must_know_this_service_and_its_redirect_address() {
         "kty": "EC", "crv": "P-256", "use": "sig", "kid": "a", "alg": "ES256",
         "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
     }] });
-    let told = axum::routing::get(
+    let reported = axum::routing::get(
         |axum::extract::RawQuery(query): axum::extract::RawQuery| async move {
             let query = query.unwrap_or_default();
             let is_known = query.contains("client_id=us&")
@@ -229,7 +229,7 @@ async fn the_provider_must_know_this_service_and_its_redirect_address() {
     let routes = axum::Router::new()
         .route("/.well-known/openid-configuration", document(metadata))
         .route("/keys", document(keys))
-        .route("/authorize", told);
+        .route("/authorize", reported);
     tokio::spawn(async move { axum::serve(listener, routes).await });
     let directory = TempDir::new().unwrap();
     let examine = |client: &str, address: &str| {

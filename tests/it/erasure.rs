@@ -75,7 +75,8 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
         column.as_str(),
         kind.to_lowercase().as_str(),
     ) {
-        // An event of a calendar names its feed. Both are invented, so the feed has this id as well.
+        // An event of a calendar names its feed. Both are invented, so the feed has this id as
+        // well.
         ("organization_id" | "feed_id", _) => Sql::Uuid(id),
         ("id", _) if table == "calendar_feed" => Sql::Uuid(id),
         _ if *is_nullable => Sql::Null,
@@ -213,11 +214,11 @@ async fn everybody(app: &App, org: &Org<'_>, apis: &[&Api], token: &str) -> Vec<
         .await
         .unwrap();
     answers.push(("page".into(), page.status().as_u16()));
-    let said = app
+    let text = app
         .http
         .post(format!("{}/guest/v1/stays/{token}/messages", app.base))
         .json(&json!({ "text": "x" }));
-    answers.push(("message".into(), Answer::of(said).await.status));
+    answers.push(("message".into(), Answer::of(text).await.status));
     for operation in vestibule::app::app()
         .operations
         .iter()
@@ -401,7 +402,7 @@ with_receiver! {
         until_read(&api, &log, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
         erase(&app, org.id).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         assert!(receiver.is_quiet().await);
         app.server.sweep_once().await;
         assert!(rows_of(&app, org.id).await.values().all(|count| *count == 0));

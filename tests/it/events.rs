@@ -38,17 +38,17 @@ async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
             .map(|row| row.get(0).map(|Json(doc)| doc))
             .collect::<store::Result<Vec<Value>>>()
     });
-    let told = |doc: &Value| {
+    let reported = |doc: &Value| {
         (
             doc["event"].as_str().unwrap().to_owned(),
             doc["recordId"].as_str().unwrap().parse().unwrap(),
         )
     };
-    read.await.unwrap().iter().map(told).collect()
+    read.await.unwrap().iter().map(reported).collect()
 }
 
 /// An organization with a property and subscriptions to all events except those of workflows.
-struct House<'a> {
+struct EventHouse<'a> {
     app: &'a App,
     org: Org<'a>,
     flat: Uuid,
@@ -56,7 +56,7 @@ struct House<'a> {
     read: Cell<usize>,
 }
 
-impl<'a> House<'a> {
+impl<'a> EventHouse<'a> {
     async fn build(app: &'a App) -> Self {
         let org = app.org().await;
         let (flat, key) = (org.property(None, &[]).await, org.key().await);
@@ -95,10 +95,13 @@ impl<'a> House<'a> {
             .sync(json!([{ "kind": kind, "id": id, "data": data }]))
             .await
             .data();
-        let told = self.fired_events().await;
-        assert_eq!(answer["events"], told.len());
-        assert!(told.iter().all(|(_, record)| *record == id), "{told:?}");
-        told.into_iter().map(|(event, _)| event).collect()
+        let reported = self.fired_events().await;
+        assert_eq!(answer["events"], reported.len());
+        assert!(
+            reported.iter().all(|(_, record)| *record == id),
+            "{reported:?}"
+        );
+        reported.into_iter().map(|(event, _)| event).collect()
     }
 
     /// Syncs records as history, which fires no event.
@@ -121,8 +124,11 @@ impl<'a> House<'a> {
     /// Creates a device that went offline and has just come back.
     async fn device_back(&self) -> Uuid {
         let id = new_id();
-        for (is_online, told) in [(true, NO_EVENT), (false, &["device.offline"]), (true, &[])] {
-            assert_eq!(self.put("device", id, self.device(is_online)).await, told);
+        for (is_online, reported) in [(true, NO_EVENT), (false, &["device.offline"]), (true, &[])] {
+            assert_eq!(
+                self.put("device", id, self.device(is_online)).await,
+                reported
+            );
         }
         id
     }
@@ -148,14 +154,14 @@ fn reconnected(id: Uuid) -> (String, Uuid) {
 
 on_both! {
     async fn reservation_events_follow_the_event_table(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let elsewhere = house.org.property(None, &[]).await;
         let confirmed = reservation(Some(house.flat));
         let [tentative, cancelled] = ["tentative", "cancelled"].map(|status| with(&confirmed, "status", status));
         let later = with(&confirmed, "checkOut", "2026-12-16");
         let over = with(&with(&confirmed, "checkIn", "2026-11-19"), "checkOut", "2026-11-20");
         let id = new_id();
-        for (what, data, told) in [
+        for (what, data, reported) in [
             ("arrives tentative", &tentative, NO_EVENT),
             ("becomes confirmed", &confirmed, &["reservation.created"]),
             ("is sent again", &confirmed, &[]),
@@ -175,15 +181,15 @@ on_both! {
             ("is moved while tentative", &with(&tentative, "checkOut", "2026-12-17"), &["reservation.dates_changed"]),
             ("is confirmed with other dates", &later, &["reservation.created", "reservation.dates_changed"]),
         ] {
-            assert_eq!(house.put("reservation", id, data.clone()).await, told, "{what}");
+            assert_eq!(house.put("reservation", id, data.clone()).await, reported, "{what}");
         }
-        for (what, data, told) in [
+        for (what, data, reported) in [
             ("confirmed", &confirmed, &["reservation.created"][..]),
             ("cancelled", &cancelled, &[]),
             ("without a property", &with(&confirmed, "propertyId", Value::Null), &[]),
             ("over", &over, &[]),
         ] {
-            assert_eq!(house.put("reservation", new_id(), data.clone()).await, told, "arrives {what}");
+            assert_eq!(house.put("reservation", new_id(), data.clone()).await, reported, "arrives {what}");
         }
         house.org.delete_record("reservation", id).await;
         assert_eq!(house.fired_events().await, NOTHING);
@@ -191,7 +197,7 @@ on_both! {
     }
 
     async fn deleting_a_property_removes_it_from_its_reservations(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let flat = house.org.property(None, &[]).await;
         let stay = new_id();
         assert_eq!(house.put("reservation", stay, reservation(Some(flat))).await, ["reservation.created"]);
@@ -201,12 +207,12 @@ on_both! {
     }
 
     async fn task_events_follow_the_event_table(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let (ada, ben) = (new_id().to_string(), new_id().to_string());
         let open = json!({ "propertyId": house.flat, "title": "Linen", "status": "open" });
         let of = |status: &str, assignee: Option<&String>| with(&with(&open, "status", status), "assigneeId", assignee.cloned());
         let id = new_id();
-        for (data, told) in [
+        for (data, reported) in [
             (open.clone(), &["task.created"][..]),
             (of("open", Some(&ada)), &["task.assigned"]),
             (of("open", Some(&ben)), &["task.assigned"]),
@@ -218,13 +224,13 @@ on_both! {
             (of("cancelled", Some(&ada)), &["task.cancelled"]),
             (with(&of("cancelled", Some(&ada)), "title", "Towels"), &[]),
         ] {
-            assert_eq!(house.put("task", id, data.clone()).await, told, "{data}");
+            assert_eq!(house.put("task", id, data.clone()).await, reported, "{data}");
         }
         assert_eq!(house.put("task", new_id(), of("completed", Some(&ada))).await, ["task.created", "task.assigned"]);
     }
 
     async fn imported_history_fires_no_events(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let [stay, task, review, device, flow, run] = [(); 6].map(|()| new_id());
         let tentative = with(&reservation(Some(house.flat)), "status", "tentative");
         let written = json!({ "propertyId": house.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "publicText": "Nice" });
@@ -247,7 +253,7 @@ on_both! {
     }
 
     async fn device_events_fire_when_offline_and_after_a_stable_return(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let id = house.device_back().await;
         assert_eq!(house.after(DELAY.checked_sub(2 * SECOND).unwrap()).await, NOTHING);
         // Other changes do not restart the device's timer. The event goes to the subscriptions of
@@ -266,7 +272,7 @@ on_both! {
     }
 
     async fn going_offline_archiving_or_deleting_ends_a_reconnect_timer(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let (offline, archived) = (house.device(false), with(&house.device(true), "isArchived", true));
         let [gone, put_away, deleted, long_gone] =
             [house.device_back().await, house.device_back().await, house.device_back().await, house.device_back().await];
@@ -285,7 +291,7 @@ on_both! {
     }
 
     async fn the_first_state_of_a_device_fires_no_event(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let [online, offline, archived] = [(); 3].map(|()| new_id());
         let put_away = |is_online| with(&house.device(is_online), "isArchived", true);
         assert_eq!(house.put("device", online, house.device(true)).await, NO_EVENT);
@@ -300,17 +306,17 @@ on_both! {
     }
 
     async fn a_device_with_reconnects_at_once_fires_without_a_delay(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let id = new_id();
-        for (is_online, told) in [(true, ""), (false, "device.offline"), (true, "device.reconnected"), (false, "device.offline")] {
+        for (is_online, reported) in [(true, ""), (false, "device.offline"), (true, "device.reconnected"), (false, "device.offline")] {
             let data = with(&house.device(is_online), "reconnectsAtOnce", true);
-            assert_eq!(house.put("device", id, data).await.join(" "), told);
+            assert_eq!(house.put("device", id, data).await.join(" "), reported);
         }
         assert_eq!(house.after(DELAY).await, NOTHING);
     }
 
     async fn a_timer_is_fired_by_a_single_node(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let mut back = Vec::new();
         for _ in 0..12 {
             back.push(house.device_back().await);
@@ -320,21 +326,21 @@ on_both! {
         node.clock.advance(DELAY);
         let others = [Timekeeper::new(node.server.service.clone()), Timekeeper::new(node.server.service.clone())];
         tokio::join!(house.keeper.step(), others[0].step(), others[1].step());
-        let mut told = house.fired_events().await;
-        told.sort();
-        assert_eq!(told, back.into_iter().map(reconnected).collect::<Vec<_>>());
+        let mut reported = house.fired_events().await;
+        reported.sort();
+        assert_eq!(reported, back.into_iter().map(reconnected).collect::<Vec<_>>());
     }
 
     async fn a_timer_survives_a_restart(app: App, "--webhook-allow=127.0.0.0/8") {
-        let house = House::build(&app).await;
+        let house = EventHouse::build(&app).await;
         let (organization, id) = (house.org.id, house.device_back().await);
         drop(house);
         app.server.stop().await;
         app.clock.advance(DELAY);
         let server = Server::start(serve_flags(&app.database_url, &["--webhook-allow=127.0.0.0/8"]), app.clock.clone()).await.unwrap();
         Timekeeper::new(server.service.clone()).step().await;
-        let told = outbox(&server.service.store, organization).await;
-        assert_eq!(told, [("device.offline".to_owned(), id), reconnected(id)]);
+        let reported = outbox(&server.service.store, organization).await;
+        assert_eq!(reported, [("device.offline".to_owned(), id), reconnected(id)]);
         server.stop().await;
     }
 

@@ -407,7 +407,7 @@ async fn a_connection_is_reused_only_outside_of_a_transaction() {
     assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
     assert_ne!(serving(&store).await, second);
     assert_eq!(count(&store).await, 0);
-    assert_eq!(store.connections_given_up(), 1);
+    assert_eq!(store.dropped_connections(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -453,12 +453,12 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let Some(store) = store().await else { return };
     let first = serving(&store).await;
     let limit = Duration::from_millis(700);
-    let (told, heard) = std::sync::mpsc::channel();
+    let (reported, heard) = std::sync::mpsc::channel();
     // The caller waits at least as long as for work that has not begun.
     let late = store.write_within(limit, move |tx| {
         insert(tx, "a")?;
         std::thread::sleep(limit);
-        told.send(insert(tx, "b").is_err()).unwrap();
+        reported.send(insert(tx, "b").is_err()).unwrap();
         Ok::<_, Error>(())
     });
     let late = late.await;

@@ -98,7 +98,7 @@ async fn hand_in_once(house: &House<'_>, step: Uuid, sort: &str, key: &str) -> A
 }
 
 async fn keys(app: &App) -> Vec<String> {
-    let uploads = app.server.service.kit.part::<Uploads>().unwrap();
+    let uploads = app.server.service.app_state.extension::<Uploads>().unwrap();
     let mut keys: Vec<String> = uploads.files.list(None).try_collect().await.unwrap();
     keys.sort();
     keys
@@ -124,7 +124,7 @@ async fn rows(app: &App) -> i64 {
 }
 
 async fn put(app: &App, key: &str) {
-    let uploads = app.server.service.kit.part::<Uploads>().unwrap();
+    let uploads = app.server.service.app_state.extension::<Uploads>().unwrap();
     let mut writing = uploads.files.create(key).await.unwrap();
     writing.append(PDF.into()).await.unwrap();
     writing.finish().await.unwrap();
@@ -343,8 +343,8 @@ on_both! {
             let answer = send(&app, &house.token, step, &parts).await;
             assert_eq!(answer.issues(), issues, "{}", answer.body);
         }
-        let told = send(&app, &house.token, step, &[("file", None, &large)]).await.error(400);
-        assert_eq!(told["details"]["issues"][0]["message"], "is larger than 10 MiB");
+        let reported = send(&app, &house.token, step, &[("file", None, &large)]).await.error(400);
+        assert_eq!(reported["details"]["issues"][0]["message"], "is larger than 10 MiB");
         let url = format!("{}/guest/v1/stays/{}/steps/{step}/files", app.base, house.token);
         for (kind, body) in [
             ("application/json", b"{\"file\": {}}".to_vec()),
@@ -496,9 +496,9 @@ on_both! {
             stream.write_all(head.as_bytes()).await.unwrap();
             stream.write_all(&[JPEG, &[b'x'; 1_000]].concat()).await.unwrap();
             // The server asks for the body once it has admitted the upload.
-            let mut told = [0; 25];
-            stream.read_exact(&mut told).await.unwrap();
-            assert!(told.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&told));
+            let mut reported = [0; 25];
+            stream.read_exact(&mut reported).await.unwrap();
+            assert!(reported.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&reported));
             slow.push(stream);
         }
         let refused = hand_in(&house, step, "a.jpg", None, JPEG).await;
@@ -557,7 +557,7 @@ async fn an_invalid_storage_url_is_reported_at_start() {
     crate::support::choose_tls_provider();
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("test.db").display());
-    for (url, told) in [
+    for (url, reported) in [
         ("uploads", "is not a storage URL such as"),
         ("ftp://x/y", "is not a storage URL such as"),
         ("file:///proc/none", "/proc/none: "),
@@ -566,7 +566,7 @@ async fn an_invalid_storage_url_is_reported_at_start() {
         let started = vestibule::server::Server::start(flags, engine::clock::Clock::system()).await;
         let error = started.err().unwrap();
         assert!(
-            error.starts_with("--uploads-url: ") && error.contains(told),
+            error.starts_with("--uploads-url: ") && error.contains(reported),
             "{error}"
         );
     }

@@ -2,24 +2,24 @@
 //! have more items.
 
 use serde_json::{Value, json};
-use store::Effort;
+use store::WorkCount;
 use uuid::Uuid;
 
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
 /// Returns the heaviest transaction of a request.
-async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> Effort {
+async fn effort(app: &App, request: impl Future<Output = crate::support::Answer>) -> WorkCount {
     let store = &app.server.service.store;
-    let _ = store.heaviest();
+    let _ = store.max_work();
     request.await.data();
-    store.heaviest()
+    store.max_work()
 }
 
 /// Compares a list of `many` items with one of `few`: as many statements, and on SQLite hardly more
 /// work for each item.
 #[track_caller]
-fn assert_grows(what: &str, (few, of_few): (u64, Effort), (many, of_many): (u64, Effort)) {
+fn assert_grows(what: &str, (few, of_few): (u64, WorkCount), (many, of_many): (u64, WorkCount)) {
     // A search for due deliveries, once a second, takes up to five statements.
     assert!(
         of_many.statements <= of_few.statements.max(5),

@@ -45,7 +45,7 @@ const ENGINE: [&[&str]; 18] = [
     &["language"],
     &["field"],
     &["access"],
-    &["kit", "uploads"],
+    &["app_state", "uploads"],
     &["context"],
     &["sweeping"],
     &["audit"],
@@ -54,7 +54,7 @@ const ENGINE: [&[&str]; 18] = [
     &["pipeline"],
     &["summaries", "surface", "due"],
     &["server"],
-    &["chapter"],
+    &["module"],
 ];
 
 /// Words of the domain. The engine may know its interfaces, one of them for guests, and credentials

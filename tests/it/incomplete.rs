@@ -39,7 +39,7 @@ async fn answer(stream: &mut TcpStream) -> String {
 async fn held_is(app: &App, wanted: impl Fn(u64) -> bool) -> u64 {
     let until = Instant::now() + SOON;
     loop {
-        let held = app.server.service.incoming.held();
+        let held = app.server.service.incoming.used();
         if wanted(held) || Instant::now() > until {
             return held;
         }
@@ -64,7 +64,7 @@ async fn unauthenticated_requests_are_answered_before_the_body() {
             "{path}: {answer}"
         );
     }
-    assert_eq!(app.server.service.incoming.held(), 0);
+    assert_eq!(app.server.service.incoming.used(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +99,7 @@ async fn incomplete_requests_use_bounded_memory() {
         }
     }
     assert!(refused > 0, "some find no room");
-    assert!(app.server.service.incoming.held() <= 1 << 20);
+    assert!(app.server.service.incoming.used() <= 1 << 20);
     // Another address would find space. This address finds space once the requests are dropped.
     drop(streams);
     assert_eq!(held_is(&app, |held| held == 0).await, 0);

@@ -155,9 +155,9 @@ impl Sending {
         );
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
-        let mut told = [0; 25];
-        stream.read_exact(&mut told).await.unwrap();
-        assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+        let mut reported = [0; 25];
+        stream.read_exact(&mut reported).await.unwrap();
+        assert_eq!(&reported, b"HTTP/1.1 100 Continue\r\n\r\n");
         Self { stream, body }
     }
 
@@ -254,7 +254,7 @@ async fn operations_that_read_a_failed_commit_fail_with_it() {
     let works: [Work; 4] = [
         |_| Ok(()),
         |tx| {
-            tx.rehearse();
+            tx.dry_run();
             Ok(())
         },
         |_| Err(store::Error::Configuration("taken".into())),

@@ -215,7 +215,7 @@ fn oauth_scopes_match_the_permissions_of_operations() {
 fn every_record_kind_is_described_with_its_fields() {
     let document = openapi::document(app(), Surface::Platform, "http://127.0.0.1:8080");
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    for kind in vestibule::records::Kind::VARIANTS {
+    for kind in vestibule::records::RecordKind::VARIANTS {
         let name = format!("{}Data", openapi::pascal(kind.as_ref()));
         let schema = schemas.get(&name).unwrap_or(&schemas["NamedData"]);
         let fields = schema["properties"].as_object().unwrap();

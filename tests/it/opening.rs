@@ -15,9 +15,9 @@ async fn fresh_postgres() -> Option<String> {
 
 /// Returns the error of `migrate`, after checking that `serve` reports the same.
 async fn refusal(database_url: &str) -> String {
-    let said = refusal_of("migrate", database_url).await;
-    assert_eq!(refusal_of("serve", database_url).await, said);
-    said
+    let text = refusal_of("migrate", database_url).await;
+    assert_eq!(refusal_of("serve", database_url).await, text);
+    text
 }
 
 async fn refusal_of(command: &'static str, database_url: &str) -> String {
@@ -29,10 +29,10 @@ async fn refusal_of(command: &'static str, database_url: &str) -> String {
     };
     let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
     assert!(!output.status.success(), "{command} went on");
-    let said = String::from_utf8(output.stderr).unwrap();
-    said.lines()
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.lines()
         .find(|line| line.starts_with("vestibule: "))
-        .unwrap_or_else(|| panic!("{said}"))
+        .unwrap_or_else(|| panic!("{text}"))
         .to_owned()
 }
 
@@ -95,11 +95,11 @@ pub async fn migrate_beyond(database_url: &str, sql: &'static str) {
 async fn assert_newer_schema_refused(database_url: &str) {
     assert!(admits(database_url).await);
     migrate_beyond(database_url, "create table later (id integer)").await;
-    let said = refusal(database_url).await;
+    let text = refusal(database_url).await;
     assert!(
-        said.contains("a newer version of this program has migrated it")
-            && said.contains("V999__later"),
-        "{said}"
+        text.contains("a newer version of this program has migrated it")
+            && text.contains("V999__later"),
+        "{text}"
     );
 }
 
@@ -170,25 +170,25 @@ async fn a_database_role_without_rights_is_reported() {
     let name = format!("weak_{}", url.rsplit('_').next().unwrap());
     execute(&url, &format!("create role {name} login")).await;
     let weak = url.replace("//vestibule@", &format!("//{name}@"));
-    let said = refusal(&weak).await;
+    let text = refusal(&weak).await;
     assert!(
-        said.contains("must be allowed to create")
-            && said.contains("permission denied for schema public"),
-        "{said}"
+        text.contains("must be allowed to create")
+            && text.contains("permission denied for schema public"),
+        "{text}"
     );
     execute(
         &url,
         &format!("alter role {name} set search_path = nowhere"),
     )
     .await;
-    let said = refusal(&weak).await;
+    let text = refusal(&weak).await;
     assert!(
-        said.contains("must be allowed to create") && said.contains("no schema"),
-        "{said}"
+        text.contains("must be allowed to create") && text.contains("no schema"),
+        "{text}"
     );
     execute(&url, &format!("alter role {name} nologin")).await;
-    let said = refusal(&weak).await;
-    assert!(said.contains("is not permitted to log in"), "{said}");
+    let text = refusal(&weak).await;
+    assert!(text.contains("is not permitted to log in"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,8 +202,8 @@ async fn a_read_only_server_is_reported() {
         &format!("alter database {name} set default_transaction_read_only = on"),
     )
     .await;
-    let said = refusal(&url).await;
-    assert!(said.contains("does not allow writes"), "{said}");
+    let text = refusal(&url).await;
+    assert!(text.contains("does not allow writes"), "{text}");
 }
 
 /// A pooler in transaction mode is detected, whatever its pool settings. The program does not
@@ -225,16 +225,16 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
         };
         // The second time, the pool has connections that the first run has left.
         for _ in 0..2 {
-            let said = refusal_of("migrate", &pooler.database_url).await;
+            let text = refusal_of("migrate", &pooler.database_url).await;
             assert!(
-                said.contains("behind a pooler that pools by transaction")
-                    && said.contains("--database-direct-url"),
-                "{pool}: {said}"
+                text.contains("behind a pooler that pools by transaction")
+                    && text.contains("--database-direct-url"),
+                "{pool}: {text}"
             );
-            let said = refusal_of("serve", &pooler.database_url).await;
+            let text = refusal_of("serve", &pooler.database_url).await;
             assert!(
-                said.contains("of an older version") && said.contains("vestibule migrate"),
-                "{pool}: {said}"
+                text.contains("of an older version") && text.contains("vestibule migrate"),
+                "{pool}: {text}"
             );
         }
         assert!(
@@ -257,11 +257,11 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
         );
         drop(node);
         migrate_beyond(&url, "create table later (id integer)").await;
-        let said = refusal_of("serve", &pooler.database_url).await;
+        let text = refusal_of("serve", &pooler.database_url).await;
         assert!(
-            said.contains("a newer version of this program has migrated it")
-                && said.contains("V999__later"),
-            "{said}"
+            text.contains("a newer version of this program has migrated it")
+                && text.contains("V999__later"),
+            "{text}"
         );
     }
 }
@@ -276,26 +276,26 @@ async fn sharding_is_refused_through_a_transaction_pooler() {
     let Some(pooler) = PgBouncer::before(&url, "pool_mode = transaction") else {
         return;
     };
-    let said = output_with(&pooler.database_url, &["--citus"]).await;
+    let text = output_with(&pooler.database_url, &["--citus"]).await;
     assert!(
-        said.contains("behind a pooler that pools by transaction")
-            && said.contains("--database-direct-url"),
-        "{said}"
+        text.contains("behind a pooler that pools by transaction")
+            && text.contains("--database-direct-url"),
+        "{text}"
     );
-    let said = refusal_of("serve", &pooler.database_url).await;
+    let text = refusal_of("serve", &pooler.database_url).await;
     assert!(
-        said.contains("of an older version"),
-        "nothing has been migrated: {said}"
+        text.contains("of an older version"),
+        "nothing has been migrated: {text}"
     );
     // Without the pooler, the command gets as far as it can here.
-    let said = output_with(
+    let text = output_with(
         &pooler.database_url,
         &["--citus", "--database-direct-url", &url],
     )
     .await;
     assert!(
-        said.contains("Citus is not installed in this database") || said.contains("distributed "),
-        "{said}"
+        text.contains("Citus is not installed in this database") || text.contains("distributed "),
+        "{text}"
     );
 }
 
@@ -307,8 +307,8 @@ async fn a_session_pooler_is_accepted_and_a_statement_pooler_refused() {
     let Some(pooler) = PgBouncer::before(&url, "pool_mode = statement") else {
         return;
     };
-    let said = refusal(&pooler.database_url).await;
-    assert!(said.contains("statement pooling mode"), "{said}");
+    let text = refusal(&pooler.database_url).await;
+    assert!(text.contains("statement pooling mode"), "{text}");
     let pooler = PgBouncer::before(&url, "pool_mode = session").unwrap();
     assert!(
         admits(&pooler.database_url).await,

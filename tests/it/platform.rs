@@ -6,7 +6,7 @@ use strum::VariantArray;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::records::Kind;
+use vestibule::records::RecordKind;
 
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
@@ -147,20 +147,20 @@ on_both! {
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
         let workflow = org.record("workflow", json!({ "name": "W", "liveNodes": [{ "id": "n", "nodeType": "external_automation", "label": "L" }] })).await;
-        let of_kind = |kind: Kind| match kind {
-            Kind::Property => json!({ "name": "F", "timezone": "Europe/Madrid", "country": "ES" }),
-            Kind::Reservation => reservation(Some(flat)),
-            Kind::Task => json!({ "propertyId": flat, "title": "T", "status": "open" }),
-            Kind::Device => json!({ "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "V", "isOnline": true }),
-            Kind::Review => json!({ "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "privateReview": "p", "photoKeys": [] }),
-            Kind::WorkflowStepRun => json!({ "workflowId": workflow, "nodeId": "n", "occurredAt": "2026-11-02T10:00:00Z" }),
-            Kind::PaymentAccount => json!({ "name": "P", "isActive": true, "isDefault": false }),
-            Kind::CustomUrl => json!({ "host": "h", "isGuestPortal": true }),
-            Kind::Image => json!({ "url": "https://example.com/i.png" }),
-            Kind::Instruction => json!({ "scopeId": flat, "title": "I", "position": 0 }),
+        let of_kind = |kind: RecordKind| match kind {
+            RecordKind::Property => json!({ "name": "F", "timezone": "Europe/Madrid", "country": "ES" }),
+            RecordKind::Reservation => reservation(Some(flat)),
+            RecordKind::Task => json!({ "propertyId": flat, "title": "T", "status": "open" }),
+            RecordKind::Device => json!({ "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "V", "isOnline": true }),
+            RecordKind::Review => json!({ "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "privateReview": "p", "photoKeys": [] }),
+            RecordKind::WorkflowStepRun => json!({ "workflowId": workflow, "nodeId": "n", "occurredAt": "2026-11-02T10:00:00Z" }),
+            RecordKind::PaymentAccount => json!({ "name": "P", "isActive": true, "isDefault": false }),
+            RecordKind::CustomUrl => json!({ "host": "h", "isGuestPortal": true }),
+            RecordKind::Image => json!({ "url": "https://example.com/i.png" }),
+            RecordKind::Instruction => json!({ "scopeId": flat, "title": "I", "position": 0 }),
             _ => json!({ "name": "N" }),
         };
-        for kind in Kind::VARIANTS.iter().copied() {
+        for kind in RecordKind::VARIANTS.iter().copied() {
             org.record(kind.as_ref(), of_kind(kind)).await;
             assert_eq!(org.sync(json!([{ "kind": kind.as_ref(), "id": new_id(), "data": {} }])).await.status, 400, "{}", kind.as_ref());
         }

@@ -87,7 +87,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         receiver.next().await;
     }
     assert!(receiver.is_quiet().await);
-    assert_eq!(app.server.service.store.connections_given_up(), 0);
+    assert_eq!(app.server.service.store.dropped_connections(), 0);
 }
 
 /// The server's time limits are set in each transaction. A transaction that is left idle is ended,

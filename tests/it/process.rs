@@ -206,10 +206,10 @@ async fn sigterm_and_sigint_end_the_process_with_code_0() {
 
 #[test]
 fn the_demo_refuses_a_database_url() {
-    let (is_done, _, said) = run(&["demo", "--database-url", "sqlite:kept.db"]);
+    let (is_done, _, text) = run(&["demo", "--database-url", "sqlite:kept.db"]);
     assert!(
-        !is_done && said.contains("demo uses a throwaway database"),
-        "{said}"
+        !is_done && text.contains("demo uses a throwaway database"),
+        "{text}"
     );
 }
 
@@ -506,11 +506,11 @@ async fn a_sqlite_database_is_served_by_a_single_process() {
         } else {
             &[]
         };
-        let (status, _, told) = run(&[&[command, "--database-url", &url], listen].concat());
+        let (status, _, reported) = run(&[&[command, "--database-url", &url], listen].concat());
         assert!(!status, "{command}");
         assert!(
-            told.contains("another process serves or migrates"),
-            "{command}: {told}"
+            reported.contains("another process serves or migrates"),
+            "{command}: {reported}"
         );
     }
     // A short command may run beside it.
@@ -520,7 +520,7 @@ async fn a_sqlite_database_is_served_by_a_single_process() {
         json!({ "kind": "tag", "id": new_id(), "data": { "name": "Sea view" } }).to_string(),
     )
     .unwrap();
-    let (status, told, _) = run(&[
+    let (status, reported, _) = run(&[
         "import",
         "--database-url",
         &url,
@@ -528,7 +528,10 @@ async fn a_sqlite_database_is_served_by_a_single_process() {
         &organization,
         records.to_str().unwrap(),
     ]);
-    assert!(status && told.contains("imported 1 records"), "{told}");
+    assert!(
+        status && reported.contains("imported 1 records"),
+        "{reported}"
+    );
     let copy = directory.path().join("copy.db");
     assert!(run(&["backup", "--database-url", &url, copy.to_str().unwrap()]).0);
     drop(running);

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::raw_receiver::{Act, Authority, Presents, RawReceiver};
+use crate::support::raw_receiver::{Act, Presents, RawReceiver, ReceiverAuthority};
 use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
@@ -25,13 +25,13 @@ store::statements! {
 /// Runs a test on both databases, with an authority that the server trusts and a short webhook
 /// timeout.
 macro_rules! with_authority {
-    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: Authority) $body:block)*) => {
+    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: ReceiverAuthority) $body:block)*) => {
         $(mod $name {
             use super::*;
 
-            async fn run($app: App, $authority: Authority) $body
+            async fn run($app: App, $authority: ReceiverAuthority) $body
 
-            fn flags(authority: &Authority) -> Vec<String> {
+            fn flags(authority: &ReceiverAuthority) -> Vec<String> {
                 let mut flags = authority.flags();
                 flags.push(concat!("--webhook-timeout=", $timeout).to_owned());
                 flags
@@ -40,7 +40,7 @@ macro_rules! with_authority {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
                 crate::support::choose_tls_provider();
-                let authority = Authority::new();
+                let authority = ReceiverAuthority::new();
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 run(App::on_sqlite(&flags).await, authority).await;
@@ -49,7 +49,7 @@ macro_rules! with_authority {
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
                 crate::support::choose_tls_provider();
-                let authority = Authority::new();
+                let authority = ReceiverAuthority::new();
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres(&flags).await {
@@ -62,7 +62,7 @@ macro_rules! with_authority {
 
 /// The outcome of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum DeliveryEnd {
     /// Delivered after one request.
     Delivered,
     /// Failed after five requests.
@@ -77,10 +77,10 @@ struct Case {
     what: String,
     presents: Presents,
     act: Act,
-    end: End,
+    end: DeliveryEnd,
 }
 
-fn case(what: &str, act: Act, end: End) -> Case {
+fn case(what: &str, act: Act, end: DeliveryEnd) -> Case {
     Case {
         what: what.to_owned(),
         presents: Presents::Right,
@@ -100,7 +100,7 @@ fn say(text: &str) -> Act {
 
 /// Returns the cases. `trap` is the target of redirects; it must get no connection.
 fn cases(trap: &str) -> Vec<Case> {
-    use End::{Delivered, Failed, Gone, Unsent};
+    use DeliveryEnd::{Delivered, Failed, Gone, Unsent};
     let noise = "x".repeat(16 * 1024);
     let chunk = format!("4000\r\n{noise}\r\n");
     let long_body = "HTTP/1.1 200 OK\r\ncontent-length: 100000000000\r\n\r\n".to_owned();
@@ -252,7 +252,7 @@ fn cases(trap: &str) -> Vec<Case> {
 
 /// Returns the cases of refusing statuses, redirects and bad certificates.
 fn refusals(trap: &str) -> Vec<Case> {
-    use End::{Failed, Unsent};
+    use DeliveryEnd::{Failed, Unsent};
     let mut all = Vec::new();
     for status in [
         "304 Not Modified",
@@ -293,22 +293,22 @@ fn refusals(trap: &str) -> Vec<Case> {
 }
 
 /// Returns the outcome of the subscription with this target; none while it is open.
-fn end_of(listed: &Value, url: &str) -> Option<End> {
+fn end_of(listed: &Value, url: &str) -> Option<DeliveryEnd> {
     let Some(row) = listed
         .as_array()
         .unwrap()
         .iter()
         .find(|row| row["targetUrl"] == url)
     else {
-        return Some(End::Gone);
+        return Some(DeliveryEnd::Gone);
     };
     assert_eq!(row["disabledAt"], Value::Null, "{row}");
     match (
         row["consecutiveFailures"].as_u64().unwrap(),
         row["lastDeliveredAt"].is_null(),
     ) {
-        (0, false) => Some(End::Delivered),
-        (1, true) => Some(End::Failed),
+        (0, false) => Some(DeliveryEnd::Delivered),
+        (1, true) => Some(DeliveryEnd::Failed),
         (0, true) => None,
         _ => panic!("{row}"),
     }
@@ -370,13 +370,13 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(25)).await;
         // Far shorter than the lease of a delivery under way.
         app.clock.advance(Duration::from_millis(40));
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
     }
     panic!("{what}: not within a minute");
 }
 
 with_authority! {
-    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: Authority) {
+    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let trap = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -399,15 +399,15 @@ with_authority! {
         let mut wrong = Vec::new();
         for ((case, receiver), end) in cases.iter().zip(&receivers).zip(&ends) {
             let (wanted, requests) = match case.end {
-                End::Failed => (End::Failed, ALL_ATTEMPTS),
-                End::Unsent => (End::Failed, 0),
+                DeliveryEnd::Failed => (DeliveryEnd::Failed, ALL_ATTEMPTS),
+                DeliveryEnd::Unsent => (DeliveryEnd::Failed, 0),
                 end => (end, 1),
             };
             let seen = &receiver.seen;
             if (*end, seen.count()) != (Some(wanted), requests) || seen.attempts().len() > 1 {
                 wrong.push(format!("{}: {end:?} after {} requests", case.what, seen.count()));
             }
-            if case.end == End::Unsent && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS {
+            if case.end == DeliveryEnd::Unsent && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS {
                 wrong.push(format!("{}: {:?} connections", case.what, seen.connections));
             }
         }
@@ -425,7 +425,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: Authority) {
+    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let then = |act| Act::Once(answer("200 OK"), Box::new(act));
@@ -451,7 +451,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: Authority) {
+    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: ReceiverAuthority) {
         /// `GOAWAY` with the last stream 0 and no error, and `RST_STREAM` of stream 1 with
         /// `REFUSED_STREAM`.
         const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -478,7 +478,7 @@ with_authority! {
         assert!(receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS, "{:?}", receiver.seen.connections);
     }
 
-    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: Authority) {
+    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -487,8 +487,8 @@ with_authority! {
             ("429 Slow Down", "Sat, 21 Nov 2026 09:45:00 GMT", "2026-11-21T09:45:00.000Z"),
             ("503 Busy", "86400", "2026-11-21T10:30:00.000Z"),
         ] {
-            let said = format!("HTTP/1.1 {status}\r\nretry-after: {asked}\r\ncontent-length: 0\r\n\r\n");
-            let receiver = authority.receiver(Presents::Right, Act::Say(said)).await;
+            let text = format!("HTTP/1.1 {status}\r\nretry-after: {asked}\r\ncontent-length: 0\r\n\r\n");
+            let receiver = authority.receiver(Presents::Right, Act::Say(text)).await;
             let subscription = subscribed(&api, &receiver).await;
             org.reservation(Some(flat)).await;
             let row = loop {
@@ -503,7 +503,7 @@ with_authority! {
         }
     }
 
-    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: Authority) {
+    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let flat = org.property(None, &[]).await;
@@ -532,7 +532,7 @@ with_authority! {
         }
     }
 
-    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: Authority) {
+    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
@@ -544,13 +544,13 @@ with_authority! {
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
         let end = async |receiver: &RawReceiver| end_of(&api.get("/webhook-subscriptions").await.data(), &receiver.url);
-        until(&app, "what is quick is delivered", async || end(&quick).await == Some(End::Delivered)).await;
+        until(&app, "what is quick is delivered", async || end(&quick).await == Some(DeliveryEnd::Delivered)).await;
         assert!(noisy.seen.count() < ALL_ATTEMPTS, "long before the other has failed");
-        until(&app, "what is noisy has failed", async || end(&noisy).await == Some(End::Failed)).await;
+        until(&app, "what is noisy has failed", async || end(&noisy).await == Some(DeliveryEnd::Failed)).await;
         assert_eq!(noisy.seen.count(), ALL_ATTEMPTS);
     }
 
-    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: Authority) {
+    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: ReceiverAuthority) {
         const EVENTS: usize = 24;
         let org = app.org().await;
         let api = org.key().await;
@@ -585,7 +585,7 @@ with_authority! {
         assert!(modern.seen.connections.load(Ordering::Relaxed) <= 16, "{:?} connections", modern.seen.connections);
     }
 
-    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: Authority) {
+    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: ReceiverAuthority) {
         // Many times the number that may be under way at once.
         const EVENTS: usize = 640;
         let org = app.org().await;
@@ -603,7 +603,7 @@ with_authority! {
         assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
     }
 
-    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: Authority) {
+    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: ReceiverAuthority) {
         // More subscriptions than one query reads, while few of them get a permit.
         const CREDENTIALS: usize = 3;
         let org = app.org().await;
@@ -620,7 +620,7 @@ with_authority! {
         assert_eq!(receiver.seen.attempts().len(), 100 * CREDENTIALS, "each once");
     }
 
-    "2s" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: Authority) {
+    "2s" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let broken = authority.receiver(Presents::Right, Act::SayAndClose(String::new())).await;
@@ -634,7 +634,7 @@ with_authority! {
         assert!(attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS), "{attempts:?}");
     }
 
-    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: Authority) {
+    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: ReceiverAuthority) {
         let org = app.org().await;
         let api = org.key().await;
         let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
@@ -648,7 +648,7 @@ with_authority! {
         let before = broken.seen.count();
         org.reservation(Some(flat)).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         let (key, quick) = (org.key().await, authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await);
         subscribe(&key, &quick).await;
         org.reservation(Some(flat)).await;
@@ -657,7 +657,7 @@ with_authority! {
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
     }
 
-    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: Authority) {
+    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: ReceiverAuthority) {
         // This receiver takes most of a second to answer.
         let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
         let org = app.org().await;
@@ -702,7 +702,7 @@ async fn outlasts_an_outage(app: App, receiver: Receiver) {
             receiver.answer(&[200]);
         }
         for _ in 0..4 {
-            app.server.means.due.notify_one();
+            app.server.dependencies.due.notify_one();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         app.clock.advance(Duration::from_secs(5));

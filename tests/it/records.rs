@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use engine::access::Permission;
 use serde_json::{Value, json};
-use store::Effort;
+use store::WorkCount;
 use uuid::Uuid;
 
 use crate::support::dice::Dice;
@@ -303,9 +303,9 @@ on_both! {
             let last: Vec<_> = ids.iter().map(|id| deleted("reservation", *id)).chain(flats.iter().map(|id| deleted("property", *id))).collect();
             let mut effort = Vec::new();
             for (records, events) in [(first, count), (stays("confirmed"), 0), (stays("cancelled"), count), (last, 0)] {
-                store.heaviest();
+                store.max_work();
                 assert_eq!(send(&org, json!({}), &records).await.data()["events"], events);
-                effort.push(store.heaviest());
+                effort.push(store.max_work());
             }
             efforts.push(effort);
         }
@@ -326,16 +326,16 @@ on_both! {
         let page = |offset: usize| {
             let api = api.clone();
             async move {
-                store.heaviest();
+                store.max_work();
                 let answer = api.get(&format!("/tags?limit=100&offset={offset}")).await;
                 assert_eq!(answer.body["meta"]["pagination"]["total"], 9_000);
-                (super::ids(answer.data().as_array().unwrap()), store.heaviest())
+                (super::ids(answer.data().as_array().unwrap()), store.max_work())
             }
         };
         let (found, first) = page(0).await;
         assert_eq!(found, ids[..100]);
         for offset in [3_950, 4_000, 7_999, 8_001, 8_930, 9_000] {
-            let (found, Effort { statements, rows, steps }) = page(offset).await;
+            let (found, WorkCount { statements, rows, steps }) = page(offset).await;
             assert_eq!(found, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
             // The rows that remain to be skipped are within one block.

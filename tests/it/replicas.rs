@@ -16,7 +16,7 @@ use crate::support::standby::Standby;
 use crate::support::{Api, new_id, postgres, reservation};
 
 /// A primary with its replica, a proxy before the replica, and a node.
-struct Pair {
+struct ReplicaPair {
     standby: Standby,
     way: MiddleBox,
     node: Node,
@@ -25,7 +25,7 @@ struct Pair {
     key: Uuid,
 }
 
-impl Pair {
+impl ReplicaPair {
     async fn start() -> Option<Self> {
         Self::start_with(&[]).await
     }
@@ -156,7 +156,7 @@ impl Pair {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_caller_always_sees_their_own_writes() {
-    let Some(pair) = Pair::start().await else {
+    let Some(pair) = ReplicaPair::start().await else {
         return;
     };
     // The replica follows as fast as it can, so reads race with it.
@@ -239,7 +239,7 @@ async fn a_caller_always_sees_their_own_writes() {
             Some(body),
         )
         .await;
-    let pair = Pair {
+    let pair = ReplicaPair {
         api: pair.node.api(key["token"].as_str().unwrap()),
         ..pair
     };
@@ -248,7 +248,7 @@ async fn a_caller_always_sees_their_own_writes() {
     pair.is_answered_by_the_replica("Paused9").await;
 }
 
-impl Pair {
+impl ReplicaPair {
     fn standby_resumes(&self) {
         std::thread::scope(|scope| scope.spawn(|| self.standby.resume()).join().unwrap());
     }
@@ -258,7 +258,7 @@ impl Pair {
 /// for it long.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_replica_is_bypassed() {
-    let Some(pair) = Pair::start().await else {
+    let Some(pair) = ReplicaPair::start().await else {
         return;
     };
     pair.tag("Steady").await;
@@ -283,7 +283,7 @@ async fn a_silent_replica_is_bypassed() {
 /// its only connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_slow_replica_is_bypassed() {
-    let Some(pair) = Pair::start_with(&["--database-connections", "2"]).await else {
+    let Some(pair) = ReplicaPair::start_with(&["--database-connections", "2"]).await else {
         return;
     };
     pair.tag("Steady").await;

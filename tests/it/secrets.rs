@@ -198,17 +198,19 @@ fn an_invalid_secret_file_is_refused() {
             (&long, "holds more than"),
             (&binary, "UTF-8"),
         ] {
-            let told = place.refusal(&[(&file_variable, file)]);
+            let reported = place.refusal(&[(&file_variable, file)]);
             assert!(
-                told.contains(&file_variable) && told.contains(reason),
-                "{file_variable} {}: {told}",
+                reported.contains(&file_variable) && reported.contains(reason),
+                "{file_variable} {}: {reported}",
                 file.display()
             );
         }
-        let told = place.refusal(&[(&file_variable, &fine), (variable, Path::new("other"))]);
+        let reported = place.refusal(&[(&file_variable, &fine), (variable, Path::new("other"))]);
         assert!(
-            told.contains("both set") && told.contains(variable) && !told.contains("other"),
-            "{told}"
+            reported.contains("both set")
+                && reported.contains(variable)
+                && !reported.contains("other"),
+            "{reported}"
         );
     }
 }

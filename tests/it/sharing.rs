@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use store::{Error, Gather, Migrations, Options, Share, Statement, Store, Transaction, WORK_LIMIT};
+use store::{
+    BatchLookup, Error, Migrations, Options, Share, Statement, Store, Transaction, WORK_LIMIT,
+};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -66,7 +68,7 @@ fn insert(tx: &mut Transaction<'_>, name: &str) -> Result<(), Error> {
 /// Inserts a row by a deferred statement. Returns the id of the transaction.
 fn insert_along(tx: &mut Transaction<'_>, name: &str) -> Result<i64, Error> {
     let transaction = tx.row(&TRANSACTION, &[])?.unwrap().get(0);
-    tx.execute_along(&INSERT, vec![name.into()])?;
+    tx.execute_deferred(&INSERT, vec![name.into()])?;
     transaction
 }
 
@@ -108,12 +110,12 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     let twice_along = write(&store, 1, |tx| insert_along(tx, "a"));
     queued(&store, 4).await;
     let rehearsed = write(&store, 1, |tx| {
-        tx.rehearse();
+        tx.dry_run();
         insert(tx, "rehearsed")
     });
     queued(&store, 5).await;
     let misfit = write(&store, 1, |tx| {
-        tx.execute_along(&INSERT, vec![store::Value::Integer(1)])
+        tx.execute_deferred(&INSERT, vec![store::Value::Integer(1)])
     });
     queued(&store, 6).await;
     let panicked = write(&store, 1, |tx| {
@@ -196,9 +198,9 @@ async fn rows_of_a_write_in_different_tables_are_atomic() {
     let (go, held) = hold(&store).await;
     let both = |thing: &'static str, other: &'static str| {
         write(&store, 1, move |tx| {
-            tx.execute_along(&INSERT, vec![thing.into()])?;
-            tx.execute_along(&INSERT_OTHER, vec![other.into()])?;
-            tx.execute_along(&INSERT, vec![format!("{thing} again").into()])
+            tx.execute_deferred(&INSERT, vec![thing.into()])?;
+            tx.execute_deferred(&INSERT_OTHER, vec![other.into()])?;
+            tx.execute_deferred(&INSERT, vec![format!("{thing} again").into()])
         })
     };
     let mut writes = Vec::new();
@@ -245,7 +247,7 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
                 } else {
                     format!("{name} along")
                 };
-                tx.execute_along(&INSERT, vec![along.into()])
+                tx.execute_deferred(&INSERT, vec![along.into()])
             }));
             queued(&store, number + 1).await;
         }
@@ -282,7 +284,7 @@ async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
         });
         queued(&store, 1).await;
         let rehearsed = write(&store, 1, |tx| {
-            tx.rehearse();
+            tx.dry_run();
             tx.row(&COUNT, &[]).map(drop)
         });
         queued(&store, 2).await;
@@ -328,13 +330,13 @@ async fn a_prepare_error_loses_no_acknowledged_statements() {
             let name = name(number);
             writes.push(write(&store, 1, move |tx| {
                 insert(tx, &name)?;
-                tx.execute_along(&INSERT, vec![format!("{name} along").into()])
+                tx.execute_deferred(&INSERT, vec![format!("{name} along").into()])
             }));
             queued(&store, number + 1).await;
         }
         let misfit = write(&store, 1, move |tx| {
             if along {
-                tx.execute_along(&MISFIT, vec!["a".into()])
+                tx.execute_deferred(&MISFIT, vec!["a".into()])
             } else {
                 tx.execute(&MISFIT, &["a".into()]).map(drop)
             }
@@ -480,8 +482,8 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
 async fn each_deferred_statement_has_its_own_time_limit() {
     let Some(store) = store().await else { return };
     let took = store.write_for(share(1), 4 * WORK_LIMIT, |tx| {
-        tx.execute_along(&SLEEP, Vec::new())?;
-        tx.execute_along(&SLEEP, Vec::new())?;
+        tx.execute_deferred(&SLEEP, Vec::new())?;
+        tx.execute_deferred(&SLEEP, Vec::new())?;
         insert(tx, "a")
     });
     took.await.unwrap();
@@ -532,7 +534,7 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     );
     let ((looked, has_looked), (open, gate)) = (channel(), channel::<()>());
     let (calls, held, gate) = (asked.clone(), is_held.clone(), Mutex::new(gate));
-    let gathered = Arc::new(Gather::new(store.clone(), move |tx, keys: &[u8]| {
+    let gathered = Arc::new(BatchLookup::new(store.clone(), move |tx, keys: &[u8]| {
         calls.fetch_add(1, Ordering::SeqCst);
         let count: i64 = tx.row(&COUNT, &[])?.unwrap().get(0)?;
         if held.swap(false, Ordering::SeqCst) {

@@ -238,9 +238,9 @@ fn a_setting_that_cannot_be_meant_is_a_bad_value_in_words() {
         if name == "VESTIBULE_TRANSLATOR_KEY" {
             variables.push(("VESTIBULE_TRANSLATOR_URL", "http://127.0.0.1:9"));
         }
-        let told = refusal(directory.path(), &variables);
-        assert!(told.contains(reason), "{name}={value:?}: {told}");
-        assert!(!told.contains("secret"), "{name}={value:?}: {told}");
+        let reported = refusal(directory.path(), &variables);
+        assert!(reported.contains(reason), "{name}={value:?}: {reported}");
+        assert!(!reported.contains("secret"), "{name}={value:?}: {reported}");
     }
 }
 
@@ -333,8 +333,8 @@ async fn a_misspelt_variable_is_a_warning_that_names_the_setting() {
 fn a_database_file_that_cannot_be_opened_is_named() {
     let directory = TempDir::new().unwrap();
     let url = "sqlite:missing/folder/x.db";
-    let told = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", url)]);
-    assert!(told.contains("missing/folder/x.db"), "{told}");
+    let reported = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", url)]);
+    assert!(reported.contains("missing/folder/x.db"), "{reported}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -346,8 +346,11 @@ async fn a_postgres_database_that_cannot_hold_every_text_is_refused() {
         return;
     };
     let directory = TempDir::new().unwrap();
-    let told = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", &url)]);
-    assert!(told.contains("LATIN1") && told.contains("UTF8"), "{told}");
+    let reported = refusal(directory.path(), &[("VESTIBULE_DATABASE_URL", &url)]);
+    assert!(
+        reported.contains("LATIN1") && reported.contains("UTF8"),
+        "{reported}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -108,7 +108,7 @@ async fn an_internal_error_of_the_server_can_be_retried() {
     let Some(app) = App::on_postgres(&[]).await else {
         return;
     };
-    if app.server.service.store.is_spread() {
+    if app.server.service.store.is_sharded() {
         // Distributed tables cannot have triggers.
         return;
     }

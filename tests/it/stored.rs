@@ -155,7 +155,7 @@ const REQUIRED: [&str; 35] = [
 ];
 
 /// An organization with a row in every table that holds documents, and the clients that read them.
-struct Scene<'a> {
+struct StoredScene<'a> {
     house: House<'a>,
     connected: Api,
     step: Uuid,
@@ -184,7 +184,7 @@ async fn store_feed(house: &House<'_>) {
     house.org.app.change(text, params).await;
 }
 
-impl<'a> Scene<'a> {
+impl<'a> StoredScene<'a> {
     async fn build(app: &'a App) -> Self {
         let house = House::build(app).await;
         let connected = furnish(&house).await;
@@ -428,7 +428,7 @@ fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
 
 on_both! {
     async fn documents_of_the_first_release_can_be_read(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = StoredScene::build(&app).await;
         let holding: Vec<String> = app.columns().await.into_iter().filter(|(_, column, ..)| column == "doc").map(|(table, ..)| table).collect();
         for table in holding.iter().filter(|table| !NOT_READ.contains(&table.as_str())) {
             assert!(DOCUMENTS.iter().any(|(document, _)| document.split('.').next() == Some(table)), "{table} has no document here");
@@ -460,7 +460,7 @@ on_both! {
     }
 
     async fn missing_fields_of_a_document_have_defaults(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = StoredScene::build(&app).await;
         for (document, text) in DOCUMENTS {
             let before: Value = serde_json::from_str(text).unwrap();
             for (path, doc) in without_one(document, &before) {
@@ -507,7 +507,7 @@ on_both! {
     }
 
     async fn documents_keep_unchanged_fields_when_rewritten(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = StoredScene::build(&app).await;
         let text = "select doc from precheck_step where organization_id = ?1 order by created_at";
         let read = async || app.query(text, vec![scene.house.org.id.into()], |row| row.get::<Json<Value>>(0).map(|Json(doc)| doc)).await;
         let before = read().await;

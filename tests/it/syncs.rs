@@ -418,8 +418,8 @@ on_both! {
             assert_eq!(listed(&query).await, vec![(ids, json!(total)); 2], "{query}");
         }
         assert_eq!(api.get("/members?updatedSince=yesterday").await.issues(), ["updatedSince"]);
-        // The records of one sync have different times, the last of them after the present. A member
-        // who is written afterwards is not before them.
+        // The records of one sync have different times, the last of them after the present. A
+        // member who is written afterwards is not before them.
         let tags: Vec<Value> = (0..30).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
         org.sync(json!(tags)).await.data();
         let last = api.get("/tags?updatedSince=2026-11-21T09:30:00Z&limit=100").await.data();
@@ -552,19 +552,19 @@ async fn an_import_that_skips_writes_what_it_leaves_out_as_ndjson() {
         .arg(&file)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{reported}");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "imported 1 records, 0 events, 3 left out\n"
     );
-    let left_out: Vec<Value> = told
+    let left_out: Vec<Value> = reported
         .lines()
         .filter(|line| line.starts_with(r#"{"line":"#))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let places: Vec<&Value> = left_out.iter().map(|line| &line["line"]).collect();
-    assert_eq!(places, [2, 3, 4], "{told}");
+    assert_eq!(places, [2, 3, 4], "{reported}");
     assert_eq!(left_out[0]["id"], json!(bad));
     assert_eq!(
         left_out[0]["record"],

@@ -124,7 +124,7 @@ async fn http_1_and_http_2_are_served_over_tls() {
     let port = app.server.address.port();
     assert_eq!(app.base, format!("https://127.0.0.1:{port}"));
     assert_eq!(
-        app.server.service.kit.public_url, app.base,
+        app.server.service.app_state.public_url, app.base,
         "what guests are told is as they reach it"
     );
     for (client, version) in [
@@ -207,9 +207,9 @@ async fn an_unfinished_handshake_does_not_delay_others() {
     )
     .await;
     let began = Instant::now();
-    let ends = [&b""[..], &hello[..1], half, &hello].map(async |said| {
+    let ends = [&b""[..], &hello[..1], half, &hello].map(async |text| {
         let mut stream = TcpStream::connect(short.server.address).await.unwrap();
-        stream.write_all(said).await.unwrap();
+        stream.write_all(text).await.unwrap();
         drop(
             timeout(SOON, stream.read_to_end(&mut Vec::new()))
                 .await
@@ -259,9 +259,9 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
         "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n{}",
         "x".repeat(20_000)
     );
-    for said in [HEALTH, long.as_bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+    for text in [HEALTH, long.as_bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
-        stream.write_all(said).await.unwrap();
+        stream.write_all(text).await.unwrap();
         let heard = rest(&mut stream).await;
         assert!(
             heard.starts_with("HTTP/1.1 400 ")
@@ -269,13 +269,13 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
             "{heard}"
         );
     }
-    for said in [
+    for text in [
         &[0; 300][..],
         b"\x16\x03\x01\xff\xff\xff\xff",
         b"\x80\x2e\x01\x00\x02",
     ] {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
-        stream.write_all(said).await.unwrap();
+        stream.write_all(text).await.unwrap();
         stream.shutdown().await.unwrap();
         rest(&mut stream).await;
     }
@@ -346,10 +346,10 @@ fn refusal(flags: &[String]) -> String {
         .output()
         .unwrap();
     assert!(!output.status.success());
-    let said = String::from_utf8(output.stderr).unwrap();
-    said.lines()
+    let text = String::from_utf8(output.stderr).unwrap();
+    text.lines()
         .find(|line| line.starts_with("vestibule: "))
-        .unwrap_or_else(|| panic!("{said}"))
+        .unwrap_or_else(|| panic!("{text}"))
         .to_owned()
 }
 
@@ -363,7 +363,7 @@ fn invalid_tls_files_are_reported_at_start() {
     assert!(refusal(&flags).contains("key.pem: is not the key of the first certificate in"));
     std::fs::write(files.key(), "nothing").unwrap();
     assert!(refusal(&flags).contains("key.pem: contains no private key in PEM"));
-    for (text, told) in [
+    for (text, reported) in [
         ("", "certificate.pem: contains no certificate in PEM"),
         (
             "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
@@ -376,8 +376,8 @@ fn invalid_tls_files_are_reported_at_start() {
     ] {
         std::fs::write(files.certificate(), text).unwrap();
         assert!(
-            refusal(&flags).contains(told),
-            "{told}: {}",
+            refusal(&flags).contains(reported),
+            "{reported}: {}",
             refusal(&flags)
         );
     }
@@ -397,11 +397,11 @@ async fn sighup_reloads_the_certificate() {
     );
     assert!(node.base.starts_with("https://127.0.0.1:"), "{}", node.base);
     let mut connected = connect(&node.base, &connector(&[&first])).await;
-    let hang_up = async |told: &str, count: usize| {
+    let hang_up = async |reported: &str, count: usize| {
         node.signal("-HUP");
         let began = Instant::now();
-        while node.logged(told) < count {
-            assert!(began.elapsed() < SOON, "{told}");
+        while node.logged(reported) < count {
+            assert!(began.elapsed() < SOON, "{reported}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

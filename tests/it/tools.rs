@@ -239,8 +239,8 @@ on_both! {
             let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
             let refused = Answer::of(post(&app, &api, path).json(&message)).await;
             assert_eq!(refused.issues(), ["toolsets"], "{path}");
-            let told = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
-            assert!(told.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{told}");
+            let reported = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
+            assert!(reported.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{reported}");
         }
         // A caller without a token gets the same answer at every address, with one exception: the
         // read-only address names its own metadata.
@@ -326,9 +326,9 @@ on_both! {
         assert_eq!(issues(&misplaced), json!([{ "path": ["visibilityRules"], "message": "must be inside data" }]));
         let questions = json!([{ "kind": "yes_no", "text": "Do you bring a pet?" }]);
         let step = json!({ "stepType": "additional_questions", "nickname": "Pets", "questions": questions });
-        let told = issues(&call(&app, &api, "createPrecheckStep", step).await);
-        assert_eq!(told[0]["path"], json!(["questions", 0, "text"]));
-        assert!(told[0]["message"].as_str().unwrap().contains("createTranslation"), "{told}");
+        let reported = issues(&call(&app, &api, "createPrecheckStep", step).await);
+        assert_eq!(reported[0]["path"], json!(["questions", 0, "text"]));
+        assert!(reported[0]["message"].as_str().unwrap().contains("createTranslation"), "{reported}");
         for (tool, finder) in [("getPortal", "listPortals"), ("getPortalManual", "listPortalManuals"), ("getReservation", "listReservations")] {
             let refused = call(&app, &api, tool, json!({ "id": new_id() })).await;
             assert_eq!(refusal(&refused)["code"], "NOT_FOUND");
@@ -404,10 +404,10 @@ fn every_tool_belongs_to_a_toolset_and_has_its_own_description() {
     ];
     let of_all: BTreeSet<&str> = declared().map(|operation| operation.toolset).collect();
     assert_eq!(Vec::from_iter(of_all), sets);
-    let mut said = BTreeSet::new();
+    let mut text = BTreeSet::new();
     for operation in declared() {
         assert!(
-            said.insert(operation.title) && said.insert(operation.about),
+            text.insert(operation.title) && text.insert(operation.about),
             "{} says what another does",
             operation.id
         );
@@ -486,7 +486,7 @@ fn tool_schemas_have_no_array_of_types() {
 fn tool_arguments_are_the_fields_of_the_operation() {
     let tools = engine::surface::tools(vestibule::app::app());
     for operation in declared() {
-        let told = &tools
+        let reported = &tools
             .iter()
             .find(|tool| tool.name == operation.id)
             .unwrap()
@@ -495,7 +495,9 @@ fn tool_arguments_are_the_fields_of_the_operation() {
         for (name, field) in schema["properties"].as_object().unwrap() {
             let is_left_out =
                 operation.not_for_tools.contains(&name.as_str()) || field["deprecated"] == true;
-            let argument = told.get("properties").and_then(|told| told.get(name));
+            let argument = reported
+                .get("properties")
+                .and_then(|reported| reported.get(name));
             assert_eq!(argument.is_none(), is_left_out, "{}.{name}", operation.id);
             let Some(argument) = argument else { continue };
             assert!(
@@ -517,7 +519,7 @@ fn tool_arguments_are_the_fields_of_the_operation() {
             );
         }
         assert_eq!(
-            told.get("required").is_some(),
+            reported.get("required").is_some(),
             schema["required"]
                 .as_array()
                 .is_some_and(|names| !names.is_empty()),

@@ -346,13 +346,13 @@ async fn a_silent_collector_does_not_delay_requests() {
         assert!(stopped.elapsed() < Duration::from_secs(7));
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let told = node.lines("could not send the remaining trace spans");
-    let [told] = &told[..] else {
-        panic!("{told:?}")
+    let reported = node.lines("could not send the remaining trace spans");
+    let [reported] = &reported[..] else {
+        panic!("{reported:?}")
     };
     assert!(
-        serde_json::from_str::<Value>(told).unwrap()["spans_lost"].as_u64() > Some(lost),
-        "{told}"
+        serde_json::from_str::<Value>(reported).unwrap()["spans_lost"].as_u64() > Some(lost),
+        "{reported}"
     );
 }
 

@@ -31,7 +31,7 @@ const LEASE: Duration = Duration::from_secs(16);
 
 /// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is
 /// `[es] Hello`.
-struct Provider {
+struct TranslationProvider {
     url: String,
     shared: Arc<Shared>,
 }
@@ -43,7 +43,7 @@ struct Shared {
     asked: Mutex<Vec<Value>>,
 }
 
-impl Provider {
+impl TranslationProvider {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -209,7 +209,7 @@ fn hello() -> Value {
 
 on_both! {
     async fn an_english_text_is_translated_into_the_other_languages(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let (translator, with_key) = (provider.translator(&app, None), provider.translator(&app, Some("secret")));
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -236,7 +236,7 @@ on_both! {
     }
 
     async fn failed_translations_are_retried_until_they_succeed(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
         let nobody = format!("http://{}", TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap());
@@ -264,7 +264,7 @@ on_both! {
     }
 
     async fn the_first_retry_pause_is_at_most_a_second(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -277,7 +277,7 @@ on_both! {
     }
 
     async fn texts_written_by_hand_meanwhile_are_kept(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let waiting = create(&api, "Hello").await;
@@ -299,7 +299,7 @@ on_both! {
     }
 
     async fn the_newest_english_text_is_translated(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -316,7 +316,7 @@ on_both! {
     }
 
     async fn a_new_english_text_renews_machine_translations(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -339,7 +339,7 @@ on_both! {
     }
 
     async fn new_copy_of_a_portal_replaces_manual_translations(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": "Hello" })).await.data();
@@ -365,7 +365,7 @@ on_both! {
     }
 
     async fn a_too_long_translation_is_not_saved(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         // Its translations are five characters longer than the text.
@@ -390,7 +390,7 @@ on_both! {
     }
 
     async fn the_queue_follows_the_languages_of_the_organization(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let org = app.org_with(json!({ "name": "Casa", "languages": ["es"] })).await;
         let api = org.key().await;
@@ -412,7 +412,7 @@ on_both! {
     }
 
     async fn placeholders_survive_translation(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let api = app.org().await.key().await;
         let text = create(&api, "Hi {{guest.firstName}}, in {{ property.name }}").await;
         provider.translator(&app, None).step().await;
@@ -423,7 +423,7 @@ on_both! {
     }
 
     async fn concurrent_translators_share_the_work(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let (one, another) = (provider.translator(&app, None), provider.translator(&app, None));
         let api = app.org().await.key().await;
         for number in 0..12 {
@@ -434,7 +434,7 @@ on_both! {
     }
 
     async fn jobs_of_a_lost_translator_are_retried_after_their_lease(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
@@ -451,7 +451,7 @@ on_both! {
     }
 
     async fn a_later_translator_translates_earlier_texts(app: App) {
-        let provider = Provider::start().await;
+        let provider = TranslationProvider::start().await;
         let api = app.org().await.key().await;
         let text = create(&api, "Hello").await;
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -469,7 +469,7 @@ on_both! {
 /// A SQLite database has one process, so jobs that an earlier process had claimed are free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
-    let provider = Provider::start().await;
+    let provider = TranslationProvider::start().await;
     let app = App::on_sqlite(&[]).await;
     let api = app.org().await.key().await;
     let text = create(&api, "Hello").await;

@@ -54,7 +54,7 @@ async fn in_time(
             return log;
         }
         app.clock.advance(Duration::from_millis(100));
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
     panic!("{}", api.get(&deliveries).await.data());
@@ -175,7 +175,7 @@ with_receiver! {
             assert_eq!(receiver.next().await.header("webhook-id"), log[0]["id"].as_str().unwrap());
         }
         app.clock.advance(60 * SECOND);
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         assert!(receiver.is_quiet().await);
         until(&api, |listed| listed[0]["consecutiveFailures"] == 2).await;
     }
@@ -241,7 +241,7 @@ with_receiver! {
             assert_eq!((attempts(&log[0]), &log[0]["attempts"][0]["statusCode"]), (1, &json!(status)));
         }
         app.clock.advance(60 * SECOND);
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         assert!(receiver.is_quiet().await);
         let untouched = |listed: &Value, failures: i64| {
             listed[0]["consecutiveFailures"] == failures && listed[0]["lastDeliveredAt"].is_null() && listed[0]["disabledAt"].is_null()
@@ -272,7 +272,7 @@ with_receiver! {
         let all = |subscription: &Value| path(subscription, "/deliveries?limit=100");
         let log = loop {
             app.clock.advance(Duration::from_millis(100));
-            app.server.means.due.notify_one();
+            app.server.dependencies.due.notify_one();
             tokio::time::sleep(Duration::from_millis(25)).await;
             let log = api.get(&all(&former)).await.data();
             if statuses(&log).iter().all(|status| *status != "pending") {
@@ -506,13 +506,13 @@ on_both! {
         let types = types.as_array().unwrap();
         assert_eq!(types.len(), Event::VARIANTS.len());
         let document = openapi::document(vestibule::app::app(), Surface::Public, "http://127.0.0.1:8080");
-        for (told, event) in types.iter().zip(Event::VARIANTS) {
-            let fields: Vec<_> = told.as_object().unwrap().keys().cloned().collect();
+        for (reported, event) in types.iter().zip(Event::VARIANTS) {
+            let fields: Vec<_> = reported.as_object().unwrap().keys().cloned().collect();
             assert_eq!(fields, ["description", "event", "example", "permission", "schema"]);
-            assert_eq!((told["event"].as_str(), told["permission"].as_str()), (Some(event.as_ref()), Some(event.permission().as_ref())));
-            assert_eq!(told["description"].as_str(), Some(event.fires()));
-            let schema = jsonschema::draft202012::new(&told["schema"]).unwrap();
-            let failures: Vec<_> = schema.iter_errors(&told["example"]).map(|error| error.to_string()).collect();
+            assert_eq!((reported["event"].as_str(), reported["permission"].as_str()), (Some(event.as_ref()), Some(event.permission().as_ref())));
+            assert_eq!(reported["description"].as_str(), Some(event.fires()));
+            let schema = jsonschema::draft202012::new(&reported["schema"]).unwrap();
+            let failures: Vec<_> = schema.iter_errors(&reported["example"]).map(|error| error.to_string()).collect();
             assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
             // The document has the same schema.
             let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
@@ -522,7 +522,7 @@ on_both! {
             };
             let mut data = meant(&meant(body)["properties"]["data"]);
             data.as_object_mut().unwrap().remove("examples");
-            assert_eq!(data, told["schema"], "{}", event.as_ref());
+            assert_eq!(data, reported["schema"], "{}", event.as_ref());
         }
     }
 

@@ -82,7 +82,7 @@ async fn fill_due(
                 &LOG,
                 &values![
                     organization,
-                    shared.kit.ids.uuid(now),
+                    shared.app_state.ids.uuid(now),
                     subscription,
                     status,
                     due,
@@ -160,7 +160,7 @@ with_receiver! {
         let flat = org.property(None, &[]).await;
         org.reservation(Some(flat)).await;
         app.clock.advance(2 * HOUR);
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         assert!(receiver.is_quiet().await);
         until_rows(&org, (1, 3)).await;
         assert_eq!(api.get(&format!("/webhook-subscriptions/{}/deliveries", id_of(&kept))).await.data().as_array().unwrap().len(), 3);
@@ -208,8 +208,8 @@ with_receiver! {
         app.server.sweep_once().await;
         assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
         app.clock.advance(DAY);
-        // The sweep brought the deliveries forward, so the queue may lock some of them now. A locked
-        // delivery is left to the next sweep.
+        // The sweep brought the deliveries forward, so the queue may lock some of them now. A
+        // locked delivery is left to the next sweep.
         for _ in 0..20 {
             app.server.sweep_once().await;
             if rows(&org).await == (1, 0) {
@@ -314,7 +314,7 @@ on_both! {
             for number in 0..1_003 {
                 let now = shared.clock.now();
                 let disabled = now.checked_add(Duration::from_secs(number)).unwrap();
-                tx.execute(&DISABLED_COPY, &values![organization, subscription, shared.kit.ids.uuid(now), disabled])?;
+                tx.execute(&DISABLED_COPY, &values![organization, subscription, shared.app_state.ids.uuid(now), disabled])?;
             }
             Ok::<_, store::Error>(())
         });

@@ -66,7 +66,7 @@ with_receiver! {
         }
         until(&api, |listed| listed[0]["consecutiveFailures"] == 1).await;
         app.clock.advance(Duration::from_secs(60));
-        app.server.means.due.notify_one();
+        app.server.dependencies.due.notify_one();
         assert!(receiver.is_quiet().await, "five attempts in all");
         receiver.answer(&[410]);
         org.reservation(Some(flat)).await;

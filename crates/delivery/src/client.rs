@@ -26,7 +26,7 @@ use tower::{Layer as _, Service};
 
 use super::failure::{cause, is_cut_off, is_refused};
 use super::limiter::MOST_TO_ONE;
-use super::marks::{Marking, Marks};
+use super::marks::{MarkingConnector, Marks};
 use super::names::organization;
 use super::peer::{Guarded, PeerGuard};
 use super::target::Targets;
@@ -43,7 +43,7 @@ const MOST_UNREAD: u32 = 1024 * 1024;
 /// The most header fields of an answer. No field is read but `Retry-After`.
 const MOST_HEADERS: usize = 4_096;
 
-type Connector = Marking<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
+type Connector = MarkingConnector<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
 /// Sends requests over connections that are reused.
@@ -133,7 +133,9 @@ fn connector(targets: &Targets, ca: Option<&[u8]>) -> Result<Connector, String> 
         .https_only()
         .enable_all_versions()
         .wrap_connector(http);
-    Ok(Marking::new(PeerGuard::new(targets.clone()).layer(https)))
+    Ok(MarkingConnector::new(
+        PeerGuard::new(targets.clone()).layer(https),
+    ))
 }
 
 /// Returns the TLS settings: the authorities of the system, and those of `ca`.

@@ -24,7 +24,7 @@ pub const PING: &str = "ping";
 
 /// The event that a delivery reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ReportedEvent {
     /// The name of the event.
     pub event: String,
     /// The record that the event is about; none for a ping.
@@ -42,7 +42,7 @@ pub struct Subject {
     pub record_id: Uuid,
 }
 
-impl Told {
+impl ReportedEvent {
     /// Returns a ping.
     #[must_use]
     pub fn ping() -> Self {
@@ -65,7 +65,7 @@ impl Told {
 pub struct Delivery {
     /// The event that it reports.
     #[serde(flatten)]
-    pub told: Told,
+    pub reported: ReportedEvent,
     /// The time of the event.
     pub occurred_at: Moment,
     /// The attempts so far, oldest first.
@@ -84,9 +84,9 @@ pub struct Delivery {
 impl Delivery {
     /// Creates a delivery without attempts.
     #[must_use]
-    pub const fn new(told: Told, occurred_at: Moment) -> Self {
+    pub const fn new(reported: ReportedEvent, occurred_at: Moment) -> Self {
         Self {
-            told,
+            reported,
             occurred_at,
             attempts: Vec::new(),
             earlier: 0,
@@ -101,7 +101,7 @@ impl Delivery {
     }
 
     /// Allows as many further attempts as a new delivery has.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         let surplus = self.attempts.len().saturating_sub(KEPT_ATTEMPTS);
         self.attempts.drain(..surplus);
         self.earlier = self.attempts.len();
@@ -109,7 +109,7 @@ impl Delivery {
 
     /// Returns the outcome of the last attempt in the log. `fraction` is the jitter, from 0 to 1.
     pub(super) fn outcome(&self, answer: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
-        if self.told.is_ping() {
+        if self.reported.is_ping() {
             return AttemptOutcome::of_ping(answer);
         }
         AttemptOutcome::of(
@@ -243,7 +243,7 @@ impl AttemptOutcome {
             _ if attempt >= MAX_ATTEMPTS => Self::Failed,
             Reply::Later(_, asked) => {
                 let pause = backoff(base, attempt, fraction);
-                Self::Retry(pause.max((*asked).min(LONGEST_ASKED)))
+                Self::Retry(pause.max((*asked).min(LONGEST_REQUESTED)))
             }
             Reply::Status(_) | Reply::Nothing(_) => Self::Retry(backoff(base, attempt, fraction)),
         }
@@ -251,11 +251,11 @@ impl AttemptOutcome {
 }
 
 /// The longest pause that a receiver may ask for.
-const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
+const LONGEST_REQUESTED: Duration = Duration::from_secs(3_600);
 
 /// Returns the longest pause between two attempts.
 pub(super) fn longest_pause(base: Duration) -> Duration {
-    backoff(base, MAX_ATTEMPTS, 1.0).max(LONGEST_ASKED)
+    backoff(base, MAX_ATTEMPTS, 1.0).max(LONGEST_REQUESTED)
 }
 
 /// Returns the pause after a failed attempt: between half of a bound and the bound. The bound is
@@ -284,8 +284,8 @@ mod tests {
     }
 
     /// A delivery after this number of failed attempts.
-    fn tried(told: Told, attempts: usize) -> Delivery {
-        let mut delivery = Delivery::new(told, moment());
+    fn tried(reported: ReportedEvent, attempts: usize) -> Delivery {
+        let mut delivery = Delivery::new(reported, moment());
         for _ in 0..attempts {
             delivery
                 .attempts
@@ -294,8 +294,8 @@ mod tests {
         delivery
     }
 
-    fn event() -> Told {
-        Told {
+    fn event() -> ReportedEvent {
+        ReportedEvent {
             event: "task.created".into(),
             subject: Some(Subject {
                 kind: "task".into(),
@@ -418,7 +418,7 @@ mod tests {
             delivery.outcome(&refused, BASE, 1.0),
             AttemptOutcome::Failed
         );
-        delivery.begin_anew();
+        delivery.restart();
         for made in 6..=10 {
             delivery
                 .attempts
@@ -436,7 +436,7 @@ mod tests {
     fn the_attempt_log_of_a_delivery_is_bounded() {
         let mut delivery = tried(event(), 3);
         for _ in 0..100 {
-            delivery.begin_anew();
+            delivery.restart();
             delivery
                 .attempts
                 .extend(tried(event(), MAX_ATTEMPTS).attempts);
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_ping_ends_after_one_attempt() {
-        let ping = tried(Told::ping(), 1);
+        let ping = tried(ReportedEvent::ping(), 1);
         assert_eq!(
             ping.outcome(&Reply::Status(204), BASE, 1.0),
             AttemptOutcome::Pinged(Status::Delivered)
@@ -480,20 +480,20 @@ mod tests {
             stored
         );
         let read = |stored: &Value| serde_json::from_value::<Delivery>(stored.clone()).unwrap();
-        assert_eq!(read(&stored).told, event());
+        assert_eq!(read(&stored).reported, event());
         // Deliveries stored without `earlier` must still be readable.
         let mut old = stored;
         old.as_object_mut().unwrap().remove("earlier");
         assert_eq!(
-            (read(&old).told.event.as_str(), read(&old).earlier),
+            (read(&old).reported.event.as_str(), read(&old).earlier),
             ("task.created", 0)
         );
         let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
         assert_eq!(
-            serde_json::to_value(Delivery::new(Told::ping(), moment())).unwrap(),
+            serde_json::to_value(Delivery::new(ReportedEvent::ping(), moment())).unwrap(),
             ping
         );
-        assert_eq!(read(&ping).told, Told::ping());
+        assert_eq!(read(&ping).reported, ReportedEvent::ping());
     }
 
     #[test]

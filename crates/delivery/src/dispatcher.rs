@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use engine::background::{Claiming, finish, keep_claiming};
+use engine::background::{ClaimingWork, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::traces;
@@ -22,10 +22,12 @@ use uuid::Uuid;
 
 use super::address::host_of;
 use super::delivery::{AttemptOutcome, Delivery, Status};
+use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{self, Batch, Claim, Claimed, Entry, SearchResult, Settlement, Subscribed};
+use super::ledger::{
+    self, Batch, Claim, Claimed, Entry, SearchResult, Settlement, SubscriptionState,
+};
 use super::limiter::{Limiter, Permit};
-use super::means::Means;
 use super::names::on_behalf_of;
 use super::owner::Owner;
 use super::prepare::{self, Prepared};
@@ -42,15 +44,15 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// internal error.
 const RESPITE: Duration = Duration::from_secs(1);
 /// The pause after another node has claimed all due deliveries first. By then more may be due.
-const HEADWAY: Duration = Duration::from_millis(50);
+const MIN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Sends webhooks. Every node has a dispatcher; nodes that share a database divide the work by
 /// claims.
 #[derive(Clone)]
-pub struct Dispatcher(Arc<Inner>);
+pub struct Dispatcher(Arc<DispatcherInner>);
 
-struct Inner {
-    means: Arc<Means>,
+struct DispatcherInner {
+    dependencies: Arc<Dependencies>,
     owner: Arc<dyn Owner>,
     sender: Sender,
     recorder: Recorder,
@@ -73,14 +75,14 @@ impl Dispatcher {
     /// authorities, trusted besides those of the system. TLS needs an installed default crypto
     /// provider of the process.
     pub fn new(
-        means: Arc<Means>,
+        dependencies: Arc<Dependencies>,
         owner: Arc<dyn Owner>,
         ca: Option<&[u8]>,
     ) -> Result<Self, String> {
-        let sender = Sender::new(&means.targets, means.settings.timeout, ca)?;
-        let recorder = Recorder::new(means.clone());
-        Ok(Self(Arc::new(Inner {
-            means,
+        let sender = Sender::new(&dependencies.targets, dependencies.settings.timeout, ca)?;
+        let recorder = Recorder::new(dependencies.clone());
+        Ok(Self(Arc::new(DispatcherInner {
+            dependencies,
             owner,
             sender,
             recorder,
@@ -104,7 +106,7 @@ impl Dispatcher {
 
     /// Sends the deliveries that are due now and waits for them. Returns their number.
     pub async fn step(&self) -> usize {
-        let due = self.0.means.clock.now();
+        let due = self.0.dependencies.clock.now();
         let mut count = 0;
         loop {
             let mut sends = JoinSet::new();
@@ -125,8 +127,8 @@ impl Dispatcher {
     /// database sends each delivery as soon as it is decided. Nodes that share a database begin to
     /// send after their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<SearchResult> {
-        let Inner {
-            means,
+        let DispatcherInner {
+            dependencies,
             owner,
             limiter,
             ..
@@ -135,11 +137,15 @@ impl Dispatcher {
             return Ok(SearchResult::default());
         }
         limiter.begin_search();
-        let (limiter, shared, owner, mut from) =
-            (limiter.clone(), means.clone(), owner.clone(), *self.last());
-        let is_alone = means.store.is_only_process();
-        let lease = means.settings.timeout.saturating_add(LEASE_MARGIN);
-        let now = means.clock.now();
+        let (limiter, shared, owner, mut from) = (
+            limiter.clone(),
+            dependencies.clone(),
+            owner.clone(),
+            *self.last(),
+        );
+        let is_alone = dependencies.store.is_only_process();
+        let lease = dependencies.settings.timeout.saturating_add(LEASE_MARGIN);
+        let now = dependencies.clock.now();
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
@@ -154,9 +160,9 @@ impl Dispatcher {
         };
         let claimed = async {
             if is_alone {
-                means.store.read(claim).await
+                dependencies.store.read(claim).await
             } else {
-                means.store.write(claim).await
+                dependencies.store.write(claim).await
             }
         };
         // A panic in one claim must not end the dispatcher.
@@ -265,8 +271,8 @@ impl Dispatcher {
         delivery: &mut Delivery,
         permit: &mut Permit,
     ) -> Result<AttemptOutcome> {
-        let means = &self.0.means;
-        let (began, started) = (means.clock.now(), means.clock.elapsed());
+        let dependencies = &self.0.dependencies;
+        let (began, started) = (dependencies.clock.now(), dependencies.clock.elapsed());
         let span = traces::delivery(message.id, organization, delivery.trace.as_deref());
         let trace = traces::of(&span);
         let answer = self
@@ -275,10 +281,14 @@ impl Dispatcher {
             .post(message, trace, began)
             .instrument(span.clone())
             .await?;
-        let took = means.clock.elapsed().saturating_sub(started);
+        let took = dependencies.clock.elapsed().saturating_sub(started);
         permit.release(Some(took));
         delivery.attempts.push(answer.attempt(Moment(began), took));
-        let outcome = delivery.outcome(&answer, means.settings.retry_base, means.ids.fraction());
+        let outcome = delivery.outcome(
+            &answer,
+            dependencies.settings.retry_base,
+            dependencies.ids.fraction(),
+        );
         note(&span, delivery, outcome);
         attempts(outcome.into()).increment(1);
         Ok(outcome)
@@ -293,7 +303,7 @@ impl Dispatcher {
                 Settlement::Disabled(DisabledReason::PrivateTarget, Status::Failed)
             }
             AttemptOutcome::Retry(pause) => {
-                Settlement::Retry(later(self.0.means.clock.now(), pause))
+                Settlement::Retry(later(self.0.dependencies.clock.now(), pause))
             }
             AttemptOutcome::Failed => Settlement::Failed,
             AttemptOutcome::Pinged(status) => Settlement::Over(status),
@@ -301,7 +311,7 @@ impl Dispatcher {
     }
 }
 
-impl Claiming for Dispatcher {
+impl ClaimingWork for Dispatcher {
     const ABNORMAL: &str =
         "a task that sends a webhook panicked; the delivery is claimed again later";
     /// The limiter owns the permits and signals when one becomes free.
@@ -311,7 +321,7 @@ impl Claiming for Dispatcher {
     /// more may be due. Deliveries without a permit follow when one becomes free.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
-            let now = self.0.means.clock.now();
+            let now = self.0.dependencies.clock.now();
             let SearchResult {
                 count,
                 is_cut,
@@ -325,10 +335,10 @@ impl Claiming for Dispatcher {
                 }
             };
             if is_outrun && count == 0 {
-                return HEADWAY;
+                return MIN_PAUSE;
             }
             if !is_cut && !is_outrun {
-                let wait = next.map(|next| self.0.means.clock.now().duration_until(next));
+                let wait = next.map(|next| self.0.dependencies.clock.now().duration_until(next));
                 return wait
                     .map_or(LONGEST_SLEEP, |wait| {
                         Duration::try_from(wait).unwrap_or_default()
@@ -340,7 +350,7 @@ impl Claiming for Dispatcher {
 
     async fn woken(&self) {
         tokio::select! {
-            () = self.0.means.due.notified() => {}
+            () = self.0.dependencies.due.notified() => {}
             () = self.0.limiter.freed() => {}
         }
     }
@@ -351,7 +361,7 @@ fn note(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     if span.is_disabled() {
         return;
     }
-    span.record("vestibule.event", delivery.told.event.as_str())
+    span.record("vestibule.event", delivery.reported.event.as_str())
         .record("vestibule.attempt", delivery.attempts.len());
     if let Some(status) = delivery
         .attempts
@@ -390,7 +400,7 @@ fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
         last.and_then(|attempt| attempt.status_code),
         last.and_then(|attempt| attempt.error.as_deref()),
     );
-    let (event, attempts) = (&delivery.told.event, delivery.attempts.len());
+    let (event, attempts) = (&delivery.reported.event, delivery.attempts.len());
     match outcome {
         AttemptOutcome::Failed | AttemptOutcome::Private => {
             tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed and is not repeated");
@@ -406,7 +416,7 @@ fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
 /// delivery not yet decided fails, and other batches go on.
 fn prepare(
     tx: &mut Transaction<'_>,
-    means: &Means,
+    dependencies: &Dependencies,
     owner: &dyn Owner,
     batch: Batch,
     now: Timestamp,
@@ -416,7 +426,7 @@ fn prepare(
         subscribed,
         claimed,
     } = batch;
-    let Subscribed {
+    let SubscriptionState {
         organization,
         subscription,
         ..
@@ -437,7 +447,15 @@ fn prepare(
     };
     let mut left = claimed.into_iter();
     let prepare = AssertUnwindSafe(|| {
-        prepare::prepare(tx, means, owner, &subscribed, &mut left, now, &mut decide)
+        prepare::prepare(
+            tx,
+            dependencies,
+            owner,
+            &subscribed,
+            &mut left,
+            now,
+            &mut decide,
+        )
     });
     let prepared = catch_unwind(prepare)
         .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));

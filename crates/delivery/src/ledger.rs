@@ -30,7 +30,7 @@ use super::disabled::DisabledReason;
 use super::limiter::{Limiter, Permit, Send};
 
 /// Subscriptions read by one query.
-const LOOKED_AT: i64 = 256;
+const SCAN_LIMIT: i64 = 256;
 /// Deliveries claimed in one transaction. Claiming stops after the subscription that reaches the
 /// number.
 const A_CLAIM: usize = 64;
@@ -134,7 +134,7 @@ pub(super) struct Claimed {
 }
 
 /// A subscription with its current row.
-pub(super) struct Subscribed {
+pub(super) struct SubscriptionState {
     /// The organization that owns it.
     pub organization: Uuid,
     /// Its id.
@@ -147,7 +147,7 @@ pub(super) struct Subscribed {
 /// Claimed deliveries of a subscription.
 pub(super) struct Batch {
     /// The subscription.
-    pub subscribed: Subscribed,
+    pub subscribed: SubscriptionState,
     /// The deliveries, the oldest first.
     pub claimed: Vec<Claimed>,
 }
@@ -311,7 +311,7 @@ fn take(
                     });
                 }
             }
-            has_more = i64::try_from(waiting.len()).is_ok_and(|count| count >= LOOKED_AT);
+            has_more = i64::try_from(waiting.len()).is_ok_and(|count| count >= SCAN_LIMIT);
         }
     }
     Ok(SearchResult {
@@ -320,13 +320,13 @@ fn take(
     })
 }
 
-/// Up to `LOOKED_AT` subscriptions with waiting deliveries, after one id and up to another, as
+/// Up to `SCAN_LIMIT` subscriptions with waiting deliveries, after one id and up to another, as
 /// organization and id.
 fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
-    Ok(if tx.is_spread() {
-        tx.rows(&WAITING_ANYWHERE, &values![after, until, LOOKED_AT, due])?
+    Ok(if tx.is_sharded() {
+        tx.rows(&WAITING_ANYWHERE, &values![after, until, SCAN_LIMIT, due])?
     } else {
-        tx.rows(&WAITING, &values![after, until, LOOKED_AT])?
+        tx.rows(&WAITING, &values![after, until, SCAN_LIMIT])?
     })
 }
 
@@ -395,7 +395,7 @@ fn fitting(
     }
     let row = rows.into_iter().next().filter(|_| !claimed.is_empty());
     Ok(row.map(|row| Batch {
-        subscribed: Subscribed {
+        subscribed: SubscriptionState {
             organization,
             subscription,
             row,
@@ -483,7 +483,7 @@ pub(super) fn settle(
                     continue;
                 }
                 Settlement::Gone => {
-                    tx.execute_along(&DELETE, values![organization, subscription, now].into())?;
+                    tx.execute_deferred(&DELETE, values![organization, subscription, now].into())?;
                     return Ok(Some(SubscriptionChange::Deleted));
                 }
                 Settlement::Failed => {
@@ -573,7 +573,7 @@ fn reached(
     now: Timestamp,
 ) -> Result<()> {
     if was_reached {
-        tx.execute_along(&DELIVERED, values![organization, subscription, now].into())?;
+        tx.execute_deferred(&DELIVERED, values![organization, subscription, now].into())?;
     }
     Ok(())
 }

@@ -3,24 +3,24 @@
 //!
 //! A delivery is a row of the outbox, written in the transaction of the change that it reports. The
 //! dispatcher claims due deliveries (ledger), as far as there are permits (limiter). It asks the
-//! owner of the subscription for the current data (prepare), posts the signed message (sender, client,
-//! marks, failure) and has the outcome recorded (recorder). If organizations are on several servers,
-//! a queue names the organizations with due deliveries (queue). The target guard checks the target
-//! again at every attempt (address, names, target, peer). A sweep removes old deliveries and the
-//! rows of deleted subscriptions, a few at a time (sweep).
+//! owner of the subscription for the current data (prepare), posts the signed message (sender,
+//! client, marks, failure) and has the outcome recorded (recorder). If organizations are on several
+//! servers, a queue names the organizations with due deliveries (queue). The target guard checks
+//! the target again at every attempt (address, names, target, peer). A sweep removes old deliveries
+//! and the rows of deleted subscriptions, a few at a time (sweep).
 //!
 //! This crate does not know what a message contains; it asks the [`Owner`].
 
 mod address;
 mod client;
 mod delivery;
+mod dependencies;
 mod disabled;
 mod dispatcher;
 mod failure;
 mod ledger;
 mod limiter;
 mod marks;
-mod means;
 mod names;
 mod owner;
 mod peer;
@@ -32,13 +32,13 @@ mod signature;
 mod sweep;
 mod target;
 
-pub use delivery::{Attempt, Delivery, PING, Status, Subject, Told};
+pub use delivery::{Attempt, Delivery, PING, ReportedEvent, Status, Subject};
+pub use dependencies::{Dependencies, Settings};
 pub use disabled::{DisabledReason, tell_disabled};
 pub use dispatcher::Dispatcher;
 pub use ledger::{Backlog, backlog, disable};
-pub use means::{Means, Settings};
 pub use names::{Names, on_behalf_of};
-pub use owner::{Hearing, Owner, Said, Subscription};
+pub use owner::{Eligibility, EventData, Owner, Subscription};
 pub use queue::{NOTE_DUE, fill, keep_queue, tidy};
 pub use sender::{guarded, is_private};
 pub use signature::Secrets;

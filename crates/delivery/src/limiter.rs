@@ -22,7 +22,7 @@ const MOST_OF_ONE: usize = 256;
 /// The number of free permits at which the dispatcher is woken at once. Where a limit is below
 /// twice this number, half of that limit is enough. A smaller number would cause many database
 /// queries, a larger one would make receivers wait.
-const SEVERAL: usize = 32;
+const BATCH: usize = 32;
 /// How long a free permit waits for further ones before the dispatcher is woken anyway.
 const LINGER: Duration = Duration::from_millis(1);
 
@@ -38,7 +38,7 @@ enum Group {
 }
 
 impl Group {
-    /// Returns the limit of this group while `left` permits are free in total.
+    /// Returns the limit of this group while `remaining` permits are free in total.
     fn limit(&self, used: &Used, left: usize) -> usize {
         match self {
             Self::Organization(_) => of_one(left),
@@ -75,10 +75,10 @@ fn to_one(took: Option<Duration>) -> usize {
 
 /// The permits for deliveries of this process.
 #[derive(Clone, Default)]
-pub(super) struct Limiter(Arc<Inner>);
+pub(super) struct Limiter(Arc<LimiterInner>);
 
 #[derive(Default)]
-struct Inner {
+struct LimiterInner {
     permits: Mutex<Permits>,
     /// Signals that a group with waiting deliveries has a free permit.
     some: Notify,
@@ -93,7 +93,7 @@ struct Permits {
     /// The ids of the deliveries in hand, by subscription.
     in_hand: HashMap<Uuid, HashSet<Uuid>>,
     /// Deliveries given back since the last search began, as subscription and delivery.
-    given_back: Vec<(Uuid, Uuid)>,
+    returned: Vec<(Uuid, Uuid)>,
     groups: HashMap<Group, Used>,
     /// The groups of each subscription that has deliveries in hand, or that waits for a permit of a
     /// full group.
@@ -102,7 +102,7 @@ struct Permits {
 
 impl Permits {
     /// Returns how many permits are left in total.
-    fn left(&self) -> usize {
+    fn remaining(&self) -> usize {
         IN_HAND.saturating_sub(self.all.count)
     }
 }
@@ -157,10 +157,10 @@ impl Limiter {
     /// recorded after this search has read the database, so the search could still see it as due.
     pub(super) fn begin_search(&self) {
         let mut permits = self.permits();
-        let left = permits.left();
+        let left = permits.remaining();
         let Permits {
             in_hand,
-            given_back,
+            returned: given_back,
             groups,
             seen,
             ..
@@ -193,7 +193,7 @@ impl Limiter {
     /// one of its groups is reached.
     pub(super) fn acquire(&self, send: Send<'_>) -> Option<Permit> {
         let mut permits = self.permits();
-        let left = permits.left();
+        let left = permits.remaining();
         if left == 0 {
             return None;
         }
@@ -243,17 +243,17 @@ impl Limiter {
         let permits = self.permits();
         let groups = permits.seen.get(&subscription).into_iter().flatten();
         let free = groups
-            .map(|group| group.free(&permits.groups, permits.left()))
+            .map(|group| group.free(&permits.groups, permits.remaining()))
             .min()
             .unwrap_or(LEAST_TO_ONE);
-        free.min(permits.left())
+        free.min(permits.remaining())
     }
 
     /// Notes that more deliveries of a subscription wait for permits, so that `freed` returns when
     /// there are some.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut permits = self.permits();
-        let left = permits.left();
+        let left = permits.remaining();
         let Permits {
             all, groups, seen, ..
         } = &mut *permits;
@@ -292,7 +292,7 @@ impl Limiter {
             return;
         }
         self.0.some.notify_one();
-        if limit - used.count >= SEVERAL.min(limit / 2) {
+        if limit - used.count >= BATCH.min(limit / 2) {
             self.0.several.notify_one();
             used.are_wanted = false;
         }
@@ -314,7 +314,7 @@ impl Permit {
             return;
         };
         let mut permits = self.limiter.permits();
-        let left = permits.left();
+        let left = permits.remaining();
         for group in &groups {
             let Some(used) = permits.groups.get_mut(group) else {
                 continue;
@@ -335,7 +335,7 @@ impl Drop for Permit {
         let mut permits = self.limiter.permits();
         permits.all.count = permits.all.count.saturating_sub(1);
         self.limiter.tell(&mut permits.all, IN_HAND);
-        permits.given_back.push((self.subscription, self.delivery));
+        permits.returned.push((self.subscription, self.delivery));
     }
 }
 
@@ -592,7 +592,7 @@ mod tests {
         );
         permits.extend(limiter.acquire(to("quick.example", 443, 900, 900)));
         assert!(limiter.is_full());
-        permits.truncate(IN_HAND - SEVERAL);
+        permits.truncate(IN_HAND - BATCH);
         assert!(is_freed(&limiter).await);
     }
 }

@@ -23,7 +23,7 @@ struct State {
     has_answered: AtomicBool,
     /// Whether bytes have arrived since the last ones were sent. Over HTTP/1.1 these are bytes of
     /// an answer; over HTTP/2 they may belong to another stream.
-    has_spoken: AtomicBool,
+    has_answered_before: AtomicBool,
     /// Whether the connection speaks HTTP/2, where an answer's head arrives whole or not at all.
     is_http2: AtomicBool,
 }
@@ -38,28 +38,29 @@ impl Marks {
     /// the last one has arrived.
     pub(super) fn is_reused_and_silent(&self) -> bool {
         let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
-        is_set(&self.0.has_answered) && (is_set(&self.0.is_http2) || !is_set(&self.0.has_spoken))
+        is_set(&self.0.has_answered)
+            && (is_set(&self.0.is_http2) || !is_set(&self.0.has_answered_before))
     }
 }
 
 /// A connector whose connections carry marks.
 #[derive(Clone)]
-pub(super) struct Marking<S>(S);
+pub(super) struct MarkingConnector<S>(S);
 
-impl<S> Marking<S> {
+impl<S> MarkingConnector<S> {
     pub(super) fn new(connector: S) -> Self {
         Self(connector)
     }
 }
 
-impl<S, R> Service<R> for Marking<S>
+impl<S, R> Service<R> for MarkingConnector<S>
 where
     S: Service<R>,
     S::Response: Connection,
     S::Future: Send + 'static,
     S::Error: 'static,
 {
-    type Response = TokioIo<Marked<S::Response>>;
+    type Response = TokioIo<MarkedConnection<S::Response>>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -70,7 +71,7 @@ where
     fn call(&mut self, destination: R) -> Self::Future {
         let connecting = self.0.call(destination);
         Box::pin(async move {
-            Ok(TokioIo::new(Marked {
+            Ok(TokioIo::new(MarkedConnection {
                 inner: TokioIo::new(connecting.await?),
                 marks: Marks::default(),
             }))
@@ -79,12 +80,12 @@ where
 }
 
 /// A connection with marks.
-pub(super) struct Marked<C> {
+pub(super) struct MarkedConnection<C> {
     inner: TokioIo<C>,
     marks: Marks,
 }
 
-impl<C: Connection> Connection for Marked<C> {
+impl<C: Connection> Connection for MarkedConnection<C> {
     fn connected(&self) -> Connected {
         let connected = self.inner.inner().connected();
         let is_http2 = connected.is_negotiated_h2();
@@ -93,7 +94,7 @@ impl<C: Connection> Connection for Marked<C> {
     }
 }
 
-impl<C: rt::Read + Unpin> AsyncRead for Marked<C> {
+impl<C: rt::Read + Unpin> AsyncRead for MarkedConnection<C> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -102,19 +103,25 @@ impl<C: rt::Read + Unpin> AsyncRead for Marked<C> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.marks.0.has_spoken.store(true, Ordering::Relaxed);
+            self.marks
+                .0
+                .has_answered_before
+                .store(true, Ordering::Relaxed);
         }
         polled
     }
 }
 
-impl<C: rt::Write + Unpin> AsyncWrite for Marked<C> {
+impl<C: rt::Write + Unpin> AsyncWrite for MarkedConnection<C> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.marks.0.has_spoken.store(false, Ordering::Relaxed);
+        self.marks
+            .0
+            .has_answered_before
+            .store(false, Ordering::Relaxed);
         Pin::new(&mut self.inner).poll_write(context, bytes)
     }
 
@@ -135,7 +142,10 @@ impl<C: rt::Write + Unpin> AsyncWrite for Marked<C> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.marks.0.has_spoken.store(false, Ordering::Relaxed);
+        self.marks
+            .0
+            .has_answered_before
+            .store(false, Ordering::Relaxed);
         Pin::new(&mut self.inner).poll_write_vectored(context, slices)
     }
 }
@@ -150,7 +160,7 @@ mod tests {
         assert!(!marks.is_reused_and_silent(), "a new connection");
         marks.answered();
         assert!(marks.is_reused_and_silent());
-        marks.0.has_spoken.store(true, Ordering::Relaxed);
+        marks.0.has_answered_before.store(true, Ordering::Relaxed);
         assert!(!marks.is_reused_and_silent(), "half an answer");
         marks.0.is_http2.store(true, Ordering::Relaxed);
         assert!(marks.is_reused_and_silent(), "bytes of other streams");

@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 use store::Transaction;
 use uuid::Uuid;
 
-use super::delivery::Told;
+use super::delivery::ReportedEvent;
 use super::disabled::DisabledReason;
 
 /// The JSON of one delivery's `data`; none if the credential cannot see the record.
-pub type Said = Result<Option<Box<RawValue>>>;
+pub type EventData = Result<Option<Box<RawValue>>>;
 
 /// Supplies the content of deliveries at the moment they are sent.
 pub trait Owner: Send + Sync + 'static {
@@ -22,10 +22,10 @@ pub trait Owner: Send + Sync + 'static {
         &self,
         tx: &mut Transaction<'_>,
         subscription: &Subscription,
-        told: &[Told],
+        told: &[ReportedEvent],
         now: Timestamp,
-        say: &mut dyn FnMut(Said),
-    ) -> Result<Hearing>;
+        say: &mut dyn FnMut(EventData),
+    ) -> Result<Eligibility>;
 }
 
 /// A subscription, as its owner knows it.
@@ -43,7 +43,7 @@ pub struct Subscription {
 
 /// The answer to whether a subscription may receive its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hearing {
+pub enum Eligibility {
     /// The subscription may receive it, and [`Owner::tell`] has called `say` for each delivery.
     Granted,
     /// The subscription may no longer receive it, for this reason.

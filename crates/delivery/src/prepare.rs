@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 use store::{Json, Transaction};
 use uuid::Uuid;
 
-use super::delivery::{Delivery, Told};
+use super::delivery::{Delivery, ReportedEvent};
+use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{Claimed, Subscribed};
-use super::means::Means;
-use super::owner::{Hearing, Owner, Said, Subscription};
+use super::ledger::{Claimed, SubscriptionState};
+use super::owner::{Eligibility, EventData, Owner, Subscription};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
@@ -53,14 +53,14 @@ struct Signing {
 /// delivery that cannot be parsed fails alone.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
-    means: &Means,
+    dependencies: &Dependencies,
     owner: &dyn Owner,
-    subscribed: &Subscribed,
+    subscribed: &SubscriptionState,
     deliveries: &mut vec::IntoIter<Claimed>,
     now: Timestamp,
     decided: &mut dyn FnMut(Claimed, Result<Prepared>),
 ) -> Result<()> {
-    let Subscribed {
+    let SubscriptionState {
         organization,
         subscription: id,
         row,
@@ -71,7 +71,7 @@ pub(super) fn prepare(
     }
     let Json(Signing { secrets }) = row.get(6)?;
     let target = Arc::new(Target {
-        address: means.targets.address(&row.get::<String>(2)?),
+        address: dependencies.targets.address(&row.get::<String>(2)?),
         secrets,
     });
     let subscription = Subscription {
@@ -84,30 +84,37 @@ pub(super) fn prepare(
         .as_slice()
         .iter()
         .filter_map(|claimed| claimed.delivery.as_ref().ok());
-    let told: Vec<Told> = readable.map(|delivery| delivery.told.clone()).collect();
-    let mut say = |said: Said| {
-        let mut said = Some(said);
+    let reported: Vec<ReportedEvent> = readable.map(|delivery| delivery.reported.clone()).collect();
+    let mut say = |text: EventData| {
+        let mut text = Some(text);
         next(deliveries, decided, &mut |id, delivery| {
-            message(id, delivery, &target, said.take().unwrap_or(Ok(None)))
+            message(id, delivery, &target, text.take().unwrap_or(Ok(None)))
         });
     };
-    match owner.tell(tx, &subscription, &told, now, &mut say)? {
-        Hearing::Granted => each(deliveries, decided, |_, _| {
+    match owner.tell(tx, &subscription, &reported, now, &mut say)? {
+        Eligibility::Granted => each(deliveries, decided, |_, _| {
             Err(Error::internal("no data was returned for a delivery"))
         }),
-        Hearing::Refused(reason) => each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason))),
+        Eligibility::Refused(reason) => {
+            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)))
+        }
     }
     Ok(())
 }
 
 /// Returns the message for a delivery, made from the data that the owner returned for it.
-fn message(id: Uuid, delivery: &Delivery, target: &Arc<Target>, said: Said) -> Result<Prepared> {
-    let Some(data) = said? else {
+fn message(
+    id: Uuid,
+    delivery: &Delivery,
+    target: &Arc<Target>,
+    text: EventData,
+) -> Result<Prepared> {
+    let Some(data) = text? else {
         return Ok(Prepared::Discard);
     };
     let body = Body {
         id,
-        event: &delivery.told.event,
+        event: &delivery.reported.event,
         occurred_at: delivery.occurred_at,
         data: &data,
     };

@@ -18,7 +18,7 @@ use store::Transaction;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::means::Means;
+use super::dependencies::Dependencies;
 
 /// The interval between two runs of `tidy`, and how long a row must have been due before it is
 /// corrected.
@@ -64,9 +64,9 @@ pub(super) fn note(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp)
 }
 
 /// Corrects the queue at intervals until `stop` is cancelled.
-pub async fn keep_queue(means: &Means, stop: &CancellationToken) {
+pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
     let mut goes = 0;
-    let told = |error: &Error| {
+    let reported = |error: &Error| {
         tracing::warn!(
             cause = error.cause(),
             "could not correct the queue of webhook deliveries; retrying shortly"
@@ -75,16 +75,16 @@ pub async fn keep_queue(means: &Means, stop: &CancellationToken) {
     loop {
         let put_right = async {
             if goes == 0 {
-                fill(means).await
+                fill(dependencies).await
             } else {
-                tidy(means).await
+                tidy(dependencies).await
             }
         };
         // A statement that has begun ends by itself. The rest can wait for the next start.
         let Some(done) = stop.run_until_cancelled(put_right).await else {
             return;
         };
-        goes = if done.inspect_err(told).is_ok() {
+        goes = if done.inspect_err(reported).is_ok() {
             (goes + 1) % RUNS_BETWEEN_FILLS
         } else {
             0
@@ -100,26 +100,26 @@ pub async fn keep_queue(means: &Means, stop: &CancellationToken) {
 }
 
 /// Adds rows for organizations with pending deliveries that have none.
-pub async fn fill(means: &Means) -> Result<()> {
-    let now = means.clock.now();
-    if means
+pub async fn fill(dependencies: &Dependencies) -> Result<()> {
+    let now = dependencies.clock.now();
+    if dependencies
         .store
         .write(move |tx| Ok::<_, Error>(tx.execute(&FILL, &values![now])?))
         .await?
         > 0
     {
-        means.due.notify_one();
+        dependencies.due.notify_one();
     }
     Ok(())
 }
 
 /// Corrects rows that have been due for a while.
-pub async fn tidy(means: &Means) -> Result<()> {
-    let now = means.clock.now();
+pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
+    let now = dependencies.clock.now();
     let Ok(past) = now.checked_sub(TIDIED_EVERY) else {
         return Ok(());
     };
-    let organizations = means.store.read(move |tx| {
+    let organizations = dependencies.store.read(move |tx| {
         let rows = tx.rows(&PAST, &values![past, CORRECTED_ROWS])?;
         Ok::<_, Error>(
             rows.iter()
@@ -128,7 +128,7 @@ pub async fn tidy(means: &Means) -> Result<()> {
         )
     });
     for organization in organizations.await? {
-        means
+        dependencies
             .store
             .write(move |tx| put_right(tx, organization, now))
             .await?;

@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::dependencies::Dependencies;
 use super::disabled::tell_disabled;
 use super::ledger::{self, Entry, Settlement, SubscriptionChange};
 use super::limiter::Permit;
-use super::means::Means;
 use super::queue;
 
 /// The interval between two recordings. If the process is killed in between, deliveries that were
@@ -30,7 +30,7 @@ type Unrecorded = (Entry, Permit);
 
 /// Writes outcomes to the ledger in batches.
 pub(super) struct Recorder {
-    means: Arc<Means>,
+    dependencies: Arc<Dependencies>,
     /// The origin of the ticks.
     began: Instant,
     /// Waiting outcomes by subscription. A subscription has an entry exactly while a task records
@@ -39,9 +39,9 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(means: Arc<Means>) -> Self {
+    pub(super) fn new(dependencies: Arc<Dependencies>) -> Self {
         Self {
-            means,
+            dependencies,
             began: Instant::now(),
             waiting: Mutex::default(),
         }
@@ -97,18 +97,20 @@ impl Recorder {
         let (entries, places): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
-            let (now, shared) = (self.means.clock.now(), entries.clone());
+            let (now, shared) = (self.dependencies.clock.now(), entries.clone());
             let write = async {
                 // The queue is updated first, in a transaction of its own. One transaction for both
                 // would hold two row locks, which another transaction may take in the opposite
                 // order.
-                if let Some(due) = first_retry(&shared).filter(|_| self.means.store.is_spread()) {
-                    self.means
+                if let Some(due) =
+                    first_retry(&shared).filter(|_| self.dependencies.store.is_sharded())
+                {
+                    self.dependencies
                         .store
                         .write(move |tx| queue::note(tx, organization, due))
                         .await?;
                 }
-                self.means
+                self.dependencies
                     .store
                     .write(move |tx| ledger::settle(tx, organization, subscription, &shared, now))
                     .await
@@ -121,14 +123,14 @@ impl Recorder {
                         }
                         Some(SubscriptionChange::Deleted) => {
                             tracing::info!(%organization, %subscription, "deleted a webhook subscription because its target answered 410 Gone");
-                            self.means.deleted.notify_one();
+                            self.dependencies.deleted.notify_one();
                         }
                         None => {}
                     }
                     drop(places);
                     if first_retry(&entries).is_some() {
                         // The dispatcher does not know yet when the retry is due.
-                        self.means.due.notify_one();
+                        self.dependencies.due.notify_one();
                     }
                     return;
                 }

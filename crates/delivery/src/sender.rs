@@ -103,7 +103,7 @@ impl Sender {
         Ok(match sent {
             Ok(Ok(response)) => Reply::of(
                 response.status().as_u16(),
-                asked_pause(response.headers(), now),
+                requested_pause(response.headers(), now),
             ),
             Ok(Err(error)) => answer(&error),
             Err(_) => Reply::Nothing("timed out".to_owned()),
@@ -112,7 +112,7 @@ impl Sender {
 }
 
 /// Returns the pause that `Retry-After` asks for, in seconds or until a date.
-fn asked_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+fn requested_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
@@ -196,8 +196,8 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, value.parse().unwrap());
             let wanted = seconds.map(Duration::from_secs);
-            assert_eq!(asked_pause(&headers, now), wanted, "{value}");
+            assert_eq!(requested_pause(&headers, now), wanted, "{value}");
         }
-        assert_eq!(asked_pause(&HeaderMap::new(), now), None);
+        assert_eq!(requested_pause(&HeaderMap::new(), now), None);
     }
 }

@@ -17,7 +17,7 @@ use store::Transaction;
 use uuid::Uuid;
 
 use super::delivery::longest_pause;
-use super::means::Means;
+use super::dependencies::Dependencies;
 use super::queue;
 
 /// Rows removed by one statement.
@@ -32,7 +32,7 @@ const TRANSACTIONS_A_RUN: usize = 100;
 /// Maximum number of transactions in one run over old deliveries. A run starts once a minute.
 const TRANSACTIONS_A_LONG_RUN: usize = 1_000;
 /// Deleted subscriptions read by one query.
-const LOOKED_UP: i64 = 100;
+const LOOKUP_LIMIT: i64 = 100;
 /// How much longer a pending delivery is kept than one that has ended. A delivery that is sent
 /// again on its last day needs this time for its attempts.
 const GRACE: Duration = Duration::from_secs(24 * 3_600);
@@ -81,23 +81,29 @@ store::statements! {
 
 /// Removes the deliveries of deleted subscriptions and then the subscriptions, up to the limit of
 /// one run. If more is left, wakes the sweep again.
-pub async fn sweep_deleted(means: &Means) -> Result<()> {
+pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
     let (mut behind, mut steps) = ((Uuid::nil(), Uuid::nil()), 0);
     loop {
-        let deleted = means.store.read(move |tx| deleted(tx, behind)).await?;
+        let deleted = dependencies
+            .store
+            .read(move |tx| deleted(tx, behind))
+            .await?;
         for (organization, subscription) in &deleted {
             behind = (*organization, *subscription);
             let mut from = Some((Timestamp::UNIX_EPOCH, Uuid::nil()));
             while let Some(place) = from {
                 if steps == TRANSACTIONS_A_RUN {
-                    means.deleted.notify_one();
+                    dependencies.deleted.notify_one();
                     return Ok(());
                 }
                 steps += 1;
-                from = step(means, move |tx, clock| remove_log(tx, clock, behind, place)).await?;
+                from = step(dependencies, move |tx, clock| {
+                    remove_log(tx, clock, behind, place)
+                })
+                .await?;
             }
         }
-        if !is_full(deleted.len(), LOOKED_UP) {
+        if !is_full(deleted.len(), LOOKUP_LIMIT) {
             return Ok(());
         }
     }
@@ -106,9 +112,9 @@ pub async fn sweep_deleted(means: &Means) -> Result<()> {
 /// Removes deliveries that are too old: those that have ended after the retention period, pending
 /// ones a day later. The run of the next minute removes the deliveries that exceed the limit of one
 /// run.
-pub async fn sweep_old(means: &Means) -> Result<()> {
-    let retention = means.settings.retention;
-    let Ok(over) = means.clock.now().checked_sub(retention) else {
+pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
+    let retention = dependencies.settings.retention;
+    let Ok(over) = dependencies.clock.now().checked_sub(retention) else {
         return Ok(());
     };
     let pending = over.checked_sub(GRACE).unwrap_or(Timestamp::MIN);
@@ -116,7 +122,7 @@ pub async fn sweep_old(means: &Means) -> Result<()> {
     let mut from = Some(Uuid::nil());
     for _ in 0..TRANSACTIONS_A_LONG_RUN {
         let Some(place) = from else { break };
-        from = step(means, move |tx, clock| {
+        from = step(dependencies, move |tx, clock| {
             remove_old(tx, clock, place, over, pending)
         })
         .await?;
@@ -127,27 +133,27 @@ pub async fn sweep_old(means: &Means) -> Result<()> {
 /// Brings forward the deliveries that were put off or leased while the clock was ahead. A delivery
 /// that is due later than the longest pause allows was put off by a wrong clock. The next sweep
 /// brings forward the deliveries that exceed the limit of one run.
-pub async fn bring_forward(means: &Means) -> Result<()> {
-    let longest = longest_pause(means.settings.retry_base);
-    let Ok(latest) = means.clock.now().checked_add(longest) else {
+pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
+    let longest = longest_pause(dependencies.settings.retry_base);
+    let Ok(latest) = dependencies.clock.now().checked_add(longest) else {
         return Ok(());
     };
     let end_leases = move |tx: &mut Transaction<'_>| {
         sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, latest)
     };
-    while means.store.write(end_leases).await? {}
-    let is_spread = means.store.is_spread();
+    while dependencies.store.write(end_leases).await? {}
+    let is_sharded = dependencies.store.is_sharded();
     let mut from = Some(());
     for _ in 0..TRANSACTIONS_A_RUN {
         if from.is_none() {
             break;
         }
-        from = step(means, move |tx, _| {
+        from = step(dependencies, move |tx, _| {
             let rows = tx.rows(&LATE, &values![latest, ROWS_A_STATEMENT])?;
             let mut moved = 0;
             for (organization, ids) in by_organization::<Uuid>(&rows)? {
                 moved += tx.execute(&BRING_FORWARD, &values![organization, ids, latest])?;
-                if is_spread {
+                if is_sharded {
                     queue::note(tx, organization, latest)?;
                 }
             }
@@ -162,20 +168,23 @@ pub async fn bring_forward(means: &Means) -> Result<()> {
 /// Runs one transaction of a sweep, then pauses. Returns the position for the next transaction;
 /// none if nothing is left.
 async fn step<P: Send + 'static>(
-    means: &Means,
+    dependencies: &Dependencies,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,
 ) -> Result<Option<P>> {
-    let (clock, began) = (means.clock.clone(), means.clock.elapsed());
-    let next = means.store.write(move |tx| remove(tx, &clock)).await?;
+    let (clock, began) = (dependencies.clock.clone(), dependencies.clock.elapsed());
+    let next = dependencies
+        .store
+        .write(move |tx| remove(tx, &clock))
+        .await?;
     if next.is_some() {
-        tokio::time::sleep(means.clock.elapsed().saturating_sub(began)).await;
+        tokio::time::sleep(dependencies.clock.elapsed().saturating_sub(began)).await;
     }
     Ok(next)
 }
 
 /// Returns deleted subscriptions after one of them, as organization and id.
 fn deleted(tx: &mut Transaction<'_>, behind: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uuid)>> {
-    let rows = tx.rows(&DELETED, &values![behind.0, behind.1, LOOKED_UP])?;
+    let rows = tx.rows(&DELETED, &values![behind.0, behind.1, LOOKUP_LIMIT])?;
     rows.iter()
         .map(|row| Ok((row.get(0)?, row.get(1)?)))
         .collect()

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use store::{Row, Statement, Store, Transaction};
 
 use crate::access::Identified;
+use crate::app_state::{AppState, Lists};
 use crate::error::Result;
-use crate::kit::{Kit, Lists};
 use crate::operation::{Operation, Surface};
 
 /// A program, put together from modules.
@@ -50,14 +50,14 @@ pub struct About {
     /// Returns advice for a language model whose tool call failed with this error, if there is any.
     pub advice: fn(&Value) -> Option<String>,
     /// Additions to the OpenAPI documents.
-    pub annex: Annex,
+    pub annex: DocumentAdditions,
     /// The look-up of tokens in guests' links.
-    pub link: Link,
+    pub link: GuestTokenLookup,
 }
 
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
-pub struct Annex {
+pub struct DocumentAdditions {
     /// Parameters in addition to the engine's.
     pub parameters: fn() -> Value,
     /// Schemas that are published under their own names in the document of an interface.
@@ -80,7 +80,7 @@ pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<St
 
 /// The look-up of tokens in the paths of guests' requests.
 #[derive(Clone, Copy)]
-pub struct Link {
+pub struct GuestTokenLookup {
     /// Returns the callers of these tokens. Unknown tokens are left out.
     pub find: FindLinked,
     /// The kind of object in the 404 for an unknown token.
@@ -92,7 +92,7 @@ pub struct NetworkFormat {
     /// The name in schemas.
     pub name: &'static str,
     /// Returns an error message if the text does not have the format.
-    pub check: fn(Arc<Kit>, String) -> BoxFuture<'static, Result<(), String>>,
+    pub check: fn(Arc<AppState>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 
 /// Gauges of a module, measured on each read of the metrics; modules list them.

@@ -74,7 +74,7 @@ impl Background {
 }
 
 /// Work that claims due items and processes each one in its own task.
-pub trait Claiming: Sync {
+pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. Only that item is affected; it is claimed
     /// again.
     const ABNORMAL: &str;
@@ -90,7 +90,7 @@ pub trait Claiming: Sync {
 
 /// Claims items whenever some may be due, until `stop` is cancelled. Then waits for the started
 /// items.
-pub async fn keep_claiming<C: Claiming>(claiming: &C, stop: &CancellationToken) {
+pub async fn keep_claiming<C: ClaimingWork>(claiming: &C, stop: &CancellationToken) {
     let mut pieces = JoinSet::new();
     while !stop.is_cancelled() {
         let sleep = claiming.begin_due(&mut pieces).await;
@@ -108,13 +108,13 @@ pub async fn keep_claiming<C: Claiming>(claiming: &C, stop: &CancellationToken) 
 }
 
 /// Waits for all started items.
-pub async fn finish<C: Claiming>(mut pieces: JoinSet<()>) {
+pub async fn finish<C: ClaimingWork>(mut pieces: JoinSet<()>) {
     while let Some(ended) = pieces.join_next().await {
         note::<C>(ended);
     }
 }
 
-fn note<C: Claiming>(ended: Result<(), JoinError>) {
+fn note<C: ClaimingWork>(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "{}", C::ABNORMAL);
     }

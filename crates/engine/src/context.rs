@@ -7,13 +7,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use store::{Passing, Row, Statement, Transaction, Value};
+use store::{BorrowedRow, Row, Statement, Transaction, Value};
 use uuid::Uuid;
 
-use crate::access::{self, Access, ApiKey, Identified, Member, Organization, Permission, Reach};
+use crate::access::{
+    self, Access, ApiKey, Identified, Member, Organization, Permission, PropertyScope,
+};
+use crate::app_state::{AppState, WakeSignal, Weighed};
 use crate::error::{Error, Result};
 use crate::ids::Ids;
-use crate::kit::{Bell, Kit, Weighed};
 
 store::statements! {
     /// Begins every write: writers of one organization queue on this row lock. The revision grows
@@ -40,9 +42,9 @@ pub struct System<'c, 't> {
     /// The time of the request.
     pub now: Timestamp,
     /// The application state.
-    pub kit: &'c Kit,
+    pub app_state: &'c AppState,
     /// The wake signals to send after the commit.
-    pub rung: BTreeSet<Bell>,
+    pub wake_signals: BTreeSet<WakeSignal>,
 }
 
 impl<'t> System<'_, 't> {
@@ -51,27 +53,27 @@ impl<'t> System<'_, 't> {
         System {
             tx: &mut *self.tx,
             now: self.now,
-            kit: self.kit,
-            rung: BTreeSet::new(),
+            app_state: self.app_state,
+            wake_signals: BTreeSet::new(),
         }
     }
 
     /// Locks an organization and raises the revision that the write changes. Every write begins
     /// with this. `None` if the organization does not exist.
-    pub fn lock(&mut self, organization: Uuid, touches: Touches) -> Result<Option<Locked>> {
-        Lock::of(self.kit, organization, touches).take(self.tx)
+    pub fn lock(&mut self, organization: Uuid, touches: RaisedRevision) -> Result<Option<Locked>> {
+        Lock::of(self.app_state, organization, touches).take(self.tx)
     }
 
     /// Returns a fresh id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
-        self.kit.ids.uuid(self.now)
+        self.app_state.ids.uuid(self.now)
     }
 }
 
 /// The revision of the organization that a write raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touches {
+pub enum RaisedRevision {
     /// The configuration revision.
     Configuration,
     /// The stream revision: that of the records which change often.
@@ -82,17 +84,17 @@ pub enum Touches {
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
-    touches: Touches,
+    touches: RaisedRevision,
     /// The amount by which the revision grows.
     step: i64,
 }
 
 impl Lock {
-    pub(crate) fn of(kit: &Kit, organization: Uuid, touches: Touches) -> Self {
+    pub(crate) fn of(app_state: &AppState, organization: Uuid, touches: RaisedRevision) -> Self {
         Self {
             organization,
             touches,
-            step: kit.ids.step(),
+            step: app_state.ids.step(),
         }
     }
 
@@ -104,14 +106,14 @@ impl Lock {
             step,
         } = self;
         let statement = match touches {
-            Touches::Configuration => &LOCK_ORGANIZATION,
-            Touches::Stream => &LOCK_FOR_STREAM,
+            RaisedRevision::Configuration => &LOCK_ORGANIZATION,
+            RaisedRevision::Stream => &LOCK_FOR_STREAM,
         };
         let taken = tx.row(statement, &[organization.into(), step.into()])?;
         let Some(row) = taken else { return Ok(None) };
         let store::Json(settings) = row.get(0)?;
         let revision: i64 = row.get(1)?;
-        let found = if touches == Touches::Configuration {
+        let found = if touches == RaisedRevision::Configuration {
             revision - step
         } else {
             revision
@@ -136,7 +138,7 @@ pub struct Locked {
     revision: i64,
     /// The configuration revision before this write.
     pub found: i64,
-    touches: Touches,
+    touches: RaisedRevision,
 }
 
 /// An open transaction within one organization.
@@ -149,11 +151,12 @@ pub struct Context<'c, 't> {
     /// The configuration revision.
     revision: i64,
     /// The revision that was raised when the transaction was opened; null if it only reads.
-    opened_for: Option<Touches>,
+    opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
     /// When the answer expires. `Timestamp::MAX` means never.
     until: Timestamp,
-    /// Warnings about accepted values that the caller may not intend: names of fields, with messages.
+    /// Warnings about accepted values that the caller may not intend: names of fields, with
+    /// messages.
     warnings: Vec<(&'static str, String)>,
 }
 
@@ -212,7 +215,7 @@ impl<'c, 't> Context<'c, 't> {
         mut system: System<'c, 't>,
         organization: Uuid,
         access: &'c Access,
-        touches: Touches,
+        touches: RaisedRevision,
     ) -> Result<Self> {
         let locked = system
             .lock(organization, touches)?
@@ -229,7 +232,7 @@ impl<'c, 't> Context<'c, 't> {
             touches,
             ..
         } = locked;
-        let touches_configuration = touches == Touches::Configuration;
+        let touches_configuration = touches == RaisedRevision::Configuration;
         Self {
             system,
             organization,
@@ -260,9 +263,9 @@ impl<'c, 't> Context<'c, 't> {
     /// Ends a write: raises the configuration revision if the write changed the configuration and
     /// the lock did not raise it.
     pub fn close(&mut self) -> Result<()> {
-        if self.touches_configuration && self.opened_for == Some(Touches::Stream) {
+        if self.touches_configuration && self.opened_for == Some(RaisedRevision::Stream) {
             let step = self.ids().step();
-            self.execute_along(&RAISE_CONFIGURATION, [step.into()])?;
+            self.execute_deferred(&RAISE_CONFIGURATION, [step.into()])?;
         }
         Ok(())
     }
@@ -282,8 +285,11 @@ impl<'c, 't> Context<'c, 't> {
         if self.touches_configuration {
             return load(self).map(Arc::new);
         }
-        let (cache, organization, revision) =
-            (&self.system.kit.cache, self.organization.id, self.revision);
+        let (cache, organization, revision) = (
+            &self.system.app_state.cache,
+            self.organization.id,
+            self.revision,
+        );
         if let Some(kept) = cache.get(organization, key, revision) {
             return Ok(kept);
         }
@@ -321,8 +327,8 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.rows(statement, &self.bound(params))?)
     }
 
-    /// Returns the rows of a query whose parameters are collected while it runs. The organization is
-    /// `?1`, the given parameters follow.
+    /// Returns the rows of a query whose parameters are collected while it runs. The organization
+    /// is `?1`, the given parameters follow.
     pub fn rows_by(
         &mut self,
         statement: &'static Statement,
@@ -336,7 +342,7 @@ impl<'c, 't> Context<'c, 't> {
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
-        take: impl FnMut(&Passing<'_>) -> Result<()>,
+        take: impl FnMut(&BorrowedRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let params = self.bound(params);
         self.system.tx.each(statement, &params, take)
@@ -371,13 +377,13 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Runs a change whose number of rows is not needed. It is sent together with the next
     /// statement. The organization is `?1`.
-    pub fn execute_along<const N: usize>(
+    pub fn execute_deferred<const N: usize>(
         &mut self,
         statement: &'static Statement,
         params: [Value; N],
     ) -> Result<()> {
         let params = self.bound(params);
-        Ok(self.system.tx.execute_along(statement, params)?)
+        Ok(self.system.tx.execute_deferred(statement, params)?)
     }
 
     /// Runs an insert for each of these rows and returns the number of affected rows. The
@@ -399,8 +405,8 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Makes the transaction a dry run: it is rolled back, and answered as if it had been
     /// committed.
-    pub fn rehearse(&mut self) {
-        self.system.tx.rehearse();
+    pub fn dry_run(&mut self) {
+        self.system.tx.dry_run();
     }
 
     fn bound(&self, params: impl IntoIterator<Item = Value>) -> Vec<Value> {
@@ -411,8 +417,8 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Returns whether organizations are distributed over several database servers.
     #[must_use]
-    pub fn is_spread(&self) -> bool {
-        self.system.tx.is_spread()
+    pub fn is_sharded(&self) -> bool {
+        self.system.tx.is_sharded()
     }
 
     /// Returns the time of the request.
@@ -430,33 +436,33 @@ impl<'c, 't> Context<'c, 't> {
     /// Returns the source of fresh ids and secrets.
     #[must_use]
     pub fn ids(&self) -> &Ids {
-        &self.system.kit.ids
+        &self.system.app_state.ids
     }
 
     /// Returns the last use of an API key that this process has seen and not yet stored.
     #[must_use]
     pub fn last_use(&self, key: Uuid) -> Option<Timestamp> {
-        self.system.kit.uses.of(self.organization.id, key)
+        self.system.app_state.uses.of(self.organization.id, key)
     }
 
     /// Returns the public address of the service, without a trailing slash.
     #[must_use]
     pub fn public_url(&self) -> &str {
-        &self.system.kit.public_url
+        &self.system.app_state.public_url
     }
 
     /// Returns the application state of this type that a module registered.
     pub fn part<T: Any + Send + Sync>(&self) -> Result<&'c T> {
         self.system
-            .kit
-            .part()
+            .app_state
+            .extension()
             .ok_or_else(|| Error::internal(format!("no module registered a {}", type_name::<T>())))
     }
 
     /// Returns all values of a type that the modules have listed.
     #[must_use]
     pub fn listed<T: Any + Send + Sync>(&self) -> &'static [T] {
-        self.system.kit.lists.all()
+        self.system.app_state.lists.all()
     }
 
     /// Returns an API key of the organization.
@@ -471,8 +477,8 @@ impl<'c, 't> Context<'c, 't> {
 
     /// Returns the properties that the caller may access.
     #[must_use]
-    pub fn reach(&self) -> &'c Reach {
-        &self.access.reach
+    pub fn property_scope(&self) -> &'c PropertyScope {
+        &self.access.property_scope
     }
 
     /// Returns 403 if the caller lacks the permission.
@@ -481,12 +487,12 @@ impl<'c, 't> Context<'c, 't> {
     }
 
     /// Sends a wake signal after the commit.
-    pub fn ring(&mut self, bell: Bell) {
-        self.system.rung.insert(bell);
+    pub fn wake(&mut self, wake_signal: WakeSignal) {
+        self.system.wake_signals.insert(wake_signal);
     }
 
     /// Takes the wake signals to send after the commit.
-    pub fn rung(&mut self) -> BTreeSet<Bell> {
-        std::mem::take(&mut self.system.rung)
+    pub fn take_wake_signals(&mut self) -> BTreeSet<WakeSignal> {
+        std::mem::take(&mut self.system.wake_signals)
     }
 }

@@ -13,8 +13,8 @@ use store::Transaction;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::app_state::WakeSignal;
 use crate::error::{Error, Result};
-use crate::kit::Bell;
 use crate::pipeline::Service;
 
 /// A kind of work that becomes due.
@@ -47,7 +47,7 @@ pub trait DueWork: 'static {
         organization: Uuid,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(usize, BTreeSet<Bell>)>;
+    ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
     /// Returns the earliest stored moment.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
@@ -134,8 +134,8 @@ impl<W: DueWork> DueWorker<W> {
             .write(move |tx| W::perform(tx, &shared, organization, until, now))
             .await;
         match done {
-            Ok((count, rung)) => {
-                self.service.kit.ring(&rung);
+            Ok((count, wake_signals)) => {
+                self.service.app_state.wake(&wake_signals);
                 // A standby may still list work that is done already.
                 if count == 0 {
                     unavailable.push(organization);

@@ -17,7 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The categories of the table of errors, in its order, and `Gone`, which only the platform
 /// interface answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
-pub enum Kind {
+pub enum ErrorKind {
     /// 400
     Validation,
     /// 401
@@ -44,7 +44,7 @@ pub enum Kind {
     Unavailable,
 }
 
-impl Kind {
+impl ErrorKind {
     /// Returns status, `error.type`, `error.code`, and the default message.
     #[must_use]
     pub const fn row(self) -> (u16, &'static str, &'static str, &'static str) {
@@ -192,11 +192,11 @@ pub const MOST_ISSUES: usize = 100;
 
 /// An error, as it is answered.
 #[derive(Debug, Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Debug, Clone)]
-struct Inner {
-    kind: Kind,
+struct ErrorInner {
+    kind: ErrorKind,
     message: Reason,
     issues: Vec<Issue>,
     /// The number of issues that are not listed.
@@ -214,8 +214,8 @@ struct Inner {
 
 impl Error {
     /// Creates an error with its own message.
-    pub fn new(kind: Kind, message: impl Into<Reason>) -> Self {
-        Self(Box::new(Inner {
+    pub fn new(kind: ErrorKind, message: impl Into<Reason>) -> Self {
+        Self(Box::new(ErrorInner {
             kind,
             message: message.into(),
             issues: Vec::new(),
@@ -242,7 +242,7 @@ impl Error {
     /// Creates a 400 for all failing fields, with `more` further issues that were not kept.
     #[must_use]
     pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
-        let mut error = Self::from(Kind::Validation);
+        let mut error = Self::from(ErrorKind::Validation);
         error.0.more = more + issues.len().saturating_sub(MOST_ISSUES);
         issues.truncate(MOST_ISSUES);
         error.0.issues = issues;
@@ -252,7 +252,7 @@ impl Error {
     /// Creates a 404. The message is the same for every reason that the object is not visible.
     #[must_use]
     pub fn not_found(what: &str) -> Self {
-        Self::new(Kind::NotFound, format!("{what} not found."))
+        Self::new(ErrorKind::NotFound, format!("{what} not found."))
     }
 
     /// Sets the id of the object that was not found, so that the answer can name the field of the
@@ -294,7 +294,7 @@ impl Error {
 
     /// Creates a 409.
     pub fn conflict(message: impl Into<Reason>) -> Self {
-        Self::new(Kind::Conflict, message)
+        Self::new(ErrorKind::Conflict, message)
     }
 
     /// Creates a 409 for a request whose `Idempotency-Key` another request in progress uses.
@@ -316,38 +316,38 @@ impl Error {
 
     /// Creates a 410: the requested data is no longer kept.
     pub fn gone(message: impl Into<Reason>) -> Self {
-        Self::new(Kind::Gone, message)
+        Self::new(ErrorKind::Gone, message)
     }
 
     /// Creates a 403.
     pub fn forbidden(message: impl Into<Reason>) -> Self {
-        Self::new(Kind::Authorization, message)
+        Self::new(ErrorKind::Authorization, message)
     }
 
     /// Creates a 500. `cause` is only logged.
     pub fn internal(cause: impl fmt::Display) -> Self {
-        let mut error = Self::from(Kind::Internal);
+        let mut error = Self::from(ErrorKind::Internal);
         error.0.cause = Some(cause.to_string());
         error
     }
 
     /// Creates a 503. `cause` is only logged.
     pub fn unavailable(cause: impl fmt::Display) -> Self {
-        let mut error = Self::from(Kind::Unavailable);
+        let mut error = Self::from(ErrorKind::Unavailable);
         error.0.cause = Some(cause.to_string());
         error
     }
 
     /// Creates a 503 for a part of the service that is not configured. A retry is useless.
     pub fn not_configured(message: impl Into<Reason>) -> Self {
-        let mut error = Self::new(Kind::Unavailable, message);
+        let mut error = Self::new(ErrorKind::Unavailable, message);
         error.0.is_lasting = true;
         error
     }
 
     /// Creates a 502. `cause` is only logged.
     pub fn provider(cause: impl fmt::Display) -> Self {
-        let mut error = Self::from(Kind::Provider);
+        let mut error = Self::from(ErrorKind::Provider);
         error.0.cause = Some(cause.to_string());
         error
     }
@@ -361,8 +361,8 @@ impl Error {
 
     /// Returns whether the failed operation may have taken effect.
     #[must_use]
-    pub fn may_be_done(&self) -> bool {
-        self.kind() == Kind::Internal || self.0.key == Some(UNKNOWN_KEY)
+    pub fn may_have_taken_effect(&self) -> bool {
+        self.kind() == ErrorKind::Internal || self.0.key == Some(UNKNOWN_KEY)
     }
 
     /// Adds the machine-readable key of a business reason (`details.key`).
@@ -380,7 +380,7 @@ impl Error {
 
     /// Returns the category of the error.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
@@ -405,7 +405,7 @@ impl Error {
     /// Returns the seconds to wait before a retry; null if the error gives none.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
-        (self.kind() == Kind::Unavailable && !self.0.is_lasting).then_some(1)
+        (self.kind() == ErrorKind::Unavailable && !self.0.is_lasting).then_some(1)
     }
 
     /// Returns the `error` object of the envelope.
@@ -458,8 +458,8 @@ fn paths_of(
     }
 }
 
-impl From<Kind> for Error {
-    fn from(kind: Kind) -> Self {
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
         Self::new(kind, kind.row().3)
     }
 }
@@ -474,13 +474,15 @@ const UNKNOWN_KEY: &str = "outcome_unknown";
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let mut answer = match error {
-            store::Error::Unavailable(_) => Self::from(Kind::Unavailable),
+            store::Error::Unavailable(_) => Self::from(ErrorKind::Unavailable),
             store::Error::Unknown(_) => Self::new(
-                Kind::Unavailable,
+                ErrorKind::Unavailable,
                 Reason::rule(UNKNOWN_KEY, OUTCOME_UNKNOWN),
             )
             .with_key(UNKNOWN_KEY),
-            store::Error::Configuration(_) | store::Error::Defect(_) => Self::from(Kind::Internal),
+            store::Error::Configuration(_) | store::Error::Defect(_) => {
+                Self::from(ErrorKind::Internal)
+            }
         };
         answer.0.cause = Some(error.to_string());
         answer

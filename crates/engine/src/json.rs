@@ -170,17 +170,17 @@ const MOST_DIGITS: usize = 17;
 pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
     let mut found = Vec::new();
     // The last key of each open object, and the current index of each open list.
-    let mut path: Vec<Inside<'_>> = Vec::new();
+    let mut path: Vec<OpenContainer<'_>> = Vec::new();
     let mut at = 0;
     while let Some(byte) = document.get(at) {
         let begin = at;
         at += 1;
         match byte {
-            b'{' => path.push(Inside::Object(b"")),
-            b'[' => path.push(Inside::List(0)),
+            b'{' => path.push(OpenContainer::Object(b"")),
+            b'[' => path.push(OpenContainer::List(0)),
             b'}' | b']' => drop(path.pop()),
             b',' => {
-                if let Some(Inside::List(index)) = path.last_mut() {
+                if let Some(OpenContainer::List(index)) = path.last_mut() {
                     *index += 1;
                 }
             }
@@ -191,7 +191,7 @@ pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
                 at += 1;
                 let rest = document.get(at..).unwrap_or_default();
                 let is_key = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
-                if is_key && let Some(Inside::Object(key)) = path.last_mut() {
+                if is_key && let Some(OpenContainer::Object(key)) = path.last_mut() {
                     *key = document.get(begin..at).unwrap_or_default();
                 }
             }
@@ -202,7 +202,7 @@ pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
                     at += 1;
                 }
                 if std::str::from_utf8(&document[begin..at]).is_ok_and(is_overlong) {
-                    found.push(path.iter().map(Inside::step).collect());
+                    found.push(path.iter().map(OpenContainer::step).collect());
                 }
             }
             _ => {}
@@ -212,14 +212,14 @@ pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
 }
 
 /// A list or an object that is open at the current position.
-enum Inside<'d> {
+enum OpenContainer<'d> {
     /// An object, with its last key as it is written.
     Object(&'d [u8]),
     /// A list, with the current index.
     List(usize),
 }
 
-impl Inside<'_> {
+impl OpenContainer<'_> {
     fn step(&self) -> PathSegment {
         match self {
             Self::Object(key) => PathSegment::Key(serde_json::from_slice(key).unwrap_or_default()),
@@ -321,19 +321,19 @@ mod tests {
 
     #[test]
     fn null_characters_are_reported_by_path() {
-        let told = |text: &str| {
+        let reported = |text: &str| {
             let mut paths = Vec::new();
             null_characters(&parse(text.as_bytes()).unwrap(), &mut |path| {
                 paths.push(json!(path));
             });
             json!(paths)
         };
-        assert_eq!(told(r#"{"a":"x","b":[1,null,"y"]}"#), json!([]));
+        assert_eq!(reported(r#"{"a":"x","b":[1,null,"y"]}"#), json!([]));
         assert_eq!(
-            told(r#"{"a":"\u0000","b":["y",{"c":"x\u0000y"},"\u0000"],"d":1}"#),
+            reported(r#"{"a":"\u0000","b":["y",{"c":"x\u0000y"},"\u0000"],"d":1}"#),
             json!([["a"], ["b", 1, "c"], ["b", 2]])
         );
-        assert_eq!(told(r#""\u0000""#), json!([[]]));
+        assert_eq!(reported(r#""\u0000""#), json!([[]]));
     }
 
     #[test]

@@ -128,23 +128,23 @@ impl Fit {
 
 /// A reader, by the language that they ask for.
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub struct LanguageReader {
     /// The tag as it was asked for.
-    asked: String,
+    requested: String,
     /// `None` for a text that is no tag.
-    wanted: Option<Wanted>,
+    wanted: Option<WantedLanguage>,
 }
 
 /// A wanted language, with the parts of its tag.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct WantedLanguage {
     tag: Tag,
     line: Vec<LanguageIdentifier>,
     /// The default region of the language in this script.
     default_region: Option<Region>,
 }
 
-impl Wanted {
+impl WantedLanguage {
     fn of(tag: Tag) -> Self {
         let (language, script) = tag.written();
         let mut default = LanguageIdentifier {
@@ -182,27 +182,32 @@ impl Wanted {
     }
 }
 
-impl Reader {
+impl LanguageReader {
     /// Returns the reader who asks for a language.
     #[must_use]
     pub fn of(asked: &str) -> Self {
         Self {
-            asked: asked.to_owned(),
-            wanted: Tag::parse(asked).map(Wanted::of),
+            requested: asked.to_owned(),
+            wanted: Tag::parse(asked).map(WantedLanguage::of),
         }
     }
 
     /// Returns how well a version in a language fits this reader.
     #[must_use]
     pub fn fit(&self, version: &str) -> Fit {
-        if version.eq_ignore_ascii_case(&self.asked) {
+        if version.eq_ignore_ascii_case(&self.requested) {
             return Fit::Exact;
         }
         let Some(version) = Tag::parse(version) else {
             return Fit::Other;
         };
-        let of = |wanted: &Wanted| wanted.fit(&version);
-        let other = |tag: &str| Tag::parse(tag).map(Wanted::of).as_ref().and_then(of);
+        let of = |wanted: &WantedLanguage| wanted.fit(&version);
+        let other = |tag: &str| {
+            Tag::parse(tag)
+                .map(WantedLanguage::of)
+                .as_ref()
+                .and_then(of)
+        };
         if let Some(fit) = self.wanted.as_ref().and_then(of) {
             return fit;
         }
@@ -228,7 +233,7 @@ impl Reader {
     }
 
     /// Returns the version in the language that was asked for, if there is one.
-    pub fn found<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
+    pub fn exact<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
         self.best(versions)
             .filter(|(_, fit)| fit.is_match())
             .map(|(version, _)| version)
@@ -343,7 +348,7 @@ mod tests {
     use super::*;
 
     fn best<'v>(asked: &str, versions: &[&'v str]) -> Option<&'v str> {
-        Reader::of(asked)
+        LanguageReader::of(asked)
             .best(versions.iter().copied())
             .map(|(version, _)| version)
     }
@@ -413,7 +418,7 @@ mod tests {
                 "{asked} of {versions:?}"
             );
             assert_eq!(
-                Reader::of(asked).found(versions.iter().copied()),
+                LanguageReader::of(asked).exact(versions.iter().copied()),
                 None,
                 "{asked}"
             );

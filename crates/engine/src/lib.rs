@@ -1,23 +1,23 @@
 //! The engine: the declaration of operations, and the pipeline for every request.
 //!
-//! A program lists its operations in chapters ([`chapter`]) and puts them together
-//! ([`chapter::assemble`]). Each operation becomes an HTTP route, a tool and a part of the OpenAPI
+//! A program lists its operations in modules ([`module`]) and puts them together
+//! ([`module::assemble`]). Each operation becomes an HTTP route, a tool and a part of the OpenAPI
 //! document ([`surface`]). Each request for an operation goes through the [`pipeline`], which opens
 //! a [`context`] on a transaction of the store and runs the operation.
 //!
-//! The engine knows no module of the program. State that a module needs is stored in the [`kit`]
-//! and found by its type.
+//! The engine knows no module of the program. State that a module needs is stored in the
+//! [`app_state`] and found by its type.
 //!
 //! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
-//! erased, background; traces; format; language; field; access; kit; context; audit; operation; app;
-//! pipeline; summaries and surface; server; chapter. A module imports only modules before it, which
-//! `tests/it/house.rs` checks.
+//! erased, background; traces; format; language; field; access; app_state; context; audit;
+//! operation; app; pipeline; summaries and surface; server; module. A module imports only modules
+//! before it, which `tests/it/house.rs` checks.
 
 pub mod access;
 pub mod app;
+pub mod app_state;
 pub mod audit;
 pub mod background;
-pub mod chapter;
 pub mod clock;
 pub mod context;
 pub mod currency;
@@ -29,9 +29,9 @@ pub mod fold;
 pub mod format;
 pub mod ids;
 pub mod json;
-pub mod kit;
 pub mod language;
 pub mod logging;
+pub mod module;
 pub mod moment;
 pub mod nearest;
 pub mod operation;

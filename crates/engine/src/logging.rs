@@ -28,7 +28,7 @@ const LINES: usize = 8_192;
 /// The most bytes in the queue.
 const BYTES: usize = 4 << 20;
 /// How long the process waits at its end for the last lines.
-const PATIENCE: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -45,10 +45,10 @@ pub struct Log(Queue);
 impl Log {
     /// Starts the log with the filter in `VESTIBULE_LOG`: as text on a terminal, as JSON otherwise.
     /// It uses standard error, so that standard output is free for results. Panics are logged as
-    /// well. Spans of the target `spans` only go to `gathering`.
+    /// well. Spans of the target `spans` only go to `span_layer`.
     pub fn begin(
         spans: &'static str,
-        gathering: Option<impl Layer<Registry> + Send + Sync>,
+        span_layer: Option<impl Layer<Registry> + Send + Sync>,
     ) -> Result<Self, String> {
         let filter = match env::var(VARIABLE) {
             Ok(text) => filter(&text)?,
@@ -61,17 +61,17 @@ impl Log {
         let filter = filter.add_directive(none);
         let queue =
             Queue::begin(output()).map_err(|error| format!("cannot start the log: {error}"))?;
-        match gathering {
+        match span_layer {
             // One global filter, so that disabled spans cost nothing.
             None => tracing_subscriber::registry()
                 .with(filter)
                 .with(lines(queue.clone()))
                 .init(),
-            Some(gathering) => {
-                let gathering =
-                    gathering.with_filter(Targets::new().with_target(spans, Level::INFO));
+            Some(span_layer) => {
+                let span_layer =
+                    span_layer.with_filter(Targets::new().with_target(spans, Level::INFO));
                 tracing_subscriber::registry()
-                    .with(gathering)
+                    .with(span_layer)
                     .with(lines(queue.clone()).with_filter(filter))
                     .init();
             }
@@ -96,7 +96,7 @@ impl Log {
 /// Returns standard error, or a sink that fails if the process was started without standard error.
 fn output() -> Box<dyn Write + Send> {
     if was_closed() {
-        Box::new(Closed)
+        Box::new(ClosedStderr)
     } else {
         Box::new(io::stderr())
     }
@@ -116,9 +116,9 @@ fn was_closed() -> bool {
 }
 
 /// A standard error that was closed. Every write fails.
-struct Closed;
+struct ClosedStderr;
 
-impl Write for Closed {
+impl Write for ClosedStderr {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::BrokenPipe.into())
     }
@@ -141,7 +141,7 @@ fn lines<S: Subscriber + for<'l> LookupSpan<'l>>(queue: Queue) -> Box<dyn Layer<
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.0.flush(PATIENCE);
+        self.0.flush(FLUSH_TIMEOUT);
     }
 }
 
@@ -171,12 +171,12 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
 /// The queue of lines for the writing thread.
 #[derive(Clone)]
 struct Queue {
-    sender: SyncSender<Entry>,
+    sender: SyncSender<LogEntry>,
     /// Bytes of the lines in the queue.
     waiting: Arc<AtomicUsize>,
 }
 
-enum Entry {
+enum LogEntry {
     Line(Vec<u8>),
     /// A request for a notice when everything before it is written.
     Mark(SyncSender<()>),
@@ -197,42 +197,42 @@ impl Queue {
     /// Adds a line to the queue, or counts it as dropped.
     fn put(&self, line: &[u8]) {
         let fits = self.waiting.fetch_add(line.len(), Ordering::Relaxed) + line.len() <= BYTES;
-        if !fits || self.sender.try_send(Entry::Line(line.to_vec())).is_err() {
+        if !fits || self.sender.try_send(LogEntry::Line(line.to_vec())).is_err() {
             self.waiting.fetch_sub(line.len(), Ordering::Relaxed);
             LOST.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all lines in the queue are written, up to `patience`.
-    fn flush(&self, patience: Duration) {
+    /// Waits until all lines in the queue are written, up to `timeout`.
+    fn flush(&self, timeout: Duration) {
         let (done, is_done) = mpsc::sync_channel(1);
-        if self.sender.try_send(Entry::Mark(done)).is_ok() {
+        if self.sender.try_send(LogEntry::Mark(done)).is_ok() {
             // After the time limit, the remaining lines are dropped.
-            let _ = is_done.recv_timeout(patience);
+            let _ = is_done.recv_timeout(timeout);
         }
     }
 }
 
 /// Writes the entries until all senders are gone. After failures, logs once how many lines were
 /// dropped.
-fn write(entries: &Receiver<Entry>, mut output: impl Write, waiting: &AtomicUsize) {
-    let mut told = 0;
+fn write(entries: &Receiver<LogEntry>, mut output: impl Write, waiting: &AtomicUsize) {
+    let mut reported = 0;
     for entry in entries {
         match entry {
-            Entry::Line(line) => {
+            LogEntry::Line(line) => {
                 let written = output.write_all(&line).and_then(|()| output.flush());
                 let left = waiting.fetch_sub(line.len(), Ordering::Relaxed) - line.len();
                 if written.is_err() {
                     LOST.fetch_add(1, Ordering::Relaxed);
-                } else if left == 0 && told < lost() {
-                    told = lost();
+                } else if left == 0 && reported < lost() {
+                    reported = lost();
                     tracing::warn!(
-                        lines = told,
+                        lines = reported,
                         "lines of the log have been lost since the start"
                     );
                 }
             }
-            Entry::Mark(done) => drop(done.try_send(())),
+            LogEntry::Mark(done) => drop(done.try_send(())),
         }
     }
 }
@@ -297,9 +297,9 @@ mod tests {
     }
 
     /// A writer that blocks until its lock is released.
-    struct Stuck(Arc<Mutex<()>>);
+    struct BlockedWriter(Arc<Mutex<()>>);
 
-    impl Write for Stuck {
+    impl Write for BlockedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             drop(self.0.lock());
             Ok(bytes.len())
@@ -314,7 +314,7 @@ mod tests {
     fn a_blocked_log_drops_lines_without_waiting() {
         let gate = Arc::new(Mutex::new(()));
         let held = gate.lock();
-        let (queue, before) = (Queue::begin(Stuck(gate.clone())).unwrap(), lost());
+        let (queue, before) = (Queue::begin(BlockedWriter(gate.clone())).unwrap(), lost());
         for _ in 0..2 * LINES {
             queue.put(b"a line");
         }

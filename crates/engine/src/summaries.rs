@@ -13,8 +13,8 @@ use uuid::Uuid;
 use crate::access::Access;
 use crate::app::Summary;
 use crate::context::Context;
-use crate::error::{Kind, Result};
-use crate::operation::Touches;
+use crate::error::{ErrorKind, Result};
+use crate::operation::RaisedRevision;
 use crate::pipeline::Service;
 use crate::values;
 
@@ -93,10 +93,10 @@ fn some_of(
 ) -> Result<Option<Uuid>> {
     let (access, system) = (Access::platform(), service.system(tx, service.clock.now()));
     let mut context =
-        match Context::for_writing(system, organization, &access, Touches::Configuration) {
+        match Context::for_writing(system, organization, &access, RaisedRevision::Configuration) {
             Ok(context) => context,
             // The organization was erased in the meantime.
-            Err(error) if matches!(error.kind(), Kind::NotFound) => return Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         };
     let rows = context.rows(summary.read, values![after, BATCH])?;

@@ -84,7 +84,7 @@ pub struct Uploads {
     pub files: Files,
     /// Bytes of the file system that uploads leave free; [`reserved`] gives the default.
     reserve: Option<u64>,
-    room: Arc<Room>,
+    room: Arc<UploadRoom>,
 }
 
 /// The greatest default reserve of a file system.
@@ -110,7 +110,7 @@ impl Uploads {
     /// Reserves the upload of a file of at most `most` bytes. Refuses it if the caller, the
     /// organization or the service has too many uploads in progress, or if the file system would
     /// fall below its reserve.
-    pub(crate) fn enter(&self, owner: Owner, most: u64) -> Result<Entered> {
+    pub(crate) fn enter(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
         let mut arriving = self.room.arriving();
         if !has_room(
@@ -133,7 +133,7 @@ impl Uploads {
         arriving.of.add(owner);
         arriving.within.add(owner.organization);
         drop(arriving);
-        Ok(Entered {
+        Ok(UploadGuard {
             room: self.room.clone(),
             owner,
         })
@@ -157,17 +157,17 @@ fn has_space(space: Space, reserve: Option<u64>, arriving: usize, most: u64) -> 
 }
 
 #[derive(Default)]
-struct Room(Mutex<Arriving>);
+struct UploadRoom(Mutex<UploadReceipts>);
 
 #[derive(Default)]
-struct Arriving {
+struct UploadReceipts {
     all: usize,
     of: Counts<Owner>,
     within: Counts<Uuid>,
 }
 
-impl Room {
-    fn arriving(&self) -> MutexGuard<'_, Arriving> {
+impl UploadRoom {
+    fn arriving(&self) -> MutexGuard<'_, UploadReceipts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -201,12 +201,12 @@ impl<K: Hash + Eq> Counts<K> {
 }
 
 /// A guard for an upload in progress.
-pub(crate) struct Entered {
-    room: Arc<Room>,
+pub(crate) struct UploadGuard {
+    room: Arc<UploadRoom>,
     owner: Owner,
 }
 
-impl Drop for Entered {
+impl Drop for UploadGuard {
     fn drop(&mut self) {
         let mut arriving = self.room.arriving();
         arriving.all -= 1;
@@ -235,7 +235,7 @@ pub fn folder(organization: Uuid) -> String {
 
 /// Returns the time at which a key was made; `None` for a key of another form.
 #[must_use]
-pub fn made_at(key: &str) -> Option<Timestamp> {
+pub fn created_at(key: &str) -> Option<Timestamp> {
     let (folder, name) = key.split_once('/')?;
     let (id, secret) = name.split_once('-')?;
     if [folder.len(), id.len(), secret.len()] != [36, 32, 32]
@@ -315,13 +315,13 @@ mod tests {
         fn a_storage_key_holds_its_creation_time(milliseconds in 0_i64..4_000_000_000_000, organization: u128) {
             let now = Timestamp::from_millisecond(milliseconds).unwrap();
             let key = fresh_key(&Ids::default(), Uuid::from_u128(organization), now);
-            prop_assert_eq!(made_at(&key), Some(now), "{}", key);
+            prop_assert_eq!(created_at(&key), Some(now), "{}", key);
             prop_assert!(key.starts_with(&folder(Uuid::from_u128(organization))));
         }
 
         #[test]
         fn a_foreign_storage_key_has_no_creation_time(text in any::<String>()) {
-            prop_assert_eq!(made_at(&text), None);
+            prop_assert_eq!(created_at(&text), None);
         }
 
         /// However many callers upload, a caller without an upload finds room.

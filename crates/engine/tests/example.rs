@@ -7,19 +7,20 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use engine::access::{Access, Identified, Permission, hash};
-use engine::app::{About, Annex, App, Link};
+use engine::app::{About, App, DocumentAdditions, GuestTokenLookup};
+use engine::app_state::{AppState, Extensions};
 use engine::background::Background;
-use engine::chapter::{Chapter, assemble};
 use engine::clock::Clock;
 use engine::context::Context;
 use engine::error::Result;
 use engine::ids::Ids;
-use engine::kit::{Kit, Parts};
-use engine::operation::{Basis, Needs, Nothing, Operation, Surface};
+use engine::module::{Module, assemble};
+use engine::operation::{CacheBasis, Needs, Nothing, Operation, Surface};
 use engine::pipeline::{
-    Callers, Homes, InFlight, Incoming, Memory, RateLimits, Service, Settings, Unsent,
+    Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service, ServiceSettings,
+    TenantHints,
 };
-use engine::surface::{self, Metrics, Others, openapi};
+use engine::surface::{self, Metrics, OtherRoutes, openapi};
 use engine::values;
 use http::header::{AUTHORIZATION, ETAG};
 use http::{Method, Request, StatusCode};
@@ -86,7 +87,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Note>> {
         .collect()
 }
 
-static NOTES: Chapter = Chapter {
+static NOTES: Module = Module {
     operations: || {
         vec![
             Operation::public(
@@ -105,13 +106,13 @@ static NOTES: Chapter = Chapter {
                 Needs::Permission(Permission::ViewTasks),
             )
             .summary("List the notes")
-            .kept(Basis::Configuration)
+            .cached(CacheBasis::Configuration)
             .run(list),
         ]
     },
     statements: || vec![&INSERT, &LIST],
     erased: &[&ERASE],
-    ..Chapter::new("notes")
+    ..Module::new("notes")
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what the engine asks for")]
@@ -121,12 +122,12 @@ fn nobody(_: &mut Transaction<'_>, _: Vec<String>) -> Result<HashMap<String, Ide
 
 fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {
-        let annex = Annex {
+        let annex = DocumentAdditions {
             parameters: || json!({}),
             schemas: |_| Vec::new(),
             webhooks: |_| serde_json::Map::new(),
         };
-        let link = Link {
+        let link = GuestTokenLookup {
             find: nobody,
             what: "Link",
         };
@@ -190,13 +191,13 @@ impl Program {
             callers: Callers::of(app, &store, &clock),
             store,
             clock,
-            kit: Arc::new(Kit::new(
+            app_state: Arc::new(AppState::new(
                 Ids::default(),
                 "http://notes.example/",
                 &app.lists,
-                Parts::default().with(Prefix("- ")),
+                Extensions::default().with(Prefix("- ")),
             )),
-            settings: Settings {
+            settings: ServiceSettings {
                 platform_keys: Vec::new(),
                 idempotency_retention: Duration::from_secs(3_600),
                 audit_retention: Duration::MAX,
@@ -204,17 +205,17 @@ impl Program {
             limits: RateLimits::new(100, 0),
             guest_limits: RateLimits::new(0, 0),
             memory: Memory::seeing(2),
-            homes: Homes::default(),
+            tenant_hints: TenantHints::default(),
             in_flight: InFlight::default(),
             incoming: Arc::new(Incoming::new(1 << 20, Duration::ZERO)),
-            unsent: Arc::new(Unsent::new(1 << 20, Duration::ZERO)),
+            outbound: Arc::new(OutboundBuffer::new(1 << 20, Duration::ZERO)),
             background: Background::default(),
         });
         let interface = surface::router(
             &service,
             Metrics::install().unwrap(),
             &[],
-            Others::default(),
+            OtherRoutes::default(),
         )
         .unwrap();
         Self {

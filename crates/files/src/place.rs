@@ -64,11 +64,11 @@ pub(super) fn open_by(text: &str, account: impl FnOnce() -> AmazonS3Builder) -> 
 }
 
 pub(super) fn in_directory(path: &Path) -> Result<Files> {
-    let told = |error: &dyn std::fmt::Display| Error(format!("{}: {error}", path.display()));
+    let reported = |error: &dyn std::fmt::Display| Error(format!("{}: {error}", path.display()));
     private_directories()
         .create(path)
-        .map_err(|error| told(&error))?;
-    let store = LocalFileSystem::new_with_prefix(path).map_err(|error| told(&error))?;
+        .map_err(|error| reported(&error))?;
+    let store = LocalFileSystem::new_with_prefix(path).map_err(|error| reported(&error))?;
     // An object named by a row of the database must survive a power cut.
     let store = store.with_fsync(true).with_automatic_cleanup(true);
     Ok(Files {

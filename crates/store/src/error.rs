@@ -62,7 +62,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 /// Returns the text of a driver's error, with its cause.
-pub(crate) fn told(error: &tokio_postgres::Error) -> String {
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     error
         .source()
         .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
@@ -83,9 +83,9 @@ impl From<tokio_postgres::Error> for Error {
             }
         };
         if is_passing {
-            Self::Unavailable(told(&error))
+            Self::Unavailable(describe(&error))
         } else {
-            Self::Defect(told(&error))
+            Self::Defect(describe(&error))
         }
     }
 }
@@ -115,10 +115,10 @@ impl From<refinery_core::Error> for Error {
                 Some(cause) if cause.code().is_some_and(|state| RIGHTS.contains(state)) => {
                     format!(
                         "its role must be allowed to create and change tables in the schema it connects to ({})",
-                        told(cause)
+                        describe(cause)
                     )
                 }
-                Some(cause) => format!("migration failed: {doing}: {}", told(cause)),
+                Some(cause) => format!("migration failed: {doing}: {}", describe(cause)),
                 None => format!("migration failed: {error}"),
             },
             _ => format!("migration failed: {error}"),

@@ -53,7 +53,7 @@ pub(crate) fn any<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> Any
 }
 
 /// Restores the types of an outcome.
-pub(crate) fn known<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
+pub(crate) fn typed<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
     let lost = || {
         E::from(Error::Defect(
             "the result of an operation has another type than expected".into(),
@@ -68,7 +68,7 @@ pub(crate) fn known<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> 
 
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
-const GIVEN_UP: u8 = 2;
+const ABANDONED: u8 = 2;
 
 /// Whether work has begun. Exactly one side wins: the thread that begins the work, or the caller
 /// that stops waiting.
@@ -84,13 +84,13 @@ impl Progress {
     }
 
     /// Returns whether the caller stopped waiting before the work began.
-    pub(crate) fn is_given_up(&self) -> bool {
-        self.0.load(Ordering::Acquire) == GIVEN_UP
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.0.load(Ordering::Acquire) == ABANDONED
     }
 
     fn give_up(&self) -> bool {
         self.0
-            .compare_exchange(WAITING, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
     }
 }
@@ -126,14 +126,14 @@ pub(crate) type Answered = Box<dyn FnOnce(Result<()>) + Send>;
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
     mut transaction: Transaction<'_>,
     work: impl Work<T, E>,
-    sender: Answer<T, E>,
+    sender: JobAnswer<T, E>,
     is_sound: impl FnOnce(&mut Transaction<'_>) -> Result<()>,
 ) -> Ran {
     let outcome = guarded(work, &mut transaction);
     if outcome.is_err() {
         transaction.doubt();
     }
-    let is_rehearsal = transaction.is_rehearsal;
+    let is_rehearsal = transaction.is_dry_run;
     let outcome = outcome.map(|outcome| {
         outcome.and_then(|value| is_sound(&mut transaction).map(|()| value).map_err(E::from))
     });
@@ -151,13 +151,13 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
 }
 
 /// The channel for an answer.
-pub(crate) type Answer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
+pub(crate) type JobAnswer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
 /// Awaits an answer. Stops waiting for work that has not begun [`WAIT_LIMIT`] after the caller
-/// `asked`, and for any work after `limit`. The result of a write that has begun is then unknown,
-/// because its commit may be under way.
+/// `requested_at`, and for any work after `limit`. The result of a write that has begun is then
+/// unknown, because its commit may be under way.
 pub(crate) async fn answer<T, E: WorkError>(
-    asked: Instant,
+    requested_at: Instant,
     limit: Duration,
     is_read: bool,
     progress: Progress,
@@ -171,11 +171,11 @@ pub(crate) async fn answer<T, E: WorkError>(
     let late = |error: fn(String) -> Error| {
         Err(E::from(error("the database did not answer in time".into())))
     };
-    let first = tokio::time::timeout_at(asked + WAIT_LIMIT, &mut receiver).await;
+    let first = tokio::time::timeout_at(requested_at + WAIT_LIMIT, &mut receiver).await;
     let outcome = match first {
         Ok(outcome) => outcome.unwrap_or_else(gone),
         Err(_) if progress.give_up() => return late(Error::Unavailable),
-        Err(_) => match tokio::time::timeout_at(asked + limit, receiver).await {
+        Err(_) => match tokio::time::timeout_at(requested_at + limit, receiver).await {
             Ok(outcome) => outcome.unwrap_or_else(gone),
             Err(_) => {
                 return late(if is_read {

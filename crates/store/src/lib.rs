@@ -13,20 +13,20 @@
 //! This crate contains no word of the product's domain.
 
 mod backup;
-mod cells;
-mod effort;
+mod batch_lookup;
 mod error;
 mod examination;
-mod gather;
 mod job;
 mod location;
 mod many;
 mod postgres;
 mod queue;
+mod row_arena;
 mod shares;
 mod sqlite;
 mod statement;
 mod value;
+mod work_count;
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -36,18 +36,18 @@ use std::time::Duration;
 use tracing::{Instrument as _, Span, info_span};
 use uuid::Uuid;
 
-pub use effort::Effort;
-use effort::Heaviest;
+pub use batch_lookup::{BatchLookup, Find};
 pub use error::{Error, Result};
 pub use examination::{Examination, examine};
-pub use gather::{Find, Gather};
 use job::{AnyWork, Outcome};
 pub use job::{Work, WorkError};
 pub use location::Location;
-pub use postgres::spread::Spread;
+pub use postgres::sharding::Sharding;
 pub use statement::Statement;
-use value::PassingColumns;
-pub use value::{FromColumn, Json, JsonText, Passing, Row, Value};
+use value::BorrowedColumns;
+pub use value::{BorrowedRow, FromColumn, Json, JsonText, Row, Value};
+use work_count::MaxWork;
+pub use work_count::WorkCount;
 
 /// Longest wait for a connection, or for another writer, before work fails with
 /// [`Error::Unavailable`].
@@ -65,7 +65,7 @@ pub const SPANS: &str = "vestibule::spans";
 pub struct Store {
     backend: Backend,
     is_new: bool,
-    heaviest: Arc<Heaviest>,
+    max_work: Arc<MaxWork>,
 }
 
 #[derive(Clone)]
@@ -116,7 +116,7 @@ pub struct Options {
     pub replicas: Vec<String>,
     /// How Citus distributes the tables, for a distributed database. A database with only some of
     /// its tables distributed is refused.
-    pub spread: Option<&'static Spread>,
+    pub sharding: Option<&'static Sharding>,
     /// Refuses a database that cannot be migrated from this process. If false, it is enough that
     /// another process has migrated it.
     pub is_to_migrate: bool,
@@ -177,7 +177,7 @@ impl Store {
         Ok(Self {
             backend,
             is_new,
-            heaviest: Arc::default(),
+            max_work: Arc::default(),
         })
     }
 
@@ -202,12 +202,12 @@ impl Store {
         share: Share,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        job::known(self.read_any(share, job::any(work)).await)
+        job::typed(self.read_any(share, job::any(work)).await)
     }
 
     async fn read_any(&self, share: Share, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "read from the database");
-        let work = self.heaviest.of(within(span.clone(), work));
+        let work = self.max_work.of(within(span.clone(), work));
         let read = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
@@ -234,7 +234,7 @@ impl Store {
     ) -> Option<Result<T, E>> {
         self.read_any_from_replica(job::any(work))
             .await
-            .map(job::known)
+            .map(job::typed)
     }
 
     async fn read_any_from_replica(&self, work: AnyWork) -> Option<Outcome> {
@@ -242,7 +242,7 @@ impl Store {
             return None;
         };
         let span = info_span!(target: SPANS, "read from a replica");
-        let work = self.heaviest.of(within(span.clone(), work));
+        let work = self.max_work.of(within(span.clone(), work));
         postgres.read_from_replica(work).instrument(span).await
     }
 
@@ -271,12 +271,12 @@ impl Store {
         limit: Duration,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        job::known(self.write_any(share, limit, job::any(work)).await)
+        job::typed(self.write_any(share, limit, job::any(work)).await)
     }
 
     async fn write_any(&self, share: Share, limit: Duration, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "write to the database");
-        let work = self.heaviest.of(within(span.clone(), work));
+        let work = self.max_work.of(within(span.clone(), work));
         let written = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
@@ -294,8 +294,8 @@ impl Store {
 
     /// Returns whether the rows of shares are distributed over several servers.
     #[must_use]
-    pub fn is_spread(&self) -> bool {
-        matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_spread())
+    pub fn is_sharded(&self) -> bool {
+        matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_sharded())
     }
 
     /// Copies SQLite's write-ahead log into the database file, so that the file alone is the
@@ -329,8 +329,8 @@ impl Store {
     /// Returns the maximum of each number of the effort since the last call. The maxima may come
     /// from different transactions. Tests of growth use it.
     #[expect(clippy::must_use_candidate, reason = "it is asked to forget, too")]
-    pub fn heaviest(&self) -> Effort {
-        self.heaviest.take()
+    pub fn max_work(&self) -> WorkCount {
+        self.max_work.take()
     }
 
     /// Returns how busy the connections are.
@@ -355,10 +355,10 @@ impl Store {
     /// Returns the number of connections closed since the store was opened because they were
     /// silent, lost, or connected to a server that refuses writes. On SQLite it is zero.
     #[must_use]
-    pub fn connections_given_up(&self) -> u64 {
+    pub fn dropped_connections(&self) -> u64 {
         match &self.backend {
             Backend::Sqlite(_) => 0,
-            Backend::Postgres(postgres) => postgres.given_up(),
+            Backend::Postgres(postgres) => postgres.dropped_connections(),
         }
     }
 }
@@ -403,9 +403,11 @@ pub fn claim(url: &str) -> Result<Claim> {
 /// Distributes the tables of a PostgreSQL database over the servers that Citus knows, after
 /// bringing its schema up to date. Returns the number of tables that were not distributed yet.
 /// Blocks.
-pub fn distribute(url: &str, migrations: &Migrations, spread: &Spread) -> Result<usize> {
+pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Result<usize> {
     match Location::of(url)? {
-        Location::Postgres(url) => postgres::spread::distribute(&url, &migrations.postgres, spread),
+        Location::Postgres(url) => {
+            postgres::sharding::distribute(&url, &migrations.postgres, sharding)
+        }
         Location::Sqlite(_) => Err(Error::Configuration(
             "Citus distributes PostgreSQL databases only; a SQLite database is one file".into(),
         )),
@@ -426,9 +428,9 @@ pub fn back_up(url: &str, file: &Path) -> Result<()> {
 /// An open transaction.
 pub struct Transaction<'a> {
     handle: Handle<'a>,
-    effort: Effort,
+    work: WorkCount,
     is_read_only: bool,
-    is_rehearsal: bool,
+    is_dry_run: bool,
 }
 
 enum Handle<'a> {
@@ -440,14 +442,14 @@ impl<'a> Transaction<'a> {
     fn new(handle: Handle<'a>, is_read_only: bool) -> Self {
         Self {
             handle,
-            effort: Effort::default(),
+            work: WorkCount::default(),
             is_read_only,
-            is_rehearsal: false,
+            is_dry_run: false,
         }
     }
 
     /// Returns whether the transaction is read-only. Its reads then see only committed data, and
-    /// all of them one snapshot, except in look-ups ([`Gather`]).
+    /// all of them one snapshot, except in look-ups ([`BatchLookup`]).
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
@@ -456,30 +458,30 @@ impl<'a> Transaction<'a> {
     /// Returns whether the rows of shares are distributed over several servers. A query that names
     /// no share then goes to all of them.
     #[must_use]
-    pub fn is_spread(&self) -> bool {
+    pub fn is_sharded(&self) -> bool {
         match &self.handle {
             Handle::Sqlite(_) => false,
-            Handle::Postgres(connection) => connection.is_spread(),
+            Handle::Postgres(connection) => connection.is_sharded(),
         }
     }
 
     /// Makes this transaction a dry run: it is rolled back in the end even if the work succeeds.
     /// The work's answer is returned all the same.
-    pub fn rehearse(&mut self) {
-        self.is_rehearsal = true;
+    pub fn dry_run(&mut self) {
+        self.is_dry_run = true;
     }
 
     /// Returns all rows of a query.
     pub fn rows(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Vec<Row>> {
         let _span = spanned(statement).entered();
-        self.effort.statements += 1;
+        self.work.statements += 1;
         let rows = match &mut self.handle {
             Handle::Sqlite(connection) => {
-                sqlite::rows(connection, statement, params, &mut self.effort)
+                sqlite::rows(connection, statement, params, &mut self.work)
             }
             Handle::Postgres(connection) => connection.rows(statement, params),
         }?;
-        self.effort.rows += rows.len() as u64;
+        self.work.rows += rows.len() as u64;
         Ok(rows)
     }
 
@@ -489,18 +491,18 @@ impl<'a> Transaction<'a> {
         &mut self,
         statement: &'static Statement,
         params: &[Value],
-        mut take: impl FnMut(&Passing<'_>) -> Result<(), E>,
+        mut take: impl FnMut(&BorrowedRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Handle::Sqlite(connection) = &self.handle {
             let _span = spanned(statement).entered();
-            self.effort.statements += 1;
-            let count = sqlite::each(connection, statement, params, &mut self.effort, &mut take)?;
-            self.effort.rows += count;
+            self.work.statements += 1;
+            let count = sqlite::each(connection, statement, params, &mut self.work, &mut take)?;
+            self.work.rows += count;
             return Ok(());
         }
         self.rows(statement, params)?
             .iter()
-            .try_for_each(|row| take(&Passing(PassingColumns::Postgres(row))))
+            .try_for_each(|row| take(&BorrowedRow(BorrowedColumns::Postgres(row))))
     }
 
     /// Returns the first row of a query.
@@ -511,10 +513,10 @@ impl<'a> Transaction<'a> {
     /// Runs a change and returns the number of rows that it touched.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
         let _span = spanned(statement).entered();
-        self.effort.statements += 1;
+        self.work.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => {
-                sqlite::execute(connection, statement, params, &mut self.effort)
+                sqlite::execute(connection, statement, params, &mut self.work)
             }
             Handle::Postgres(connection) => connection.execute(statement, params),
         }
@@ -532,10 +534,10 @@ impl<'a> Transaction<'a> {
         let _span = spanned(statement).entered();
         let mut touched = 0;
         for rows in rows.chunks(many::ROWS) {
-            self.effort.statements += 1;
+            self.work.statements += 1;
             touched += match &mut self.handle {
                 Handle::Sqlite(connection) => {
-                    sqlite::execute_many(connection, statement, rows, &mut self.effort)
+                    sqlite::execute_many(connection, statement, rows, &mut self.work)
                 }
                 Handle::Postgres(connection) => connection.execute_many(statement, rows),
             }?;
@@ -553,11 +555,11 @@ impl<'a> Transaction<'a> {
         let _span = spanned(statement).entered();
         let mut touched = Vec::new();
         for rows in rows.chunks(many::ROWS) {
-            self.effort.statements += 1;
+            self.work.statements += 1;
             match &mut self.handle {
                 Handle::Sqlite(connection) => {
                     for row in rows {
-                        touched.extend(sqlite::rows(connection, statement, row, &mut self.effort)?);
+                        touched.extend(sqlite::rows(connection, statement, row, &mut self.work)?);
                     }
                 }
                 Handle::Postgres(connection) => {
@@ -565,24 +567,24 @@ impl<'a> Transaction<'a> {
                 }
             }
         }
-        self.effort.rows += touched.len() as u64;
+        self.work.rows += touched.len() as u64;
         Ok(touched)
     }
 
     /// Runs a change whose number of rows is not needed. On PostgreSQL it is deferred: it is sent
     /// with the next statement, which also reports its failure, or with the commit.
-    pub fn execute_along(
+    pub fn execute_deferred(
         &mut self,
         statement: &'static Statement,
         params: Vec<Value>,
     ) -> Result<()> {
         let _span = spanned(statement).entered();
-        self.effort.statements += 1;
+        self.work.statements += 1;
         match &mut self.handle {
             Handle::Sqlite(connection) => {
-                sqlite::execute(connection, statement, &params, &mut self.effort).map(drop)
+                sqlite::execute(connection, statement, &params, &mut self.work).map(drop)
             }
-            Handle::Postgres(connection) => connection.execute_along(statement, params),
+            Handle::Postgres(connection) => connection.execute_deferred(statement, params),
         }
     }
 
@@ -611,9 +613,9 @@ impl<'a> Transaction<'a> {
             Handle::Sqlite(_) => self.rows(statement, params).map(Some),
             Handle::Postgres(connection) => {
                 let _span = spanned(statement).entered();
-                self.effort.statements += 1;
+                self.work.statements += 1;
                 let rows = connection.rows_under_lock(key, statement, params)?;
-                self.effort.rows += rows.as_ref().map_or(0, Vec::len) as u64;
+                self.work.rows += rows.as_ref().map_or(0, Vec::len) as u64;
                 Ok(rows)
             }
         }

@@ -42,7 +42,7 @@ impl Location {
     /// Returns the path of something that lies beside a SQLite file, by its suffix. Returns `None`
     /// for PostgreSQL.
     #[must_use]
-    pub fn beside(&self, suffix: &str) -> Option<PathBuf> {
+    pub fn with_suffix(&self, suffix: &str) -> Option<PathBuf> {
         match self {
             Self::Sqlite(path) => {
                 let mut path = path.as_os_str().to_owned();
@@ -94,7 +94,7 @@ mod tests {
             let location = Location::of(url).unwrap();
             assert_eq!(location, Location::Sqlite(path.into()), "{url}");
             assert_eq!(
-                location.beside(".uploads"),
+                location.with_suffix(".uploads"),
                 Some(format!("{path}.uploads").into()),
                 "{url}"
             );

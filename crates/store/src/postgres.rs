@@ -1,7 +1,7 @@
 //! The PostgreSQL backend: a pool of connections. Each read is a transaction on one connection, run
-//! on a blocking thread. So are the queued writes of one share ([`together`]). Look-ups that share
-//! a query ([`crate::gather`]) have a connection of their own and no transaction, so they wait for
-//! no other work.
+//! on a blocking thread. So are the queued writes of one share ([`group_commit`]). Look-ups that
+//! share a query ([`crate::batch_lookup`]) have a connection of their own and no transaction, so
+//! they wait for no other work.
 //!
 //! A caller that gets "unavailable" can rely on this:
 //!
@@ -15,16 +15,16 @@
 //!   so a retry with the same key reports the outcome.
 
 pub(crate) mod connection;
+mod group_commit;
 mod link;
 mod migrating;
 mod pool;
 mod pooler;
 mod replicas;
 mod servers;
-pub(crate) mod spread;
+pub(crate) mod sharding;
 mod statements;
 mod statistics;
-mod together;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -36,12 +36,12 @@ use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
 
 use self::connection::{COMMIT, Connection};
+use self::group_commit::{QueuedWrite, WriteTurn, commit_group};
 use self::link::{Connector, Failure, Link};
 use self::pool::Pool;
 use self::pooler::Pooling;
 use self::replicas::Replicas;
 use self::statements::Catalogue;
-use self::together::{Turn, Write, commit_together};
 use crate::error::{Error, Result};
 use crate::examination::Examination;
 use crate::job::{self, Progress, Work, WorkError};
@@ -62,9 +62,9 @@ const LOOKERS: usize = 1;
 /// One connection for look-ups, and one for everything else.
 const LEAST_CONNECTIONS: usize = LOOKERS + 1;
 #[derive(Clone)]
-pub(crate) struct Postgres(Arc<Inner>);
+pub(crate) struct Postgres(Arc<PostgresInner>);
 
-struct Inner {
+struct PostgresInner {
     pool: Arc<Pool>,
     /// The pool for look-ups.
     looks: Arc<Pool>,
@@ -73,7 +73,7 @@ struct Inner {
     shares: Shares,
     /// Queued writes of shares. A share has one transaction at a time, because a second one would
     /// wait for its lock.
-    writes: Queue<Write>,
+    writes: Queue<QueuedWrite>,
     permits: Arc<Semaphore>,
     /// Number of tasks that wait for a connection. Each will run the write whose turn it is then.
     serving: AtomicUsize,
@@ -92,9 +92,9 @@ impl Postgres {
         options: &Options,
     ) -> Result<(Self, bool)> {
         let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
-        let BroughtUp {
+        let MigratedFacts {
             pooling,
-            is_spread,
+            is_sharded,
             is_new,
             allowed,
         } = bring_up(&connector, migrations, options)?;
@@ -125,12 +125,12 @@ impl Postgres {
                 pooling,
                 session,
                 catalogue.clone(),
-                is_spread,
+                is_sharded,
             ))
         };
-        let opened = Self(Arc::new(Inner {
+        let opened = Self(Arc::new(PostgresInner {
             pool: pool(pooling.session()),
-            looks: pool(pooling.session_for_looks(is_spread)),
+            looks: pool(pooling.session_for_checks(is_sharded)),
             replicas: Replicas::at(
                 &options.replicas,
                 for_work.min(CONNECTIONS_TO_A_REPLICA),
@@ -155,13 +155,13 @@ impl Postgres {
         limit: Duration,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        let asked = Instant::now();
-        let permits = self.permits(share, asked).await?;
+        let requested_at = Instant::now();
+        let permits = self.permits(share, requested_at).await?;
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let (begun, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
-            let outcome = match postgres.0.pool.take(asked + WAIT_LIMIT) {
+            let outcome = match postgres.0.pool.take(requested_at + WAIT_LIMIT) {
                 // The caller has gone, so the work is not run.
                 Ok(connection) if !begun.begin() => {
                     return postgres.0.pool.take_back(connection, true);
@@ -170,8 +170,8 @@ impl Postgres {
                     connection.ready(
                         Some(postgres.0.pool.pooling.begin_reading()),
                         true,
-                        asked + WAIT_LIMIT,
-                        asked + limit,
+                        requested_at + WAIT_LIMIT,
+                        requested_at + limit,
                     );
                     read_on(&postgres.0.pool, connection, work).0
                 }
@@ -181,11 +181,11 @@ impl Postgres {
             drop(permits);
             drop(sender.send(outcome));
         });
-        job::answer(asked, limit, true, progress, receiver).await
+        job::answer(requested_at, limit, true, progress, receiver).await
     }
 
-    pub(crate) fn is_spread(&self) -> bool {
-        self.0.pool.is_spread()
+    pub(crate) fn is_sharded(&self) -> bool {
+        self.0.pool.is_sharded()
     }
 
     pub(crate) fn has_replicas(&self) -> bool {
@@ -205,23 +205,23 @@ impl Postgres {
         limit: Duration,
         work: impl Work<T, E>,
     ) -> Result<T, E> {
-        let asked = Instant::now();
+        let requested_at = Instant::now();
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
-        let write = Write::new(asked, limit, progress.clone(), work, sender);
+        let write = QueuedWrite::new(requested_at, limit, progress.clone(), work, sender);
         if share.is_some() {
             if self.0.writes.push(share, write)? {
                 self.serve();
             }
         } else {
             // The program's own writes need no order among them.
-            let (_, permit) = self.permits(None, asked).await?;
+            let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
-                let settled = commit_together(
+                let settled = commit_group(
                     &pool,
                     write,
-                    Turn {
+                    WriteTurn {
                         queue: None,
                         share: None,
                     },
@@ -231,7 +231,7 @@ impl Postgres {
                 settled.tell();
             });
         }
-        job::answer(asked, limit, false, progress, receiver).await
+        job::answer(requested_at, limit, false, progress, receiver).await
     }
 
     /// Starts a task that waits for a connection and then runs the write whose turn it is. If as
@@ -260,15 +260,15 @@ impl Postgres {
 
     /// Runs the write whose turn it is. Goes on with further turns while no other work waits for
     /// the connection.
-    fn commit(&self, turn: (Share, Write), permit: OwnedSemaphorePermit) {
+    fn commit(&self, turn: (Share, QueuedWrite), permit: OwnedSemaphorePermit) {
         let inner = &self.0;
         let (mut permit, mut turn) = (Some(permit), Some(turn));
         while let Some((share, first)) = turn.take() {
-            inner.note_wait(first.asked());
-            let settled = commit_together(
+            inner.note_wait(first.requested_at());
+            let settled = commit_group(
                 &inner.pool,
                 first,
-                Turn {
+                WriteTurn {
                     queue: Some(&inner.writes),
                     share,
                 },
@@ -323,10 +323,10 @@ impl Postgres {
     async fn permits(
         &self,
         share: Share,
-        asked: Instant,
+        requested_at: Instant,
     ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit)> {
-        let (inner, until) = (&self.0, asked + WAIT_LIMIT);
-        let _queued = Counted::new(&inner.queued);
+        let (inner, until) = (&self.0, requested_at + WAIT_LIMIT);
+        let _queued = CountGuard::new(&inner.queued);
         let held = async {
             let of_share = inner.shares.hold(share, until).await?;
             match tokio::time::timeout_at(until, inner.permits.clone().acquire_owned()).await {
@@ -335,7 +335,7 @@ impl Postgres {
             }
         };
         let held = held.await;
-        inner.note_wait(asked);
+        inner.note_wait(requested_at);
         held
     }
 
@@ -364,13 +364,13 @@ impl Postgres {
         }
     }
 
-    pub(crate) fn given_up(&self) -> u64 {
-        self.0.pool.given_up() + self.0.looks.given_up()
+    pub(crate) fn dropped_connections(&self) -> u64 {
+        self.0.pool.dropped() + self.0.looks.dropped()
     }
 }
 
 /// The facts about a database before its schema is migrated.
-struct Judged {
+struct UnmigratedFacts {
     is_new: bool,
     allowed: Option<usize>,
 }
@@ -389,7 +389,7 @@ const ALLOWED: &str = "select least(
 
 /// Looks at a database before its schema is migrated. Refuses an encoding that cannot hold every
 /// text.
-fn judge(link: &mut Link) -> Result<Judged> {
+fn judge(link: &mut Link) -> Result<UnmigratedFacts> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let until = Instant::now() + WAIT_LIMIT;
     let encoding = link.word(until, ENCODING).map_err(unusable)?;
@@ -400,7 +400,7 @@ fn judge(link: &mut Link) -> Result<Judged> {
         )));
     }
     let allowed = link.word(until, ALLOWED).map_err(unusable)?;
-    Ok(Judged {
+    Ok(UnmigratedFacts {
         is_new: link.word(until, HAS_SCHEMA).map_err(unusable)?.is_none(),
         allowed: allowed.and_then(|allowed| allowed.parse().ok()),
     })
@@ -435,7 +435,7 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
         .facts
         .push(format!("PostgreSQL {}", version.unwrap_or_default()));
     match judge(&mut link) {
-        Ok(Judged { is_new, allowed }) => {
+        Ok(UnmigratedFacts { is_new, allowed }) => {
             examination.is_new = is_new;
             examination.facts.push("encoding UTF8".into());
             note_connections(&mut examination, allowed, options);
@@ -500,10 +500,10 @@ fn note_rights(
 }
 
 /// The facts about a database whose schema is of this version.
-struct BroughtUp {
+struct MigratedFacts {
     pooling: Pooling,
     /// Whether its tables are distributed over several servers.
-    is_spread: bool,
+    is_sharded: bool,
     /// Whether it had no schema before.
     is_new: bool,
     /// Connections that server, database and role allow.
@@ -516,7 +516,7 @@ fn bring_up(
     connector: &Connector,
     migrations: &refinery_core::Runner,
     options: &Options,
-) -> Result<BroughtUp> {
+) -> Result<MigratedFacts> {
     let unusable = |failure: Failure| Error::Configuration(failure.to_string());
     let connect = |connector: &Connector| {
         connector
@@ -525,7 +525,7 @@ fn bring_up(
     };
     let mut link = connect(connector)?;
     let pooling = pooler::between(connector, &mut link)?;
-    let Judged { is_new, allowed } = judge(&mut link)?;
+    let UnmigratedFacts { is_new, allowed } = judge(&mut link)?;
     match &options.direct {
         Some(url) => {
             let past = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
@@ -536,11 +536,11 @@ fn bring_up(
                         .into(),
                 ));
             }
-            migrating::migrate(&mut direct, migrations, options.spread)?;
+            migrating::migrate(&mut direct, migrations, options.sharding)?;
             direct.close();
         }
         None if pooling == Pooling::BySession => {
-            migrating::migrate(&mut link, migrations, options.spread)?;
+            migrating::migrate(&mut link, migrations, options.sharding)?;
         }
         None if options.is_to_migrate => {
             return Err(Error::Configuration(migrating::PAST_THE_POOLER.into()));
@@ -548,9 +548,9 @@ fn bring_up(
         None => migrating::assert_done(&mut link, migrations)?,
     }
     let until = Instant::now() + WAIT_LIMIT;
-    let is_spread = spread::is_spread(&mut link, until).map_err(unusable)?;
-    if let Some(spread) = options.spread.filter(|_| is_spread) {
-        spread::assert_whole(&mut link, until, spread)?;
+    let is_sharded = sharding::is_sharded(&mut link, until).map_err(unusable)?;
+    if let Some(sharding) = options.sharding.filter(|_| is_sharded) {
+        sharding::assert_whole(&mut link, until, sharding)?;
     }
     link.close();
     if pooling == Pooling::ByTransaction {
@@ -558,35 +558,35 @@ fn bring_up(
             "the database is behind a pooler that pools by transaction; statements are sent unprepared"
         );
     }
-    Ok(BroughtUp {
+    Ok(MigratedFacts {
         pooling,
-        is_spread,
+        is_sharded,
         is_new,
         allowed,
     })
 }
 
 /// A guard that counts one until it is dropped, even if the waiting future is dropped.
-struct Counted<'c>(&'c AtomicUsize);
+struct CountGuard<'c>(&'c AtomicUsize);
 
-impl<'c> Counted<'c> {
+impl<'c> CountGuard<'c> {
     fn new(count: &'c AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Inner {
-    fn note_wait(&self, asked: Instant) {
+impl PostgresInner {
+    fn note_wait(&self, requested_at: Instant) {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.waited_micros.fetch_add(
-            u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX),
+            u64::try_from(requested_at.elapsed().as_micros()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
     }

@@ -26,16 +26,16 @@ const REMEMBERED: usize = 1_024;
 
 /// The queue of a group of threads. The work of one share stays in order.
 pub(crate) struct Queue<W> {
-    state: Mutex<State<W>>,
+    state: Mutex<QueueState<W>>,
     ready: Condvar,
     /// Maximum number of running items of one share.
     most: usize,
 }
 
-struct State<W> {
+struct QueueState<W> {
     /// The shares that have waiting work and may run more, in the order of their turns.
-    turns: BTreeSet<Turn>,
-    shares: HashMap<Share, Held<W>>,
+    turns: BTreeSet<QueueTurn>,
+    shares: HashMap<Share, ShareQueue<W>>,
     /// The virtual time of the queue. A share with this charged time is neither ahead nor behind.
     now: Duration,
     /// Number of turns so far. It breaks ties between shares with the same charged time.
@@ -48,10 +48,10 @@ struct State<W> {
 }
 
 /// A turn: charged time, tie breaker and share.
-type Turn = (Duration, u64, Share);
+type QueueTurn = (Duration, u64, Share);
 
 /// The state of one share.
-struct Held<W> {
+struct ShareQueue<W> {
     waiting: VecDeque<W>,
     running: usize,
     /// The time charged to the share.
@@ -59,14 +59,14 @@ struct Held<W> {
     /// Duration of its last finished work.
     last: Duration,
     /// Its turn, if it has one.
-    turn: Option<Turn>,
+    turn: Option<QueueTurn>,
 }
 
 impl<W> Queue<W> {
     /// Makes a queue that runs at most `most` items of one share at once.
     pub(crate) fn new(most: usize) -> Self {
         let (turns, shares) = (BTreeSet::new(), HashMap::new());
-        let state = State {
+        let state = QueueState {
             turns,
             shares,
             now: Duration::ZERO,
@@ -88,7 +88,7 @@ impl<W> Queue<W> {
         let mut state = self.state();
         state.forget();
         let now = state.now;
-        let held = state.shares.entry(share).or_insert_with(Held::new);
+        let held = state.shares.entry(share).or_insert_with(ShareQueue::new);
         if held.waiting.len() >= WAITING {
             return Err(Error::Unavailable(
                 "too many operations wait for the database".into(),
@@ -188,18 +188,18 @@ impl<W> Queue<W> {
     }
 
     /// Wakes a thread, if one waits. The count of idle threads saves a system call otherwise.
-    fn tell(&self, state: &State<W>) {
+    fn tell(&self, state: &QueueState<W>) {
         if state.idle > 0 {
             self.ready.notify_one();
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<W>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<W> State<W> {
+impl<W> QueueState<W> {
     fn take(&mut self, most: usize) -> Option<(Share, W)> {
         let (turn, _, share) = self.turns.pop_first()?;
         self.now = self.now.max(turn);
@@ -213,7 +213,7 @@ impl<W> State<W> {
     }
 
     /// Charges a share for the time that its work took.
-    fn account(&mut self, share: Share, took: Duration) -> Option<&mut Held<W>> {
+    fn account(&mut self, share: Share, took: Duration) -> Option<&mut ShareQueue<W>> {
         let most_owed = self.now + DEBT;
         let held = self.shares.get_mut(&share)?;
         held.last = took;
@@ -253,7 +253,7 @@ impl<W> State<W> {
     }
 }
 
-impl<W> Held<W> {
+impl<W> ShareQueue<W> {
     fn new() -> Self {
         Self {
             waiting: VecDeque::new(),

@@ -14,13 +14,13 @@ use rusqlite::{Connection, OpenFlags, StatementStatus, params_from_iter};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::cells::Cells;
-use crate::effort::Effort;
 use crate::error::{Error, Result};
-use crate::job::{self, Answer, Answered, Progress, Ran, Work, WorkError};
+use crate::job::{self, Answered, JobAnswer, Progress, Ran, Work, WorkError};
 use crate::queue::Queue;
+use crate::row_arena::RowArena;
 use crate::statement::Statement;
-use crate::value::{Columns, Passing, PassingColumns, Row, Value};
+use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
+use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
 /// Pages (16 MiB) in the write-ahead log before they are written back to the database. Writing back
@@ -38,18 +38,18 @@ const CACHE_KIB: i64 = 8 * 1_024;
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
-pub(crate) struct Sqlite(Arc<Inner>);
+pub(crate) struct Sqlite(Arc<SqliteInner>);
 
-struct Inner {
+struct SqliteInner {
     reads: Arc<Queue<Read>>,
-    writes: Arc<Queue<Write>>,
+    writes: Arc<Queue<WriterJob>>,
     counts: Arc<Counts>,
     path: PathBuf,
     files: Arc<Files>,
     index: Option<File>,
 }
 
-impl Drop for Inner {
+impl Drop for SqliteInner {
     fn drop(&mut self) {
         self.reads.close();
         self.writes.close();
@@ -66,7 +66,7 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 
 /// An operation for the writer. It runs in its own savepoint and returns the callback for the
 /// outcome of the commit.
-type Write = Box<dyn FnOnce(&Connection) -> Ran + Send>;
+type WriterJob = Box<dyn FnOnce(&Connection) -> Ran + Send>;
 
 impl Sqlite {
     /// Opens a file and migrates it. The second value is true if the file had no schema before.
@@ -93,8 +93,8 @@ impl Sqlite {
         // From here on, a failure drops `inner`, which ends the threads that were started.
         // The index file exists while a connection is open, and these stay open as long as the
         // process.
-        let index = File::open(beside(path, "-shm")).ok();
-        let inner = Inner {
+        let index = File::open(with_suffix(path, "-shm")).ok();
+        let inner = SqliteInner {
             reads,
             writes,
             counts,
@@ -159,9 +159,9 @@ impl Sqlite {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
         let begun = progress.clone();
-        let asked = Instant::now();
-        let until = asked + limit;
-        let write: Write = Box::new(move |connection| {
+        let requested_at = Instant::now();
+        let until = requested_at + limit;
+        let write: WriterJob = Box::new(move |connection| {
             if begun.begin() {
                 run(connection, until, work, sender)
             } else {
@@ -169,7 +169,7 @@ impl Sqlite {
             }
         });
         self.0.writes.push(share, write)?;
-        job::answer(asked, limit, false, progress, receiver).await
+        job::answer(requested_at, limit, false, progress, receiver).await
     }
 
     pub(crate) fn settle(&self) -> Result<()> {
@@ -180,7 +180,7 @@ impl Sqlite {
     }
 
     pub(crate) fn load(&self) -> Load {
-        let Inner {
+        let SqliteInner {
             reads,
             writes,
             counts,
@@ -216,7 +216,10 @@ impl Files {
             Ok(identity) => Ok((path, identity)),
             Err(error) => Err(Error::Configuration(format!("{}: {error}", path.display()))),
         };
-        let files = [found(database.into())?, found(beside(database, "-wal"))?];
+        let files = [
+            found(database.into())?,
+            found(with_suffix(database, "-wal"))?,
+        ];
         Ok(Self {
             files,
             opened: Instant::now(),
@@ -257,7 +260,7 @@ fn identity(path: &Path) -> std::io::Result<Identity> {
 }
 
 /// Returns the path of a file beside the database, by its suffix.
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     path.into()
@@ -381,19 +384,19 @@ fn snapshot<T, E: WorkError>(
     outcome
 }
 
-fn serve_writes(connection: &Connection, queue: &Queue<Write>, counts: &Counts, files: &Files) {
+fn serve_writes(connection: &Connection, queue: &Queue<WriterJob>, counts: &Counts, files: &Files) {
     while let Some((share, first)) = queue.pop() {
         counts.busy.fetch_add(1, Ordering::Relaxed);
-        commit_together(connection, (share, first), queue, files);
+        commit_group(connection, (share, first), queue, files);
         counts.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Runs `first` and the operations queued behind it in one transaction: many operations, one fsync.
-fn commit_together(
+fn commit_group(
     connection: &Connection,
-    first: (Share, Write),
-    queue: &Queue<Write>,
+    first: (Share, WriterJob),
+    queue: &Queue<WriterJob>,
     files: &Files,
 ) {
     if let Err(error) = files
@@ -452,7 +455,11 @@ fn overwrite(connection: &Connection) {
 
 /// Runs one operation in a savepoint, so that its failure undoes only itself. An error means that
 /// SQLite rolled back the whole batch.
-fn in_savepoint(connection: &Connection, write: Write, answers: &mut Vec<Answered>) -> Result<()> {
+fn in_savepoint(
+    connection: &Connection,
+    write: WriterJob,
+    answers: &mut Vec<Answered>,
+) -> Result<()> {
     control(connection, "savepoint operation")?;
     let ran = write(connection);
     if connection.is_autocommit() {
@@ -488,7 +495,7 @@ fn run<T: Send + 'static, E: WorkError>(
     connection: &Connection,
     until: Instant,
     work: impl Work<T, E>,
-    sender: Answer<T, E>,
+    sender: JobAnswer<T, E>,
 ) -> Ran {
     let is_awaited = |_: &mut Transaction<'_>| {
         // The caller was already told that the operation took too long.
@@ -520,12 +527,12 @@ pub(crate) fn rows(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut Effort,
+    effort: &mut WorkCount,
 ) -> Result<Vec<Row>> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let width = prepared.column_count();
     let mut cursor = prepared.query(params_from_iter(params))?;
-    let mut answer = Cells::default();
+    let mut answer = RowArena::default();
     while let Some(row) = cursor.next()? {
         answer.add(row, width)?;
     }
@@ -542,8 +549,8 @@ pub(crate) fn each<E: From<Error>>(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut Effort,
-    take: &mut impl FnMut(&Passing<'_>) -> Result<(), E>,
+    effort: &mut WorkCount,
+    take: &mut impl FnMut(&BorrowedRow<'_>) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut prepared = connection
         .prepare_cached(statement.sqlite())
@@ -554,7 +561,7 @@ pub(crate) fn each<E: From<Error>>(
     let mut count = 0;
     while let Some(row) = cursor.next().map_err(Error::from)? {
         count += 1;
-        take(&Passing(PassingColumns::Sqlite(row)))?;
+        take(&BorrowedRow(BorrowedColumns::Sqlite(row)))?;
     }
     drop(cursor);
     effort.steps += steps(&prepared);
@@ -565,7 +572,7 @@ pub(crate) fn execute(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut Effort,
+    effort: &mut WorkCount,
 ) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let touched = prepared.execute(params_from_iter(params))? as u64;
@@ -577,7 +584,7 @@ pub(crate) fn execute_many(
     connection: &Connection,
     statement: &Statement,
     rows: &[Vec<Value>],
-    effort: &mut Effort,
+    effort: &mut WorkCount,
 ) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let mut touched = 0;

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use uuid::Uuid;
 
-use crate::cells::RowOfCells;
 use crate::error::{Error, Result};
+use crate::row_arena::ArenaRow;
 
 /// A parameter of a statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,7 +157,7 @@ impl ToSql for Value {
 pub struct Row(pub(crate) Columns);
 
 pub(crate) enum Columns {
-    Sqlite(RowOfCells),
+    Sqlite(ArenaRow),
     Postgres(tokio_postgres::Row),
 }
 
@@ -177,19 +177,19 @@ impl Row {
 }
 
 /// A row that is borrowed only while it is read.
-pub struct Passing<'r>(pub(crate) PassingColumns<'r>);
+pub struct BorrowedRow<'r>(pub(crate) BorrowedColumns<'r>);
 
-pub(crate) enum PassingColumns<'r> {
+pub(crate) enum BorrowedColumns<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r Row),
 }
 
-impl Passing<'_> {
+impl BorrowedRow<'_> {
     /// Returns the column at `index`, counted from 0.
     pub fn get<T: FromColumn>(&self, index: usize) -> Result<T> {
         match self.0 {
-            PassingColumns::Sqlite(row) => T::from_sqlite(row.get_ref(index)?),
-            PassingColumns::Postgres(row) => row.get(index),
+            BorrowedColumns::Sqlite(row) => T::from_sqlite(row.get_ref(index)?),
+            BorrowedColumns::Postgres(row) => row.get(index),
         }
     }
 }

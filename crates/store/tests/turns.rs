@@ -222,7 +222,7 @@ async fn a_share_with_many_reads_leaves_readers_to_others() {
     }
 }
 
-fn beside(opened: &Opened, name: &str) -> std::path::PathBuf {
+fn with_suffix(opened: &Opened, name: &str) -> std::path::PathBuf {
     opened.directory.path().join(name)
 }
 
@@ -235,7 +235,10 @@ async fn writes_to_a_deleted_or_replaced_file_are_refused() {
             .unwrap()
             .unwrap();
         assert!(opened.store.version().is_some());
-        let (file, elsewhere) = (beside(&opened, name), beside(&opened, "elsewhere"));
+        let (file, elsewhere) = (
+            with_suffix(&opened, name),
+            with_suffix(&opened, "elsewhere"),
+        );
         std::fs::rename(&file, &elsewhere).unwrap();
         for replaced in [false, true] {
             if replaced {
@@ -284,7 +287,7 @@ async fn writes_to_a_deleted_or_replaced_file_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_to_a_file_deleted_meanwhile_is_not_acknowledged() {
     let opened = open();
-    let file = beside(&opened, "store.db");
+    let file = with_suffix(&opened, "store.db");
     let refused = write(&opened.store, None, move |tx| {
         std::fs::remove_file(&file).unwrap();
         insert(tx, 1)
@@ -296,7 +299,7 @@ async fn a_write_to_a_file_deleted_meanwhile_is_not_acknowledged() {
 fn a_new_database_is_accessible_to_its_owner_only() {
     let opened = open();
     for name in ["store.db", "store.db-wal", "store.db-shm"] {
-        let mode = std::fs::metadata(beside(&opened, name))
+        let mode = std::fs::metadata(with_suffix(&opened, name))
             .unwrap()
             .permissions()
             .mode();
@@ -309,7 +312,7 @@ async fn a_database_is_opened_through_a_symbolic_link() {
     let opened = open();
     std::os::unix::fs::symlink(
         opened.url.trim_start_matches("sqlite:"),
-        beside(&opened, "link.db"),
+        with_suffix(&opened, "link.db"),
     )
     .unwrap();
     write(&opened.store, None, |tx| insert(tx, 1))
@@ -317,7 +320,7 @@ async fn a_database_is_opened_through_a_symbolic_link() {
         .unwrap()
         .unwrap();
     let linked = Store::open(
-        &format!("sqlite:{}", beside(&opened, "link.db").display()),
+        &format!("sqlite:{}", with_suffix(&opened, "link.db").display()),
         &support::migrations(TABLE),
     )
     .unwrap();
@@ -334,7 +337,7 @@ async fn a_database_is_opened_through_a_symbolic_link() {
             .len(),
         2
     );
-    assert!(!beside(&opened, "link.db-wal").exists());
+    assert!(!with_suffix(&opened, "link.db-wal").exists());
 }
 
 #[test]

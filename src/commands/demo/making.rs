@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Local, Portfolio};
+use super::{LocalCaller, Portfolio};
 
 /// A text in English, Spanish and French.
-pub(super) type Text = [&'static str; 3];
+pub(super) type DemoText = [&'static str; 3];
 
 /// A target of an assignment: portals and flats by their index, districts and tags by their name.
-pub(super) enum Reach {
+pub(super) enum AssignmentTarget {
     Portal(usize),
     Flat(usize),
     District(&'static str),
@@ -17,14 +17,14 @@ pub(super) enum Reach {
 
 /// Creates the demo's data through the API.
 pub(super) struct Maker<'m> {
-    pub(super) api: &'m Local<'m>,
+    pub(super) api: &'m LocalCaller<'m>,
     pub(super) portfolio: &'m Portfolio,
     pub(super) portals: &'m [Value],
 }
 
 impl Maker<'_> {
     /// Creates a text in its three languages and returns its id.
-    pub(super) async fn text(&self, source: &str, text: &Text) -> Result<Value, String> {
+    pub(super) async fn text(&self, source: &str, text: &DemoText) -> Result<Value, String> {
         let [english, ..] = text;
         let made = self
             .api
@@ -42,7 +42,7 @@ impl Maker<'_> {
     pub(super) async fn translate(
         &self,
         id: &Value,
-        [_, spanish, french]: &Text,
+        [_, spanish, french]: &DemoText,
     ) -> Result<(), String> {
         let id = id.as_str().unwrap_or_default();
         for (language, text) in [("es", spanish), ("fr", french)] {
@@ -62,29 +62,31 @@ impl Maker<'_> {
         &self,
         entity_type: &str,
         entity: &Value,
-        reach: &[Reach],
+        property_scope: &[AssignmentTarget],
     ) -> Result<(), String> {
-        if reach.is_empty() {
+        if property_scope.is_empty() {
             return Ok(());
         }
         let Self {
             portfolio, portals, ..
         } = self;
         let mut scopes = json!({ "entityType": entity_type, "entityId": entity });
-        for reach in reach {
-            let (field, id) = match reach {
-                Reach::Portal(place) => {
+        for property_scope in property_scope {
+            let (field, id) = match property_scope {
+                AssignmentTarget::Portal(place) => {
                     ("portalSettingsIds", portals.get(*place).map(|id| json!(id)))
                 }
-                Reach::Flat(place) => (
+                AssignmentTarget::Flat(place) => (
                     "propertyIds",
                     portfolio.flats.get(*place).map(|id| json!(id)),
                 ),
-                Reach::District(name) => (
+                AssignmentTarget::District(name) => (
                     "propertyGroupIds",
                     portfolio.districts.get(*name).map(|id| json!(id)),
                 ),
-                Reach::Tag(name) => ("tagIds", portfolio.tags.get(*name).map(|id| json!(id))),
+                AssignmentTarget::Tag(name) => {
+                    ("tagIds", portfolio.tags.get(*name).map(|id| json!(id)))
+                }
             };
             let id = id.ok_or_else(|| {
                 format!(

@@ -5,22 +5,22 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::making::Reach::{self, District, Flat, Tag};
-use super::making::{Maker, Text};
+use super::making::AssignmentTarget::{self, District, Flat, Tag};
+use super::making::{DemoText, Maker};
 use super::{DISTRICT, ROOM_TYPE};
 
 /// A manual to create.
-struct Manual {
+struct DemoManual {
     nickname: &'static str,
     /// The index of its heading.
     heading: Option<usize>,
     /// The icon of the cover.
     icon: &'static str,
-    title: Text,
+    title: DemoText,
     /// The body in Markdown. `None` shows the flat's door code instead.
-    body: Option<Text>,
+    body: Option<DemoText>,
     /// The targets of its assignment.
-    reach: &'static [Reach],
+    property_scope: &'static [AssignmentTarget],
     /// The visibility rules, for a year.
     rules: fn(i16) -> Value,
     is_active: bool,
@@ -30,11 +30,11 @@ struct Manual {
 }
 
 /// Every flat except shared ones.
-const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
+const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
 /// Every flat.
-const EVERYWHERE: &[Reach] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
+const EVERYWHERE: &[AssignmentTarget] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
 
-const HEADINGS: &[Text] = &[
+const HEADINGS: &[DemoText] = &[
     ["Getting here", "Cómo llegar", "Comment venir"],
     ["Getting in", "Entrar", "Entrer"],
     ["In the flat", "En el piso", "Dans l’appartement"],
@@ -58,15 +58,15 @@ const fn manual(
     heading: Option<usize>,
     icon: &'static str,
     nickname: &'static str,
-    title: Text,
-) -> Manual {
-    Manual {
+    title: DemoText,
+) -> DemoManual {
+    DemoManual {
         nickname,
         heading,
         icon,
         title,
         body: None,
-        reach: &[],
+        property_scope: &[],
         rules: always,
         is_active: true,
         note: None,
@@ -74,16 +74,19 @@ const fn manual(
     }
 }
 
-impl Manual {
-    const fn saying(self, body: Text) -> Self {
+impl DemoManual {
+    const fn saying(self, body: DemoText) -> Self {
         Self {
             body: Some(body),
             ..self
         }
     }
 
-    const fn at(self, reach: &'static [Reach]) -> Self {
-        Self { reach, ..self }
+    const fn at(self, property_scope: &'static [AssignmentTarget]) -> Self {
+        Self {
+            property_scope,
+            ..self
+        }
     }
 
     const fn when(self, rules: fn(i16) -> Value) -> Self {
@@ -143,7 +146,7 @@ fn booked_with_us(_: i16) -> Value {
 }
 
 /// Manuals for most guests.
-const FOR_MOST: &[Manual] = &[
+const FOR_MOST: &[DemoManual] = &[
     manual(GETTING_HERE, "plane-landing", "Airport", ["From the airport", "Desde el aeropuerto", "Depuis l’aéroport"])
         .saying([
             "- **Aerobús** (A1 from T1, A2 from T2): every 5 to 10 minutes, 35 minutes to Plaça de Catalunya.\n\
@@ -158,7 +161,7 @@ const FOR_MOST: &[Manual] = &[
         ])
         .at(EVERYWHERE)
         .when(on_the_way),
-    Manual {
+    DemoManual {
         note: Some("The code changes after every stay. Never send it by mail."),
         ..manual(GETTING_IN, "key-round", "Door code", ["Your door code", "Tu código de la puerta", "Votre code de porte"])
             .at(WHOLE_FLATS)
@@ -171,7 +174,7 @@ const FOR_MOST: &[Manual] = &[
             "Lent ou absent ? Débranchez la boîte blanche près de la porte et rebranchez-la au bout de dix secondes.",
         ])
         .at(EVERYWHERE),
-    Manual {
+    DemoManual {
         video: Some("https://barcelona-flats.example/videos/heating"),
         ..manual(IN_THE_FLAT, "heater", "Heating, in winter", ["Heating", "Calefacción", "Chauffage"])
             .saying([
@@ -235,7 +238,7 @@ const FOR_MOST: &[Manual] = &[
 ];
 
 /// Manuals for some guests: in some flats, or with some stays.
-const FOR_SOME: &[Manual] = &[
+const FOR_SOME: &[DemoManual] = &[
     manual(GETTING_HERE, "square-parking", "Parking, Eixample", ["Parking", "Aparcar", "Se garer"])
         .saying([
             "Most streets here are **blue** (paid, two hours) or **green** (dearer, residents first). For days on end use a garage: \
@@ -289,7 +292,7 @@ const FOR_SOME: &[Manual] = &[
             "Sur la Rambla, gardez votre sac devant vous. La Boqueria avant 10 h, le cloître de la cathédrale en fin de journée.",
         ])
         .at(&[District("Ciutat Vella")]),
-    Manual {
+    DemoManual {
         note: Some("Not for channels: their terms do not allow it."),
         ..manual(None, "luggage", "Luggage, direct bookings", ["Your luggage", "Tu equipaje", "Vos bagages"])
             .saying([
@@ -303,8 +306,8 @@ const FOR_SOME: &[Manual] = &[
 ];
 
 /// Manuals that no guest sees: a draft, and one without assignments.
-const FOR_NOBODY: &[Manual] = &[
-    Manual {
+const FOR_NOBODY: &[DemoManual] = &[
+    DemoManual {
         is_active: false,
         ..manual(AROUND, "ticket", "La Mercè, a draft", ["La Mercè", "La Mercè", "La Mercè"])
             .saying([
@@ -328,7 +331,7 @@ pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, St
         headings.push(maker.heading(title).await?);
     }
     let year = now.to_zoned(TimeZone::UTC).year();
-    let manuals: Vec<&Manual> = [FOR_MOST, FOR_SOME, FOR_NOBODY]
+    let manuals: Vec<&DemoManual> = [FOR_MOST, FOR_SOME, FOR_NOBODY]
         .into_iter()
         .flatten()
         .collect();
@@ -340,7 +343,7 @@ pub(super) async fn build(maker: &Maker<'_>, now: Timestamp) -> Result<usize, St
 }
 
 impl Maker<'_> {
-    async fn heading(&self, title: &Text) -> Result<Value, String> {
+    async fn heading(&self, title: &DemoText) -> Result<Value, String> {
         let [english, ..] = title;
         let made = self
             .api
@@ -356,7 +359,7 @@ impl Maker<'_> {
 
     async fn manual(
         &self,
-        manual: &Manual,
+        manual: &DemoManual,
         heading: Option<&Value>,
         year: i16,
     ) -> Result<(), String> {
@@ -376,6 +379,7 @@ impl Maker<'_> {
         if let Some(body) = &manual.body {
             self.translate(&made["descriptionId"], body).await?;
         }
-        self.assign("manual", &made["id"], manual.reach).await
+        self.assign("manual", &made["id"], manual.property_scope)
+            .await
     }
 }

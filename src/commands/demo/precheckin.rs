@@ -5,21 +5,21 @@ use engine::ids::Ids;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::making::Reach::{self, District, Flat, Portal, Tag};
-use super::making::{Maker, Text};
+use super::making::AssignmentTarget::{self, District, Flat, Portal, Tag};
+use super::making::{DemoText, Maker};
 use super::stays::{CHARGED, SIGNED};
 use super::{DISTRICT, ROOM_TYPE};
 
 /// A question.
-struct Ask {
+struct DemoQuestion {
     /// The kind of answer.
     kind: &'static str,
     /// The text of the question.
-    text: Text,
+    text: DemoText,
     /// Whether the step needs an answer to be complete.
     is_required: bool,
     /// The options to choose from.
-    options: &'static [Text],
+    options: &'static [DemoText],
     /// The earlier question and its option that show this question, by their indexes.
     after: Option<(usize, usize)>,
 }
@@ -27,17 +27,17 @@ struct Ask {
 /// A step to create.
 struct NewStep {
     /// The targets of its assignment.
-    reach: &'static [Reach],
+    property_scope: &'static [AssignmentTarget],
     /// The body of `createPrecheckStep` without the texts.
     fields: Value,
     /// Whether the step is active.
     is_active: bool,
     /// A heading in place of the built-in one.
-    title: Option<Text>,
+    title: Option<DemoText>,
     /// Linked texts, each with the name of its field.
-    texts: &'static [(&'static str, Text)],
+    texts: &'static [(&'static str, DemoText)],
     /// The questions of the step.
-    questions: &'static [Ask],
+    questions: &'static [DemoQuestion],
 }
 
 /// The account for rents and fees.
@@ -55,13 +55,13 @@ const DOMAIN: &str = "signature.localhost";
 pub(super) const BREAKFAST: &str = "Breakfast basket";
 
 /// All portals. Every flat gets one of them.
-const EVERY_PORTAL: &[Reach] = &[Portal(0), Portal(1), Portal(2)];
+const EVERY_PORTAL: &[AssignmentTarget] = &[Portal(0), Portal(1), Portal(2)];
 /// Every flat except shared ones.
-const WHOLE_FLATS: &[Reach] = &[Tag("Entire home/apt")];
+const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
 
 /// Returns a required question without a condition.
-const fn ask(kind: &'static str, text: Text) -> Ask {
-    Ask {
+const fn ask(kind: &'static str, text: DemoText) -> DemoQuestion {
+    DemoQuestion {
         kind,
         text,
         is_required: true,
@@ -71,8 +71,8 @@ const fn ask(kind: &'static str, text: Text) -> Ask {
 }
 
 /// Questions for all guests in two districts.
-const ARRIVAL: &[Ask] = &[
-    Ask {
+const ARRIVAL: &[DemoQuestion] = &[
+    DemoQuestion {
         options: &[
             ["By plane", "En avión", "En avion"],
             ["By train", "En tren", "En train"],
@@ -87,7 +87,7 @@ const ARRIVAL: &[Ask] = &[
             ],
         )
     },
-    Ask {
+    DemoQuestion {
         is_required: false,
         after: Some((0, 0)),
         ..ask(
@@ -99,7 +99,7 @@ const ARRIVAL: &[Ask] = &[
             ],
         )
     },
-    Ask {
+    DemoQuestion {
         after: Some((0, 2)),
         ..ask(
             "free_form_input",
@@ -110,7 +110,7 @@ const ARRIVAL: &[Ask] = &[
             ],
         )
     },
-    Ask {
+    DemoQuestion {
         options: &[
             [
                 "From 15:00 to 20:00",
@@ -141,12 +141,12 @@ const ARRIVAL: &[Ask] = &[
             "Avez-vous besoin d’un lit bébé ?",
         ],
     ),
-    Ask {
+    DemoQuestion {
         options: &[["One", "Una", "Un"], ["Two", "Dos", "Deux"]],
         after: Some((4, 0)),
         ..ask("single_select", ["How many?", "¿Cuántas?", "Combien ?"])
     },
-    Ask {
+    DemoQuestion {
         is_required: false,
         options: &[
             ["Coffee and milk", "Café y leche", "Café et lait"],
@@ -164,7 +164,7 @@ const ARRIVAL: &[Ask] = &[
 ];
 
 /// Questions for guests whose host opens the door.
-const MEETING: &[Ask] = &[ask(
+const MEETING: &[DemoQuestion] = &[ask(
     "free_form_input",
     [
         "On which number do we reach you?",
@@ -174,7 +174,7 @@ const MEETING: &[Ask] = &[ask(
 )];
 
 /// Questions of an inactive step.
-const PETS: &[Ask] = &[
+const PETS: &[DemoQuestion] = &[
     ask(
         "yes_no",
         [
@@ -183,14 +183,14 @@ const PETS: &[Ask] = &[
             "Amenez-vous un animal ?",
         ],
     ),
-    Ask {
+    DemoQuestion {
         after: Some((0, 0)),
         ..ask("free_form_input", ["Which one?", "¿Cuál?", "Lequel ?"])
     },
 ];
 
 /// The agreement for guests of a whole flat.
-const HOUSE_RULES: Text = [
+const HOUSE_RULES: DemoText = [
     "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
      2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
      3. No smoking indoors.\n\
@@ -209,14 +209,14 @@ const HOUSE_RULES: Text = [
 ];
 
 /// The text above the tourist tax.
-const TAX_EXPLAINED: Text = [
+const TAX_EXPLAINED: DemoText = [
     "The city and Catalonia tax each guest and night. We collect the tax and pass it on.",
     "La ciudad y Cataluña cobran por huésped y noche. Recaudamos la tasa y la ingresamos.",
     "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la reversons.",
 ];
 
 /// The text above the deposit.
-const DEPOSIT_EXPLAINED: Text = [
+const DEPOSIT_EXPLAINED: DemoText = [
     "We hold 200 € on your card two days before you arrive, and release them a week after you have left. Or take the damage \
      waiver for 25 €, and nothing is held.",
     "Retenemos 200 € en tu tarjeta dos días antes de tu llegada y los liberamos una semana después de tu salida. O contrata la \
@@ -226,12 +226,12 @@ const DEPOSIT_EXPLAINED: Text = [
 ];
 
 /// The text above the rental contract.
-const CONTRACT_TITLE: Text = [
+const CONTRACT_TITLE: DemoText = [
     "Rental contract",
     "Contrato de alquiler",
     "Contrat de location",
 ];
-const CONTRACT_SUBTITLE: Text = [
+const CONTRACT_SUBTITLE: DemoText = [
     "Sign it with our e-signature service. It takes two minutes.",
     "Fírmalo con nuestro servicio de firma electrónica. Son dos minutos.",
     "Signez-le avec notre service de signature électronique. Cela prend deux minutes.",
@@ -300,11 +300,16 @@ fn with(records: &[Value], field: &str, value: &str) -> Value {
 }
 
 /// Returns an active step without texts of its own.
-fn step(step_type: &str, nickname: &str, reach: &'static [Reach], mut fields: Value) -> NewStep {
+fn step(
+    step_type: &str,
+    nickname: &str,
+    property_scope: &'static [AssignmentTarget],
+    mut fields: Value,
+) -> NewStep {
     fields["stepType"] = json!(step_type);
     fields["nickname"] = json!(nickname);
     NewStep {
-        reach,
+        property_scope,
         fields,
         is_active: true,
         title: None,
@@ -492,13 +497,13 @@ fn switched_off() -> Vec<NewStep> {
 
 /// Creates the steps with their assignments. Returns their number.
 pub(super) async fn build(maker: &Maker<'_>, records: &[Value]) -> Result<usize, String> {
-    let chapters = [
+    let modules = [
         about_guests(records),
         about_the_stay(),
         about_money(records),
         switched_off(),
     ];
-    let steps: Vec<NewStep> = chapters.into_iter().flatten().collect();
+    let steps: Vec<NewStep> = modules.into_iter().flatten().collect();
     for step in &steps {
         maker.step(step).await?;
     }
@@ -522,11 +527,12 @@ impl Maker<'_> {
         if let Some(title) = &step.title {
             self.translate(&made["displayTitleMlTextId"], title).await?;
         }
-        self.assign("precheck_step", &made["id"], step.reach).await
+        self.assign("precheck_step", &made["id"], step.property_scope)
+            .await
     }
 
     /// Creates the texts of the questions, and returns the questions in the form of a step's field.
-    async fn questions(&self, asked: &[Ask]) -> Result<Value, String> {
+    async fn questions(&self, asked: &[DemoQuestion]) -> Result<Value, String> {
         let mut questions = Vec::new();
         for ask in asked {
             let text = self.text("precheck_question", &ask.text).await?;

@@ -8,7 +8,7 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::Local;
+use super::LocalCaller;
 use super::precheckin::{BREAKFAST, named};
 
 /// Index of the reservation whose pre-check-in waits for review.
@@ -59,8 +59,8 @@ const REQUEST: &str =
 
 /// Plays guests and platform in the stays.
 pub(super) async fn build(
-    platform: &Local<'_>,
-    api: &Local<'_>,
+    platform: &LocalCaller<'_>,
+    api: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservations: &[Value],
     records: &[Value],
@@ -116,7 +116,7 @@ pub(super) async fn build(
 /// Submits the pre-check-in of a reservation, and extends the stay afterwards. Nothing in the
 /// submission is flagged, so it is approved at once.
 async fn extend(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(), String> {
@@ -136,8 +136,8 @@ async fn extend(
 /// Fills in the pre-check-in of a reservation without submitting it, and changes the text of its
 /// agreement afterwards.
 async fn outdate(
-    platform: &Local<'_>,
-    api: &Local<'_>,
+    platform: &LocalCaller<'_>,
+    api: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(), String> {
@@ -171,8 +171,8 @@ fn reservation(reservations: &[Value], place: usize) -> Result<&Value, String> {
 }
 
 /// Returns a caller that is a guest, whose token is in the path.
-fn guest<'s>(platform: &Local<'s>) -> Local<'s> {
-    Local {
+fn guest<'s>(platform: &LocalCaller<'s>) -> LocalCaller<'s> {
+    LocalCaller {
         service: platform.service,
         token: String::new(),
     }
@@ -186,7 +186,7 @@ fn of<'p>(at: &[(&'p str, &'p str)], reservation: &'p Value) -> Vec<(&'p str, &'
 
 /// Returns the steps of a reservation as its guest sees them, and the token of its link.
 async fn opened(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(Vec<Value>, String), String> {
@@ -203,7 +203,7 @@ async fn opened(
 
 /// Reports how the last step of a type stands in a stay.
 async fn report(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
     step_type: &str,
@@ -231,7 +231,7 @@ async fn report(
 
 /// Completes pre-check-in as the guest of a reservation. Returns the guest's steps.
 async fn submit(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<Vec<Value>, String> {
@@ -245,7 +245,7 @@ async fn submit(
 /// Saves every step as the guest of a reservation. Returns the guest's steps and the token of the
 /// stay.
 async fn fill_in(
-    platform: &Local<'_>,
+    platform: &LocalCaller<'_>,
     at: &[(&str, &str)],
     reservation: &Value,
 ) -> Result<(Vec<Value>, String), String> {

@@ -10,7 +10,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::config::ServeFlags;
 use crate::people::is_loopback;
 
@@ -27,7 +27,7 @@ const NEEDED: [&str; 3] = [
 ];
 
 /// Checks the public address. Returns the time of the server that answers there.
-pub(super) async fn check(flags: &ServeFlags, report: &mut Report) -> Option<Timestamp> {
+pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
         report.note(
             ADDRESS,
@@ -70,7 +70,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut Report) -> Option<Tim
 
 /// Judges the metadata that are served at the public address. Returns whether they are those of a
 /// service with this address.
-async fn judge(answer: Response, address: &str, report: &mut Report) -> bool {
+async fn judge(answer: Response, address: &str, report: &mut DoctorReport) -> bool {
     let status = answer.status();
     if status != StatusCode::OK {
         report.wrong_with(
@@ -100,7 +100,7 @@ async fn judge(answer: Response, address: &str, report: &mut Report) -> bool {
 }
 
 /// Checks the paths that a proxy must pass on, and the ones that it must keep inside.
-async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Report) {
+async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut DoctorReport) {
     let prefix = url.path().trim_end_matches('/');
     let beyond = (!prefix.is_empty()).then(|| {
         let host = address.strip_suffix(prefix).unwrap_or(address);
@@ -128,7 +128,7 @@ async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut Rep
 }
 
 async fn get(client: &Client, url: &str) -> Result<Response, String> {
-    let said = |error: reqwest::Error| {
+    let text = |error: reqwest::Error| {
         let error = error.without_url();
         if error.is_timeout() {
             "no answer in time".to_owned()
@@ -136,7 +136,7 @@ async fn get(client: &Client, url: &str) -> Result<Response, String> {
             innermost(&error).to_string()
         }
     };
-    client.get(url).send().await.map_err(said)
+    client.get(url).send().await.map_err(text)
 }
 
 /// Returns the time of the server that gave an answer.

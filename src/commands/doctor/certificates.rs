@@ -1,4 +1,5 @@
-//! Checks the certificate that the service shows, how it is obtained, and the one that signs passes.
+//! Checks the certificate that the service shows, how it is obtained, and the one that signs
+//! passes.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use engine::server::Tls;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::acme::{AcmeSettings, examine_directory, stored_certificate};
 use crate::config::ServeFlags;
 use crate::page::PassSigner;
@@ -20,7 +21,7 @@ const LOOKUP_DEADLINE: Duration = Duration::from_secs(5);
 /// The port that certificate authorities connect to.
 const HTTPS_PORT: u16 = 443;
 
-pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report) {
+pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut DoctorReport) {
     let now = clock.now();
     if let Ok(Some(settings)) = flags.acme() {
         check_acme(flags, &settings, now, report).await;
@@ -61,7 +62,7 @@ async fn check_acme(
     flags: &ServeFlags,
     settings: &AcmeSettings,
     now: Timestamp,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) {
     match examine_directory(&settings.directory, settings.root.as_deref()).await {
         Ok(()) => report.good(CERTIFICATE, &format!("{} answers", settings.directory)),
@@ -122,7 +123,7 @@ fn host(url: &str) -> Option<String> {
     Url::parse(url).ok()?.host_str().map(str::to_owned)
 }
 
-fn judge_name(names: &[String], host: Option<&str>, report: &mut Report) {
+fn judge_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
     let Some(host) = host.filter(|host| !names.iter().any(|name| covers(name, host))) else {
         return;
     };
@@ -133,7 +134,7 @@ fn judge_name(names: &[String], host: Option<&str>, report: &mut Report) {
     );
 }
 
-fn judge_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut Report) {
+fn judge_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut DoctorReport) {
     let text = format!("valid from {from} until {until}");
     if now < from || now > until {
         report.wrong_with(

@@ -4,13 +4,13 @@
 use jiff::Timestamp;
 use store::Location;
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::config::ServeFlags;
 
 const DATABASE: &str = "database";
 
 /// Checks the database. Returns its time, if it has a clock of its own.
-pub(super) async fn check(flags: &ServeFlags, report: &mut Report) -> Option<Timestamp> {
+pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let (url, options) = (flags.database.url().ok()?, flags.database.options().ok()?);
     let place = Location::of(&url).map_or_else(|error| error.to_string(), |at| at.to_string());
     let examine = move || store::examine(&url, &options);

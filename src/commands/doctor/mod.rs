@@ -12,7 +12,7 @@ mod storage;
 use engine::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 
-use self::report::Report;
+use self::report::DoctorReport;
 use crate::config::ServeFlags;
 
 /// The greatest difference between two clocks that is no fault. Tokens of identity providers are
@@ -23,7 +23,7 @@ const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
 /// something is wrong.
 pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
     let clock = Clock::system();
-    let mut report = Report::default();
+    let mut report = DoctorReport::default();
     settings::check(flags, &mut report);
     let database_time = database::check(flags, &mut report).await;
     storage::check(flags, &mut report).await;
@@ -44,7 +44,7 @@ pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
 }
 
 /// Compares this machine's clock with others.
-fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mut Report) {
+fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mut DoctorReport) {
     const CLOCK: &str = "clock";
     let mut compared = Vec::new();
     for (name, time) in others {
@@ -81,7 +81,7 @@ mod tests {
             (Some("2026-11-21T09:28:00Z"), 1),
             (Some("2026-11-23T09:30:00Z"), 1),
         ] {
-            let mut report = Report::default();
+            let mut report = DoctorReport::default();
             let other = other.map(|time| time.parse().unwrap());
             check_clock(now, &[("the database", other)], &mut report);
             assert_eq!(report.wrong(), wrong, "{report}");

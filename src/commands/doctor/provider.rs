@@ -3,13 +3,13 @@
 
 use engine::clock::Clock;
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::config::{Oidc, ServeFlags};
-use crate::people::{FROM_PROVIDER, Provider};
+use crate::people::{FROM_PROVIDER, IdentityProvider};
 
 const PROVIDER: &str = "provider";
 
-pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report) {
+pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut DoctorReport) {
     let Ok(oidc) = flags.oidc() else { return };
     let Some(Oidc {
         issuer,
@@ -27,7 +27,7 @@ pub(super) async fn check(flags: &ServeFlags, clock: &Clock, report: &mut Report
         );
     };
     let redirect = format!("{address}{FROM_PROVIDER}");
-    let provider = match Provider::new(&issuer, &client_id, client_secret) {
+    let provider = match IdentityProvider::new(&issuer, &client_id, client_secret) {
         Ok(provider) => provider,
         Err(error) => return report.wrong_with(PROVIDER, &error, "correct --oidc-issuer"),
     };

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum Severity {
     /// Works.
     Good,
     /// Works, but an operator should know it.
@@ -17,40 +17,40 @@ enum Verdict {
 #[derive(Debug)]
 struct Finding {
     area: &'static str,
-    verdict: Verdict,
+    verdict: Severity,
     text: String,
     remedy: Option<String>,
 }
 
 /// The findings, in the order of the checks.
 #[derive(Debug, Default)]
-pub(super) struct Report(Vec<Finding>);
+pub(super) struct DoctorReport(Vec<Finding>);
 
-impl Report {
+impl DoctorReport {
     /// Adds something that is as it should be.
     pub(super) fn good(&mut self, area: &'static str, text: &str) {
-        self.add(area, Verdict::Good, text, None);
+        self.add(area, Severity::Good, text, None);
     }
 
     /// Adds a remark for an operator, with a remedy.
     pub(super) fn note(&mut self, area: &'static str, text: &str, remedy: &str) {
-        self.add(area, Verdict::Note, text, Some(remedy));
+        self.add(area, Severity::Note, text, Some(remedy));
     }
 
     /// Adds a fault, with a remedy.
     pub(super) fn wrong_with(&mut self, area: &'static str, text: &str, remedy: &str) {
-        self.add(area, Verdict::Wrong, text, Some(remedy));
+        self.add(area, Severity::Wrong, text, Some(remedy));
     }
 
     /// Returns the number of things that are wrong.
     pub(super) fn wrong(&self) -> usize {
         let wrong = self.0.iter();
         wrong
-            .filter(|finding| finding.verdict == Verdict::Wrong)
+            .filter(|finding| finding.verdict == Severity::Wrong)
             .count()
     }
 
-    fn add(&mut self, area: &'static str, verdict: Verdict, text: &str, remedy: Option<&str>) {
+    fn add(&mut self, area: &'static str, verdict: Severity, text: &str, remedy: Option<&str>) {
         self.0.push(Finding {
             area,
             verdict,
@@ -60,13 +60,13 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.0 {
             let verdict = match finding.verdict {
-                Verdict::Good => "ok",
-                Verdict::Note => "note",
-                Verdict::Wrong => "wrong",
+                Severity::Good => "ok",
+                Severity::Note => "note",
+                Severity::Wrong => "wrong",
             };
             writeln!(f, "{verdict:<6}{:<13}{}", finding.area, finding.text)?;
             if let Some(remedy) = &finding.remedy {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_report_says_what_to_do() {
-        let mut report = Report::default();
+        let mut report = DoctorReport::default();
         report.good("clock", "right");
         report.wrong_with("database", "gone", "start it");
         assert_eq!(

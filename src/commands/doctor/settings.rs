@@ -1,11 +1,11 @@
 //! Checks the settings themselves: their values, their files of secrets, and names that are none.
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::config::{ServeFlags, unknown_variables};
 
 const SETTINGS: &str = "settings";
 
-pub(super) fn check(flags: &ServeFlags, report: &mut Report) {
+pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
     let before = report.wrong();
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for unknown in unknown_variables(variables) {

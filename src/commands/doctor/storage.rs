@@ -5,7 +5,7 @@ use files::Files;
 use futures_util::TryStreamExt as _;
 use store::Location;
 
-use super::report::Report;
+use super::report::DoctorReport;
 use crate::config::ServeFlags;
 
 const STORAGE: &str = "storage";
@@ -14,14 +14,14 @@ const CONTENT: &[u8] = b"vestibule doctor";
 /// Free space below which uploads are soon refused.
 const LITTLE: u64 = 2 << 30;
 
-pub(super) async fn check(flags: &ServeFlags, report: &mut Report) {
+pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
     let given = flags.uploads_url.as_deref().filter(|url| !url.is_empty());
     let location = flags
         .database
         .url()
         .ok()
         .and_then(|url| Location::of(&url).ok());
-    let beside = location.and_then(|location| location.beside(".uploads"));
+    let beside = location.and_then(|location| location.with_suffix(".uploads"));
     let (place, opened) = match (given, beside) {
         (Some(url), _) => (url.to_owned(), Files::open(url)),
         (None, Some(path)) if path.exists() => {
@@ -56,17 +56,17 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut Report) {
 /// Writes, reads and removes a file.
 async fn try_out(files: &Files) -> Result<(), String> {
     let key = format!("doctor/{}", std::process::id());
-    let said = |error: files::Error| error.to_string();
-    let mut writing = files.create(&key).await.map_err(said)?;
+    let text = |error: files::Error| error.to_string();
+    let mut writing = files.create(&key).await.map_err(text)?;
     writing
         .append(Bytes::from_static(CONTENT))
         .await
-        .map_err(said)?;
-    writing.finish().await.map_err(said)?;
-    let read = files.read(&key).await.map_err(said)?;
+        .map_err(text)?;
+    writing.finish().await.map_err(text)?;
+    let read = files.read(&key).await.map_err(text)?;
     let read = read.ok_or("a file that was written cannot be found")?;
-    let pieces: Vec<Bytes> = read.stream.try_collect().await.map_err(said)?;
-    files.delete(&key).await.map_err(said)?;
+    let pieces: Vec<Bytes> = read.stream.try_collect().await.map_err(text)?;
+    files.delete(&key).await.map_err(text)?;
     if pieces.concat() == CONTENT {
         Ok(())
     } else {
@@ -74,7 +74,7 @@ async fn try_out(files: &Files) -> Result<(), String> {
     }
 }
 
-fn note_space(files: &Files, place: &str, report: &mut Report) {
+fn note_space(files: &Files, place: &str, report: &mut DoctorReport) {
     match files.space() {
         Ok(Some(space)) if space.free < LITTLE => report.note(
             STORAGE,

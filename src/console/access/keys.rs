@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
-use super::super::audit::{LastWrite, last_writes};
-use super::super::frame::{Done, Frame};
+use super::super::audit::{CredentialLastWrite, last_writes};
+use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::paging::Paging;
-use super::super::refusal::{FormAttempt, Refusal};
+use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::visit::Visit;
+use super::super::screens::ScreenAnswer;
+use super::super::visit::ConsoleRequest;
 use super::super::webhooks::{LONGEST, grace, hours};
 use super::super::when::{self, When};
-use super::{Listed, SCREEN, Tab, Tabs, may, tabs};
+use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
 use crate::people::address;
 use crate::platform::ConsoleKeys;
 
@@ -36,28 +36,28 @@ const ANSWERS: usize = 10;
 /// A key, as `listTeamApiKeys` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Key {
+struct ApiKeyItem {
     id: Uuid,
     name: String,
     permissions: Vec<String>,
     expires_at: Option<String>,
     created_at: String,
     last_used_at: Option<String>,
-    last_write: Option<LastWrite>,
+    last_write: Option<CredentialLastWrite>,
 }
 
 /// A key that was created or rotated.
 #[derive(Debug, Deserialize)]
-struct Made {
+struct CreatedKey {
     id: Uuid,
     name: String,
     /// `None` if the form was sent a second time.
     token: Option<String>,
 }
 
-impl Key {
+impl ApiKeyItem {
     /// Reads the key that the path names.
-    async fn named(visit: &Visit) -> Result<Self, Refusal> {
+    async fn named(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
         let id = visit.named("id")?;
         for answer in 0..ANSWERS {
             let keys: Vec<Self> = visit
@@ -71,11 +71,11 @@ impl Key {
                 break;
             }
         }
-        Err(Refusal::missing())
+        Err(ConsoleRefusal::missing())
     }
 }
 
-struct Row {
+struct KeyRow {
     name: String,
     may: String,
     made: When,
@@ -94,9 +94,9 @@ struct Row {
 #[derive(Template)]
 #[template(path = "console/keys.html")]
 struct Keys<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     tabs: Tabs,
-    rows: Vec<Row>,
+    rows: Vec<KeyRow>,
     paging: Paging,
     new: Option<String>,
     /// Address of the guide on making keys in a shell.
@@ -105,16 +105,21 @@ struct Keys<'v> {
 
 /// Returns whether this member may create and revoke keys. The service must allow it, and the
 /// member must manage the whole organization.
-fn are_made_here(visit: &Visit) -> bool {
+fn are_made_here(visit: &ConsoleRequest) -> bool {
     visit
         .service
-        .kit
-        .part::<ConsoleKeys>()
+        .app_state
+        .extension::<ConsoleKeys>()
         .is_some_and(|keys| keys.0)
         && visit.answers_for_organization()
 }
 
-fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: bool) -> Row {
+fn row(
+    visit: &ConsoleRequest,
+    key: ApiKeyItem,
+    written: Option<(String, When)>,
+    are_made_here: bool,
+) -> KeyRow {
     let id = key.id.to_string();
     let way = |place: &str| are_made_here.then(|| visit.address(&format!("{PATH}/{id}/{place}")));
     let has_expired = key
@@ -122,7 +127,7 @@ fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: 
         .as_deref()
         .and_then(|at| at.parse().ok())
         .is_some_and(|at: jiff::Timestamp| at <= visit.service.clock.now());
-    Row {
+    KeyRow {
         may: may(visit, &key.permissions),
         made: when::moment(visit, &key.created_at),
         expires: when::maybe(visit, key.expires_at.as_deref()),
@@ -139,27 +144,27 @@ fn row(visit: &Visit, key: Key, written: Option<(String, When)>, are_made_here: 
     }
 }
 
-pub(super) fn list(visit: &Visit) -> Answering<'_> {
+pub(super) fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let Listed { rows, paging } = Listed::<Key>::of(visit, LIST, PATH).await?;
+        let ListPage { rows, paging } = ListPage::<ApiKeyItem>::of(visit, LIST, PATH).await?;
         let are_made_here = are_made_here(visit);
         let writes: Vec<_> = rows
             .iter()
             .filter_map(|key| Some((key.name.as_str(), key.last_write.as_ref()?)))
             .collect();
-        let mut said = last_writes(visit, &writes).await.into_iter();
+        let mut messages = last_writes(visit, &writes).await.into_iter();
         let written = rows.iter().map(|key| {
             Some((
                 when::moment(visit, &key.last_write.as_ref()?.occurred_at),
-                said.next()?,
+                messages.next()?,
             ))
         });
         let written: Vec<_> = written
-            .map(|written| written.map(|(at, said)| (said, at)))
+            .map(|written| written.map(|(at, messages)| (messages, at)))
             .collect();
         let page = Keys {
-            frame: Frame::new(visit, visit.words.access.access),
-            tabs: tabs(visit, Tab::Keys),
+            frame: ConsoleFrame::new(visit, visit.words.access.access),
+            tabs: tabs(visit, AccessTab::Keys),
             rows: rows
                 .into_iter()
                 .zip(written)
@@ -175,21 +180,24 @@ pub(super) fn list(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/key-new.html")]
-struct New<'v> {
-    frame: Frame<'v>,
+struct NewKey<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     key: String,
     name: String,
     expires: String,
     /// The permissions that the member may give: name, label, and whether it is chosen.
     permissions: Vec<(&'static str, &'static str, bool)>,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
-fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+fn form(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     if !are_made_here(visit) {
-        return Err(Refusal::missing());
+        return Err(ConsoleRefusal::missing());
     }
     let words = &visit.words.access;
     let chosen = |name: &str| {
@@ -204,11 +212,11 @@ fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
         .map(AsRef::as_ref);
     let FormAttempt {
         status,
-        said,
+        of: messages,
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
-    let page = New {
-        frame: Frame::new(visit, words.new_key)
+    let page = NewKey {
+        frame: ConsoleFrame::new(visit, words.new_key)
             .below(visit, words.access, SCREEN.path)
             .below(visit, words.keys, PATH),
         action: visit.address(&format!("{PATH}/new")),
@@ -218,17 +226,17 @@ fn form(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
         permissions: own
             .map(|name: &'static str| (name, words.permission(name), chosen(name)))
             .collect(),
-        said,
+        messages,
         is_kept,
     };
     Ok(reply::of(visit, status, &page))
 }
 
-pub(super) fn new(visit: &Visit) -> Answering<'_> {
+pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(std::future::ready(form(visit, None)))
 }
 
-pub(super) fn create(visit: &Visit) -> Answering<'_> {
+pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return form(visit, None);
@@ -248,10 +256,10 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
             .map(|text| when::typed(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned()));
         let arguments = json!({ "name": visit.sent("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
         let made = visit
-            .create::<Made>(CREATE, arguments, &visit.key(CREATE))
+            .create::<CreatedKey>(CREATE, arguments, &visit.key(CREATE))
             .await;
-        match Refusal::of_what_was_sent(made)? {
-            Ok(made) => Ok(shown(visit, &made)),
+        match ConsoleRefusal::of_what_was_sent(made)? {
+            Ok(made) => Ok(token_page(visit, &made)),
             Err(refusal) => form(visit, Some(refusal)),
         }
     })
@@ -259,8 +267,8 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/key-token.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct CreatedKeyPage<'v> {
+    frame: ConsoleFrame<'v>,
     name: &'v str,
     token: Option<&'v str>,
     way: String,
@@ -269,16 +277,16 @@ struct Shown<'v> {
 
 /// Returns the page that shows a token. The page is the answer to the form, so no address shows the
 /// token again. Sending the form again does not show it either.
-fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
+fn token_page<'v>(visit: &'v ConsoleRequest, made: &'v CreatedKey) -> Response {
     let words = &visit.words.access;
-    let frame = Frame::new(visit, words.token)
+    let frame = ConsoleFrame::new(visit, words.token)
         .below(visit, words.access, SCREEN.path)
         .below(visit, words.keys, PATH);
     let rotate = visit.address(&format!("{PATH}/{}/rotate", made.id));
     reply::of(
         visit,
         200,
-        &Shown {
+        &CreatedKeyPage {
             frame,
             name: &made.name,
             token: made.token.as_deref(),
@@ -290,8 +298,8 @@ fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
 
 #[derive(Template)]
 #[template(path = "console/key-ask.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct KeyConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     name: String,
     about: &'static str,
     submit: &'static str,
@@ -301,21 +309,21 @@ struct Ask<'v> {
     /// The number of hours for which the old token stays valid, and its maximum. `None` if the key
     /// is revoked.
     grace: Option<(String, u64)>,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
 /// Asks for a confirmation before a key is revoked or rotated.
 async fn ask(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     is_rotated: bool,
-    refused: Option<Refusal>,
-) -> Result<Response, Refusal> {
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     if !are_made_here(visit) {
-        return Err(Refusal::missing());
+        return Err(ConsoleRefusal::missing());
     }
     let words = &visit.words.access;
-    let key = Key::named(visit).await?;
+    let key = ApiKeyItem::named(visit).await?;
     let (title, about, place) = if is_rotated {
         (words.rotate, words.rotate_about, "rotate")
     } else {
@@ -323,11 +331,11 @@ async fn ask(
     };
     let FormAttempt {
         status,
-        said,
+        of: messages,
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
-    let page = Ask {
-        frame: Frame::new(visit, title)
+    let page = KeyConfirmation {
+        frame: ConsoleFrame::new(visit, title)
             .below(visit, words.access, SCREEN.path)
             .below(visit, words.keys, PATH),
         action: visit.address(&format!("{PATH}/{}/{place}", key.id)),
@@ -337,38 +345,38 @@ async fn ask(
         name: key.name,
         about,
         submit: title,
-        said,
+        messages,
         is_kept,
     };
     Ok(reply::of(visit, status, &page))
 }
 
-pub(super) fn ask_to_rotate(visit: &Visit) -> Answering<'_> {
+pub(super) fn ask_to_rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(ask(visit, true, None))
 }
 
-pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
+pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return ask(visit, true, None).await;
         }
         let arguments = json!({ "apiKeyId": visit.named("id")?, "graceSeconds": hours(visit) });
         match visit
-            .create::<Made>(ROTATE, arguments, &visit.key(ROTATE))
+            .create::<CreatedKey>(ROTATE, arguments, &visit.key(ROTATE))
             .await
         {
-            Ok(made) => Ok(shown(visit, &made)),
+            Ok(made) => Ok(token_page(visit, &made)),
             Err(refusal) if refusal.status == 400 => ask(visit, true, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         }
     })
 }
 
-pub(super) fn ask_to_revoke(visit: &Visit) -> Answering<'_> {
+pub(super) fn ask_to_revoke(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(ask(visit, false, None))
 }
 
-pub(super) fn revoke(visit: &Visit) -> Answering<'_> {
+pub(super) fn revoke(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return ask(visit, false, None).await;
@@ -376,6 +384,6 @@ pub(super) fn revoke(visit: &Visit) -> Answering<'_> {
         visit
             .get::<Value>(REVOKE, json!({ "apiKeyId": visit.named("id")? }))
             .await?;
-        Ok(reply::done(visit, PATH, Done::Removed))
+        Ok(reply::done(visit, PATH, CompletedAction::Removed))
     })
 }

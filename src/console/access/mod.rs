@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::{Paging, ROWS};
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
 use super::when::{self, When};
 use crate::words::fill;
 
@@ -25,58 +25,61 @@ pub static SCREEN: Screen = Screen {
     path: "/access",
     icon: "key-round",
     title: |words| words.access.access,
-    group: Group::Organization,
+    group: ScreenGroup::Organization,
     needs: Some(CONNECTIONS),
     pages: &[
-        Page::get("getConnectionsScreen", "/access", connections),
-        Page::get("getMembersScreen", "/access/members", members).needing(&["listTeamMembers"]),
-        Page::get("getInviteScreen", "/access/members/new", people::new).needing(&["inviteMember"]),
-        Page::post(
+        ScreenPage::get("getConnectionsScreen", "/access", connections),
+        ScreenPage::get("getMembersScreen", "/access/members", members)
+            .needing(&["listTeamMembers"]),
+        ScreenPage::get("getInviteScreen", "/access/members/new", people::new)
+            .needing(&["inviteMember"]),
+        ScreenPage::post(
             "inviteMemberOnScreen",
             "/access/members/new",
             people::create,
         )
         .needing(&["inviteMember"]),
-        Page::get("getMemberScreen", "/access/members/{id}", people::show)
+        ScreenPage::get("getMemberScreen", "/access/members/{id}", people::show)
             .needing(&["listTeamMembers", "updateMember"]),
-        Page::post("updateMemberOnScreen", "/access/members/{id}", people::save)
+        ScreenPage::post("updateMemberOnScreen", "/access/members/{id}", people::save)
             .needing(&["listTeamMembers", "updateMember"]),
-        Page::post(
+        ScreenPage::post(
             "linkMemberOnScreen",
             "/access/members/{id}/link",
             people::link,
         )
         .needing(&["listTeamMembers", "createMemberSignInLink"]),
-        Page::get("getKeysScreen", "/access/keys", keys::list).needing(&["listTeamApiKeys"]),
-        Page::get("getNewKeyScreen", "/access/keys/new", keys::new).needing(&["createTeamApiKey"]),
-        Page::post("createKeyOnScreen", "/access/keys/new", keys::create)
+        ScreenPage::get("getKeysScreen", "/access/keys", keys::list).needing(&["listTeamApiKeys"]),
+        ScreenPage::get("getNewKeyScreen", "/access/keys/new", keys::new)
             .needing(&["createTeamApiKey"]),
-        Page::get(
+        ScreenPage::post("createKeyOnScreen", "/access/keys/new", keys::create)
+            .needing(&["createTeamApiKey"]),
+        ScreenPage::get(
             "getRotateKeyScreen",
             "/access/keys/{id}/rotate",
             keys::ask_to_rotate,
         )
         .needing(&["rotateTeamApiKey"]),
-        Page::post(
+        ScreenPage::post(
             "rotateKeyOnScreen",
             "/access/keys/{id}/rotate",
             keys::rotate,
         )
         .needing(&["rotateTeamApiKey"]),
-        Page::get(
+        ScreenPage::get(
             "getRevokeKeyScreen",
             "/access/keys/{id}/revoke",
             keys::ask_to_revoke,
         )
         .needing(&["revokeTeamApiKey"]),
-        Page::post(
+        ScreenPage::post(
             "revokeKeyOnScreen",
             "/access/keys/{id}/revoke",
             keys::revoke,
         )
         .needing(&["revokeTeamApiKey"]),
-        Page::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
-        Page::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
+        ScreenPage::get("getDisconnectScreen", "/access/end", ask).needing(&["deleteConnection"]),
+        ScreenPage::post("disconnectOnScreen", "/access/end", end).needing(&["deleteConnection"]),
     ],
 };
 
@@ -91,7 +94,7 @@ const ANSWERS: usize = 5;
 /// An app that a member has connected, as `listConnections` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Connection {
+struct ConnectedApp {
     oauth_app_id: String,
     member_id: Uuid,
     name: String,
@@ -119,30 +122,34 @@ type Tabs = [(&'static str, String, bool); 3];
 
 /// A tab of the screen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tab {
+enum AccessTab {
     Apps,
     Members,
     Keys,
 }
 
-fn tabs(visit: &Visit, shown: Tab) -> Tabs {
+fn tabs(visit: &ConsoleRequest, shown: AccessTab) -> Tabs {
     let words = &visit.words.access;
     [
-        (words.apps, SCREEN.path, Tab::Apps),
-        (words.members, "/access/members", Tab::Members),
-        (words.keys, "/access/keys", Tab::Keys),
+        (words.apps, SCREEN.path, AccessTab::Apps),
+        (words.members, "/access/members", AccessTab::Members),
+        (words.keys, "/access/keys", AccessTab::Keys),
     ]
     .map(|(title, path, tab)| (title, visit.address(path), tab == shown))
 }
 
 /// A page of a list operation, with its paging.
-struct Listed<T> {
+struct ListPage<T> {
     rows: Vec<T>,
     paging: Paging,
 }
 
-impl<T: DeserializeOwned> Listed<T> {
-    async fn of(visit: &Visit, operation: &str, path: &str) -> Result<Self, Refusal> {
+impl<T: DeserializeOwned> ListPage<T> {
+    async fn of(
+        visit: &ConsoleRequest,
+        operation: &str,
+        path: &str,
+    ) -> Result<Self, ConsoleRefusal> {
         let answer = visit
             .ask::<Vec<T>>(
                 operation,
@@ -157,7 +164,7 @@ impl<T: DeserializeOwned> Listed<T> {
 }
 
 /// Returns the permissions in words.
-fn may(visit: &Visit, permissions: &[String]) -> String {
+fn may(visit: &ConsoleRequest, permissions: &[String]) -> String {
     let words = &visit.words.access;
     let all: Vec<&str> = permissions
         .iter()
@@ -171,7 +178,7 @@ fn may(visit: &Visit, permissions: &[String]) -> String {
 }
 
 /// Returns the names of the members by their id.
-async fn names(visit: &Visit) -> Result<BTreeMap<Uuid, String>, Refusal> {
+async fn names(visit: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {
         let members: Vec<Member> = visit
@@ -199,7 +206,7 @@ struct AppRow {
 #[derive(Template)]
 #[template(path = "console/connections.html")]
 struct Connections<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     tabs: Tabs,
     rows: Vec<AppRow>,
     paging: Paging,
@@ -207,13 +214,13 @@ struct Connections<'v> {
     how: String,
 }
 
-fn connections(visit: &Visit) -> Answering<'_> {
+fn connections(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let Listed { rows, paging } =
-            Listed::<Connection>::of(visit, CONNECTIONS, SCREEN.path).await?;
+        let ListPage { rows, paging } =
+            ListPage::<ConnectedApp>::of(visit, CONNECTIONS, SCREEN.path).await?;
         let names = names(visit).await?;
-        let row = |one: &Connection| {
+        let row = |one: &ConnectedApp| {
             let member = one.member_id.to_string();
             let called = names.get(&one.member_id).unwrap_or(&member);
             let query = [
@@ -236,8 +243,8 @@ fn connections(visit: &Visit) -> Answering<'_> {
             }
         };
         let page = Connections {
-            frame: Frame::new(visit, words.access),
-            tabs: tabs(visit, Tab::Apps),
+            frame: ConsoleFrame::new(visit, words.access),
+            tabs: tabs(visit, AccessTab::Apps),
             rows: rows.iter().map(row).collect(),
             paging,
             how: crate::people::address(&visit.service, "/docs/how-to/connect-an-assistant.md"),
@@ -260,7 +267,7 @@ struct MemberRow {
 #[derive(Template)]
 #[template(path = "console/members.html")]
 struct Members<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     tabs: Tabs,
     rows: Vec<MemberRow>,
     paging: Paging,
@@ -268,11 +275,11 @@ struct Members<'v> {
     new: Option<String>,
 }
 
-fn members(visit: &Visit) -> Answering<'_> {
+fn members(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
-        let Listed { rows, paging } =
-            Listed::<Member>::of(visit, MEMBERS, "/access/members").await?;
+        let ListPage { rows, paging } =
+            ListPage::<Member>::of(visit, MEMBERS, "/access/members").await?;
         let row = |member: Member| MemberRow {
             may: may(visit, &member.permissions),
             flats: match &member.property_ids {
@@ -294,8 +301,8 @@ fn members(visit: &Visit) -> Answering<'_> {
         };
         let rows = rows.into_iter().map(row).collect();
         let page = Members {
-            frame: Frame::new(visit, words.access),
-            tabs: tabs(visit, Tab::Members),
+            frame: ConsoleFrame::new(visit, words.access),
+            tabs: tabs(visit, AccessTab::Members),
             rows,
             paging,
             new: visit
@@ -308,21 +315,21 @@ fn members(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/disconnect.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct AccessConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     about: String,
     action: String,
     back: String,
 }
 
 /// Returns the connection of the app and the member in the query.
-async fn named(visit: &Visit) -> Result<Connection, Refusal> {
+async fn named(visit: &ConsoleRequest) -> Result<ConnectedApp, ConsoleRefusal> {
     let (app, member) = (
         visit.asks("app").unwrap_or_default(),
         visit.asks("member").unwrap_or_default(),
     );
     for answer in 0..ANSWERS {
-        let connections: Vec<Connection> = visit
+        let connections: Vec<ConnectedApp> = visit
             .get(
                 CONNECTIONS,
                 json!({ "limit": MOST, "offset": answer * MOST }),
@@ -339,10 +346,10 @@ async fn named(visit: &Visit) -> Result<Connection, Refusal> {
             break;
         }
     }
-    Err(Refusal::missing())
+    Err(ConsoleRefusal::missing())
 }
 
-fn ask(visit: &Visit) -> Answering<'_> {
+fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.access;
         let one = named(visit).await?;
@@ -351,24 +358,22 @@ fn ask(visit: &Visit) -> Answering<'_> {
             .await?
             .remove(&one.member_id)
             .unwrap_or_else(|| member.clone());
-        let page = Ask {
-            frame: Frame::new(visit, fill(words.end_title, &[("app", &one.name)])).below(
-                visit,
-                words.access,
-                SCREEN.path,
-            ),
-            about: fill(words.end_about, &[("name", &called)]),
-            action: visit.address_with(
-                "/access/end",
-                &[("app", &one.oauth_app_id), ("member", &member)],
-            ),
-            back: visit.address(SCREEN.path),
-        };
+        let page =
+            AccessConfirmation {
+                frame: ConsoleFrame::new(visit, fill(words.end_title, &[("app", &one.name)]))
+                    .below(visit, words.access, SCREEN.path),
+                about: fill(words.end_about, &[("name", &called)]),
+                action: visit.address_with(
+                    "/access/end",
+                    &[("app", &one.oauth_app_id), ("member", &member)],
+                ),
+                back: visit.address(SCREEN.path),
+            };
         Ok(reply::of(visit, 200, &page))
     })
 }
 
-fn end(visit: &Visit) -> Answering<'_> {
+fn end(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return ask(visit).await;
@@ -380,6 +385,6 @@ fn end(visit: &Visit) -> Answering<'_> {
         visit
             .get::<Value>(END, json!({ "oauthAppId": app, "memberId": member }))
             .await?;
-        Ok(reply::done(visit, SCREEN.path, Done::Removed))
+        Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed))
     })
 }

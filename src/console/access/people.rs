@@ -1,4 +1,5 @@
-//! Members: invite, change, and a new sign-in link. Only members with access to all flats may do it.
+//! Members: invite, change, and a new sign-in link. Only members with access to all flats may do
+//! it.
 
 use askama::Template;
 use axum::response::Response;
@@ -6,13 +7,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Stored, create_form, created, edit_form, saved,
+    FormOutcome, FormView, Layout, Reading, Resource, StoredResource, create_form, created,
+    edit_form, saved,
 };
-use super::super::frame::{Done, Frame};
-use super::super::refusal::Refusal;
+use super::super::frame::{CompletedAction, ConsoleFrame};
+use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::visit::Visit;
+use super::super::screens::ScreenAnswer;
+use super::super::visit::ConsoleRequest;
 use super::{ANSWERS, MEMBERS, MOST};
 
 const LINK: &str = "createMemberSignInLink";
@@ -34,15 +36,15 @@ static MEMBER: Resource = Resource {
 };
 
 /// Refuses members who may not manage members: those limited to some flats.
-fn require(visit: &Visit) -> Result<(), Refusal> {
+fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if visit.answers_for_organization() {
         Ok(())
     } else {
-        Err(Refusal::missing())
+        Err(ConsoleRefusal::missing())
     }
 }
 
-fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         for answer in 0..ANSWERS {
             let arguments = json!({ "limit": MOST, "offset": answer * MOST });
@@ -53,34 +55,34 @@ fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
                 .into_iter()
                 .find(|member| member["id"].as_str() == Some(&wanted));
             if let Some(found) = found {
-                return Ok(Stored::of(id, found));
+                return Ok(StoredResource::of(id, found));
             }
             if is_last {
                 break;
             }
         }
-        Err(Refusal::missing())
+        Err(ConsoleRefusal::missing())
     })
 }
 
 #[derive(Template)]
 #[template(path = "console/member.html")]
-struct Page<'v> {
-    frame: Frame<'v>,
+struct PeoplePage<'v> {
+    frame: ConsoleFrame<'v>,
     form: FormView,
     /// Address that makes a sign-in link, for a member who may sign in.
     link: Option<String>,
     problem: Option<String>,
 }
 
-fn frame(visit: &Visit, title: String) -> Frame<'_> {
+fn frame(visit: &ConsoleRequest, title: String) -> ConsoleFrame<'_> {
     let words = &visit.words.access;
-    Frame::new(visit, title).below(visit, words.members, PATH)
+    ConsoleFrame::new(visit, title).below(visit, words.members, PATH)
 }
 
-fn new_page(visit: &Visit, form: FormView) -> Response {
+fn new_page(visit: &ConsoleRequest, form: FormView) -> Response {
     let status = form.status;
-    let page = Page {
+    let page = PeoplePage {
         frame: frame(visit, visit.words.access.invite.to_owned()),
         form,
         link: None,
@@ -89,7 +91,7 @@ fn new_page(visit: &Visit, form: FormView) -> Response {
     reply::of(visit, status, &page)
 }
 
-pub(super) fn new(visit: &Visit) -> Answering<'_> {
+pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let action = visit.address(&format!("{PATH}/new"));
@@ -97,13 +99,13 @@ pub(super) fn new(visit: &Visit) -> Answering<'_> {
     })
 }
 
-pub(super) fn create(visit: &Visit) -> Answering<'_> {
+pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let action = visit.address(&format!("{PATH}/new"));
         match created(visit, &MEMBER, action).await? {
-            Outcome::Done(made) => Ok(linked(visit, &made, made["signInUrl"].as_str())),
-            Outcome::Again(form) => Ok(new_page(visit, *form)),
+            FormOutcome::Done(made) => Ok(linked(visit, &made, made["signInUrl"].as_str())),
+            FormOutcome::Again(form) => Ok(new_page(visit, *form)),
         }
     })
 }
@@ -114,11 +116,16 @@ fn called(member: &Value) -> String {
     if name.is_empty() { email } else { name }.to_owned()
 }
 
-fn page(visit: &Visit, stored: Stored, form: FormView, problem: Option<(u16, String)>) -> Response {
+fn page(
+    visit: &ConsoleRequest,
+    stored: StoredResource,
+    form: FormView,
+    problem: Option<(u16, String)>,
+) -> Response {
     let member = Value::Object(stored.value);
     let is_active = member["isActive"] == true;
     let status = problem.as_ref().map_or(form.status, |(status, _)| *status);
-    let page = Page {
+    let page = PeoplePage {
         frame: frame(visit, called(&member)),
         form,
         link: (is_active && visit.may(LINK))
@@ -128,11 +135,11 @@ fn page(visit: &Visit, stored: Stored, form: FormView, problem: Option<(u16, Str
     reply::of(visit, status, &page)
 }
 
-fn action(visit: &Visit, stored: &Stored) -> String {
+fn action(visit: &ConsoleRequest, stored: &StoredResource) -> String {
     visit.address(&format!("{PATH}/{}", stored.id))
 }
 
-pub(super) fn show(visit: &Visit) -> Answering<'_> {
+pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let stored = stored(visit, visit.named("id")?).await?;
@@ -141,20 +148,20 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-pub(super) fn save(visit: &Visit) -> Answering<'_> {
+pub(super) fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let stored = stored(visit, visit.named("id")?).await?;
         match saved(visit, &MEMBER, &stored, action(visit, &stored)).await? {
-            Outcome::Done(is_changed) => {
+            FormOutcome::Done(is_changed) => {
                 let done = if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 };
                 Ok(reply::done(visit, &format!("{PATH}/{}", stored.id), done))
             }
-            Outcome::Again(form) => Ok(page(visit, stored, *form, None)),
+            FormOutcome::Again(form) => Ok(page(visit, stored, *form, None)),
         }
     })
 }
@@ -162,14 +169,14 @@ pub(super) fn save(visit: &Visit) -> Answering<'_> {
 #[derive(Template)]
 #[template(path = "console/member-link.html")]
 struct LinkPage<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     name: String,
     /// The link; `None` if the form was sent a second time.
     url: Option<String>,
     way: String,
 }
 
-fn linked(visit: &Visit, member: &Value, url: Option<&str>) -> Response {
+fn linked(visit: &ConsoleRequest, member: &Value, url: Option<&str>) -> Response {
     let page = LinkPage {
         frame: frame(visit, visit.words.access.link.to_owned()),
         name: called(member),
@@ -179,7 +186,7 @@ fn linked(visit: &Visit, member: &Value, url: Option<&str>) -> Response {
     reply::of(visit, 200, &page)
 }
 
-pub(super) fn link(visit: &Visit) -> Answering<'_> {
+pub(super) fn link(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let stored = stored(visit, visit.named("id")?).await?;
@@ -196,8 +203,8 @@ pub(super) fn link(visit: &Visit) -> Answering<'_> {
                 Ok(linked(visit, &member, made["url"].as_str()))
             }
             Err(refusal) => {
-                let said = refusal.sentences(visit).join(" ");
-                Ok(page(visit, stored, form, Some((refusal.status, said))))
+                let messages = refusal.sentences(visit).join(" ");
+                Ok(page(visit, stored, form, Some((refusal.status, messages))))
             }
         }
     })

@@ -6,7 +6,7 @@
 //! other pages belong to the same form. The form keeps the ticks of other pages until it is saved.
 //! A separate button assigns everything that a search finds; it asks for a confirmation first.
 
-mod ticked;
+mod selection;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,17 +16,17 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use self::ticked::Ticked;
-use crate::console::frame::{Done, Frame};
+use self::selection::Selection;
+use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::paging::{Paging, ROWS};
 use crate::console::portals;
 use crate::console::records::by_name;
-use crate::console::refusal::Refusal;
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::{Answering, Group, Page, Screen};
-use crate::console::visit::Visit;
-use crate::console::words::Words;
-use crate::records::Kind;
+use crate::console::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use crate::console::visit::ConsoleRequest;
+use crate::console::words::ConsoleWords;
+use crate::records::RecordKind;
 use crate::words::fill;
 
 /// The assignments screen. Each screen of an assignable resource links to it.
@@ -34,11 +34,11 @@ pub static SCREEN: Screen = Screen {
     path: "/assignments",
     icon: "link",
     title: |words| words.assign.assignments,
-    group: Group::Hidden,
+    group: ScreenGroup::Hidden,
     needs: Some("listEntityScopes"),
     pages: &[
-        Page::get("getAssignmentsScreen", "/assignments/{entity}/{id}", show),
-        Page::post(
+        ScreenPage::get("getAssignmentsScreen", "/assignments/{entity}/{id}", show),
+        ScreenPage::post(
             "changeAssignmentsOnScreen",
             "/assignments/{entity}/{id}",
             save,
@@ -90,24 +90,33 @@ impl Entity {
     }
 
     /// The kinds of targets that it can be assigned to.
-    const fn targets(self) -> &'static [Target] {
+    const fn targets(self) -> &'static [AssignTarget] {
         match self {
-            Self::Step => &[Target::Property, Target::Group, Target::Tag, Target::Portal],
-            Self::Portal | Self::Manual => &[Target::Property, Target::Group, Target::Tag],
+            Self::Step => &[
+                AssignTarget::Property,
+                AssignTarget::Group,
+                AssignTarget::Tag,
+                AssignTarget::Portal,
+            ],
+            Self::Portal | Self::Manual => &[
+                AssignTarget::Property,
+                AssignTarget::Group,
+                AssignTarget::Tag,
+            ],
         }
     }
 }
 
 /// A kind of target that a resource can be assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum AssignTarget {
     Property,
     Group,
     Tag,
     Portal,
 }
 
-impl Target {
+impl AssignTarget {
     /// The value of `to` in an address.
     const fn word(self) -> &'static str {
         match self {
@@ -137,16 +146,16 @@ impl Target {
     }
 
     /// The kind of these targets, if they are records.
-    const fn kind(self) -> Option<Kind> {
+    const fn kind(self) -> Option<RecordKind> {
         match self {
-            Self::Property => Some(Kind::Property),
-            Self::Group => Some(Kind::PropertyGroup),
-            Self::Tag => Some(Kind::Tag),
+            Self::Property => Some(RecordKind::Property),
+            Self::Group => Some(RecordKind::PropertyGroup),
+            Self::Tag => Some(RecordKind::Tag),
             Self::Portal => None,
         }
     }
 
-    const fn called(self, words: &Words) -> &'static str {
+    const fn called(self, words: &ConsoleWords) -> &'static str {
         match self {
             Self::Property => words.assign.properties,
             Self::Group => words.assign.groups,
@@ -159,7 +168,7 @@ impl Target {
 /// The assignments of one resource, as `listEntityScopes` returns them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Assigned {
+struct ResourceAssignments {
     property_ids: Vec<String>,
     property_group_ids: Vec<String>,
     tag_ids: Vec<String>,
@@ -167,8 +176,12 @@ struct Assigned {
     names: BTreeMap<String, Option<String>>,
 }
 
-impl Assigned {
-    async fn read(visit: &Visit, entity: Entity, id: Uuid) -> Result<Self, Refusal> {
+impl ResourceAssignments {
+    async fn read(
+        visit: &ConsoleRequest,
+        entity: Entity,
+        id: Uuid,
+    ) -> Result<Self, ConsoleRefusal> {
         visit
             .get(
                 "listEntityScopes",
@@ -177,30 +190,30 @@ impl Assigned {
             .await
     }
 
-    fn to(&self, target: Target) -> &[String] {
+    fn to(&self, target: AssignTarget) -> &[String] {
         match target {
-            Target::Property => &self.property_ids,
-            Target::Group => &self.property_group_ids,
-            Target::Tag => &self.tag_ids,
-            Target::Portal => &self.portal_settings_ids,
+            AssignTarget::Property => &self.property_ids,
+            AssignTarget::Group => &self.property_group_ids,
+            AssignTarget::Tag => &self.tag_ids,
+            AssignTarget::Portal => &self.portal_settings_ids,
         }
     }
 }
 
 /// The number of targets that use a resource.
-pub struct Use {
+pub struct UseCount {
     /// For each kind of target: its name, the number of assignments, and the address where they are
     /// changed.
     pub ways: Vec<(&'static str, usize, String)>,
     pub is_unused: bool,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
-impl Use {
+impl UseCount {
     /// Counts where a resource is used. Returns `None` if the assignments cannot be read.
-    pub async fn of(visit: &Visit, entity: Entity, id: Uuid) -> Option<Self> {
-        let assigned = Assigned::read(visit, entity, id).await.ok()?;
-        let way = |target: &Target| {
+    pub async fn of(visit: &ConsoleRequest, entity: Entity, id: Uuid) -> Option<Self> {
+        let assigned = ResourceAssignments::read(visit, entity, id).await.ok()?;
+        let way = |target: &AssignTarget| {
             let path = visit.address_with(
                 &format!("/assignments/{}/{id}", entity.word()),
                 &[("to", target.word())],
@@ -222,7 +235,7 @@ const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
 /// A row with a box to tick.
-struct Row {
+struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
@@ -232,7 +245,7 @@ struct Row {
 }
 
 /// The targets that the member wants to see: a kind, a search and an offset.
-struct Wanted {
+struct TargetFilter {
     /// The kind of target in the address. `None` means the first kind that the resource can be
     /// assigned to.
     to: Option<&'static str>,
@@ -241,9 +254,9 @@ struct Wanted {
     from: usize,
 }
 
-impl Wanted {
+impl TargetFilter {
     /// Reads the query of the address.
-    fn asked(visit: &Visit, target: Target) -> Self {
+    fn requested(visit: &ConsoleRequest, target: AssignTarget) -> Self {
         Self {
             to: visit.asks("to").map(|_| target.word()),
             query: visit.asks("query").unwrap_or_default().to_owned(),
@@ -253,7 +266,7 @@ impl Wanted {
     }
 
     /// Reads the search fields above the rows.
-    fn typed(visit: &Visit, target: Target) -> Self {
+    fn typed(visit: &ConsoleRequest, target: AssignTarget) -> Self {
         let query = visit.sent("query").unwrap_or_default().trim().to_owned();
         Self {
             to: Some(target.word()),
@@ -277,7 +290,7 @@ impl Wanted {
             .collect()
     }
 
-    fn address(&self, visit: &Visit, path: &str) -> String {
+    fn address(&self, visit: &ConsoleRequest, path: &str) -> String {
         let pairs = self.pairs();
         let pairs: Vec<(&str, &str)> = pairs
             .iter()
@@ -288,7 +301,7 @@ impl Wanted {
 }
 
 /// The confirmation that is needed before everything that was found is assigned or unassigned.
-struct Question {
+struct AssignConfirmation {
     text: String,
     /// The value that the confirming button sends. Its label is `yes`.
     act: &'static str,
@@ -297,8 +310,8 @@ struct Question {
 
 #[derive(Template)]
 #[template(path = "console/assignments.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct AssignmentPage<'v> {
+    frame: ConsoleFrame<'v>,
     about: String,
     /// For each kind of target: its name, the number of assignments, its address, and whether it is
     /// the kind that is shown.
@@ -309,7 +322,7 @@ struct Shown<'v> {
     to: &'static str,
     query: String,
     is_assigned_only: bool,
-    rows: Vec<Row>,
+    rows: Vec<TargetRow>,
     paging: Paging,
     may_change: bool,
     problems: Vec<String>,
@@ -319,7 +332,7 @@ struct Shown<'v> {
     kept: [(&'static str, String); 2],
     /// A sentence about the ticks that are not saved yet.
     unsaved: Option<String>,
-    question: Option<Question>,
+    question: Option<AssignConfirmation>,
     /// The button for everything that was found: the value that it sends, and its label. It exists
     /// only if the result is longer than a page.
     all_found: Option<(&'static str, String)>,
@@ -328,8 +341,8 @@ struct Shown<'v> {
 }
 
 /// Returns the kind of resource, its id, and the kind of target that the request names.
-fn asked(visit: &Visit) -> Result<(Entity, Uuid, Target), Refusal> {
-    let entity = Entity::of(visit.param("entity")).ok_or_else(Refusal::missing)?;
+fn requested(visit: &ConsoleRequest) -> Result<(Entity, Uuid, AssignTarget), ConsoleRefusal> {
+    let entity = Entity::of(visit.param("entity")).ok_or_else(ConsoleRefusal::missing)?;
     let wanted = visit.asks("to").unwrap_or_default();
     let target = entity
         .targets()
@@ -339,14 +352,14 @@ fn asked(visit: &Visit) -> Result<(Entity, Uuid, Target), Refusal> {
     Ok((entity, visit.named("id")?, *target))
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let (_, _, target) = asked(visit)?;
+        let (_, _, target) = requested(visit)?;
         page(
             visit,
-            Wanted::asked(visit, target),
-            Ticked::default(),
-            Said::default(),
+            TargetFilter::requested(visit, target),
+            Selection::default(),
+            AssignmentExtras::default(),
         )
         .await
     })
@@ -354,7 +367,7 @@ fn show(visit: &Visit) -> Answering<'_> {
 
 /// Further content of the page.
 #[derive(Default)]
-struct Said {
+struct AssignmentExtras {
     status: u16,
     problems: Vec<String>,
     /// Whether the page asks for a confirmation before everything that was found is assigned or
@@ -363,25 +376,25 @@ struct Said {
 }
 
 async fn page(
-    visit: &Visit,
-    wanted: Wanted,
-    ticked: Ticked,
-    said: Said,
-) -> Result<Response, Refusal> {
-    let (entity, id, target) = asked(visit)?;
+    visit: &ConsoleRequest,
+    wanted: TargetFilter,
+    ticked: Selection,
+    extras: AssignmentExtras,
+) -> Result<Response, ConsoleRefusal> {
+    let (entity, id, target) = requested(visit)?;
     let thing: Value = visit.get(entity.read(), json!({ "id": id })).await?;
     let name = ["name", "nickname"]
         .iter()
         .find_map(|field| thing[*field].as_str())
         .unwrap_or_default()
         .to_owned();
-    let assigned = Assigned::read(visit, entity, id).await?;
+    let assigned = ResourceAssignments::read(visit, entity, id).await?;
     let path = format!("/assignments/{}/{id}", entity.word());
     let (listed, paging) = rows(visit, &path, target, &wanted, &assigned).await?;
     let is_on: BTreeSet<&String> = assigned.to(target).iter().collect();
     let may_change = visit.may("addEntityScopes")
         && (entity != Entity::Manual || visit.may("updatePortalManual"));
-    let kind = |known: &Target| {
+    let kind = |known: &AssignTarget| {
         let address = visit.address_with(&path, &[("to", known.word())]);
         (
             known.called(visit.words),
@@ -396,19 +409,19 @@ async fn page(
         Entity::Step => (words.assign.steps, "/steps"),
         Entity::Manual => (words.assign.manuals, "/manuals"),
     };
-    let frame = Frame::new(visit, words.assign.assignments).below(visit, above, above_path);
+    let frame = ConsoleFrame::new(visit, words.assign.assignments).below(visit, above, above_path);
     let frame = frame.below(visit, name.clone(), &format!("{above_path}/{id}"));
     let row = |(id, name): (String, String)| {
         let is_assigned = is_on.contains(&id);
         let is_ticked = ticked.added.contains(&id) || is_assigned && !ticked.removed.contains(&id);
-        Row {
+        TargetRow {
             id,
             name,
             is_assigned,
             is_ticked,
         }
     };
-    let rows: Vec<Row> = listed.into_iter().map(row).collect();
+    let rows: Vec<TargetRow> = listed.into_iter().map(row).collect();
     let is_shown: BTreeSet<&String> = rows.iter().map(|row| &row.id).collect();
     let elsewhere = |ids: &BTreeSet<String>| {
         ids.iter()
@@ -446,8 +459,8 @@ async fn page(
             words.assign.assign_found_about,
         )
     };
-    let moves =
-        (entity, target, wanted.is_assigned_only) == (Entity::Portal, Target::Property, false);
+    let moves = (entity, target, wanted.is_assigned_only)
+        == (Entity::Portal, AssignTarget::Property, false);
     let text = [
         of_all(text),
         if moves {
@@ -461,7 +474,7 @@ async fn page(
         paging.is_needed() && may_change,
         paging.total > MOST_AT_ONCE,
     );
-    let page = Shown {
+    let page = AssignmentPage {
         frame,
         about: fill(words.assign.about, &[("name", &name)]),
         kinds: entity.targets().iter().map(kind).collect(),
@@ -470,12 +483,12 @@ async fn page(
         to: target.word(),
         kept,
         unsaved: (ticked.count() > 0).then(|| fill(words.assign.unsaved, &counts)),
-        question: said.is_question.then(|| Question {
+        question: extras.is_question.then(|| AssignConfirmation {
             text,
             act,
             yes: of_all(yes),
         }),
-        all_found: (is_many && !is_too_many && !said.is_question).then(|| (ask, of_all(yes))),
+        all_found: (is_many && !is_too_many && !extras.is_question).then(|| (ask, of_all(yes))),
         too_many: (is_many && is_too_many).then(|| {
             fill(
                 words.assign.too_many_found,
@@ -487,17 +500,21 @@ async fn page(
         rows,
         paging,
         may_change,
-        problems: said.problems,
+        problems: extras.problems,
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
     Ok(reply::of(
         visit,
-        if said.status == 0 { 200 } else { said.status },
+        if extras.status == 0 {
+            200
+        } else {
+            extras.status
+        },
         &page,
     ))
 }
 
-fn called(assigned: &Assigned, id: &str) -> String {
+fn called(assigned: &ResourceAssignments, id: &str) -> String {
     let name = assigned
         .names
         .get(id)
@@ -508,9 +525,9 @@ fn called(assigned: &Assigned, id: &str) -> String {
 }
 
 /// An id and a name.
-type Named = (String, String);
+type NamedTarget = (String, String);
 
-fn named(row: &Value) -> Option<Named> {
+fn named(row: &Value) -> Option<NamedTarget> {
     let id = row["id"].as_str()?;
     Some((
         id.to_owned(),
@@ -524,15 +541,15 @@ fn named(row: &Value) -> Option<Named> {
 
 /// Returns the page of targets that was asked for.
 async fn rows(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     path: &str,
-    target: Target,
-    wanted: &Wanted,
-    assigned: &Assigned,
-) -> Result<(Vec<Named>, Paging), Refusal> {
+    target: AssignTarget,
+    wanted: &TargetFilter,
+    assigned: &ResourceAssignments,
+) -> Result<(Vec<NamedTarget>, Paging), ConsoleRefusal> {
     let paging = |total: usize| {
         Paging::at(wanted.from, total, |from| {
-            Wanted {
+            TargetFilter {
                 from,
                 query: wanted.query.clone(),
                 ..*wanted
@@ -540,7 +557,7 @@ async fn rows(
             .address(visit, path)
         })
     };
-    if let Some(all) = looked_through(visit, target, wanted, assigned).await? {
+    if let Some(all) = search_rows(visit, target, wanted, assigned).await? {
         let paging = paging(all.len());
         return Ok((paging.cut(all), paging));
     }
@@ -553,12 +570,12 @@ async fn rows(
 
 /// Returns the ids of everything that was found, at most as many as one request may name.
 async fn found(
-    visit: &Visit,
-    target: Target,
-    wanted: &Wanted,
-    assigned: &Assigned,
-) -> Result<Vec<String>, Refusal> {
-    if let Some(all) = looked_through(visit, target, wanted, assigned).await? {
+    visit: &ConsoleRequest,
+    target: AssignTarget,
+    wanted: &TargetFilter,
+    assigned: &ResourceAssignments,
+) -> Result<Vec<String>, ConsoleRefusal> {
+    if let Some(all) = search_rows(visit, target, wanted, assigned).await? {
         return Ok(all
             .into_iter()
             .map(|(id, _)| id)
@@ -584,7 +601,7 @@ async fn found(
 }
 
 /// Returns the arguments for a list that the interface searches.
-fn part(target: Target, wanted: &Wanted, from: usize, most: usize) -> Value {
+fn part(target: AssignTarget, wanted: &TargetFilter, from: usize, most: usize) -> Value {
     let mut arguments = json!({ "limit": most, "offset": from });
     if let Some(kind) = target.kind() {
         arguments["kind"] = json!(kind);
@@ -597,20 +614,20 @@ fn part(target: Target, wanted: &Wanted, from: usize, most: usize) -> Value {
 
 /// Returns all matching rows of a list that the console filters itself, sorted by name. These are
 /// assigned targets and portals. Returns `None` for a list that the interface pages and searches.
-async fn looked_through(
-    visit: &Visit,
-    target: Target,
-    wanted: &Wanted,
-    assigned: &Assigned,
-) -> Result<Option<Vec<Named>>, Refusal> {
-    let mut all: Vec<Named> = if wanted.is_assigned_only {
+async fn search_rows(
+    visit: &ConsoleRequest,
+    target: AssignTarget,
+    wanted: &TargetFilter,
+    assigned: &ResourceAssignments,
+) -> Result<Option<Vec<NamedTarget>>, ConsoleRefusal> {
+    let mut all: Vec<NamedTarget> = if wanted.is_assigned_only {
         assigned
             .to(target)
             .iter()
             .map(|id| (id.clone(), called(assigned, id)))
             .collect()
-    } else if target == Target::Portal {
-        let portals: Vec<portals::Row> = visit.get(target.list(), json!({})).await?;
+    } else if target == AssignTarget::Portal {
+        let portals: Vec<portals::ListedPortal> = visit.get(target.list(), json!({})).await?;
         portals
             .into_iter()
             .map(|portal| (portal.id.to_string(), portal.called()))
@@ -630,28 +647,33 @@ const MOST_ROWS: usize = 500;
 /// Handles the form of the rows. The buttons for search, for other pages and for ticks save
 /// nothing. The button for saving writes the ticks. The button for everything that was found writes
 /// the found rows as well.
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
-        let (_, _, target) = asked(visit)?;
-        let (here, ticked) = (Wanted::asked(visit, target), Ticked::of(&visit.fields));
+        let (_, _, target) = requested(visit)?;
+        let (here, ticked) = (
+            TargetFilter::requested(visit, target),
+            Selection::of(&visit.fields),
+        );
         let act = visit.sent("act").unwrap_or_default();
         let all_found = match act.split_once(' ').unwrap_or((act, "")) {
-            ("show", _) => return turned(visit, here, Wanted::typed(visit, target), ticked).await,
+            ("show", _) => {
+                return turned(visit, here, TargetFilter::typed(visit, target), ticked).await;
+            }
             ("from", number) => {
-                let there = Wanted {
+                let there = TargetFilter {
                     from: number.parse().unwrap_or(0),
                     query: here.query.clone(),
                     ..here
                 };
                 return turned(visit, here, there, ticked).await;
             }
-            ("stay", _) => return page(visit, here, ticked, Said::default()).await,
+            ("stay", _) => return page(visit, here, ticked, AssignmentExtras::default()).await,
             ("tick", which) => {
                 return page(
                     visit,
                     here,
                     ticked.all(&visit.fields, which == "all"),
-                    Said::default(),
+                    AssignmentExtras::default(),
                 )
                 .await;
             }
@@ -660,9 +682,9 @@ fn save(visit: &Visit) -> Answering<'_> {
                     visit,
                     here,
                     ticked,
-                    Said {
+                    AssignmentExtras {
                         is_question: true,
-                        ..Said::default()
+                        ..AssignmentExtras::default()
                     },
                 )
                 .await;
@@ -673,18 +695,18 @@ fn save(visit: &Visit) -> Answering<'_> {
         if visit.may_write() {
             stored(visit, here, ticked, all_found).await
         } else {
-            page(visit, here, ticked, Said::default()).await
+            page(visit, here, ticked, AssignmentExtras::default()).await
         }
     })
 }
 
 /// Shows another page or another search, and keeps the ticks of the current rows in the form.
 async fn turned(
-    visit: &Visit,
-    here: Wanted,
-    there: Wanted,
-    ticked: Ticked,
-) -> Result<Response, Refusal> {
+    visit: &ConsoleRequest,
+    here: TargetFilter,
+    there: TargetFilter,
+    ticked: Selection,
+) -> Result<Response, ConsoleRefusal> {
     if ticked.count() > MOST_KEPT {
         let problem = fill(
             visit.words.assign.too_many_kept,
@@ -694,16 +716,16 @@ async fn turned(
             visit,
             here,
             ticked,
-            Said {
+            AssignmentExtras {
                 status: 400,
                 problems: vec![problem],
-                ..Said::default()
+                ..AssignmentExtras::default()
             },
         )
         .await;
     }
     if ticked.count() > 0 || !visit.may_write() {
-        return page(visit, there, ticked, Said::default()).await;
+        return page(visit, there, ticked, AssignmentExtras::default()).await;
     }
     let query = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(there.pairs())
@@ -714,17 +736,17 @@ async fn turned(
 /// Saves the ticks. `all_found` additionally assigns (`true`) or unassigns (`false`) everything
 /// that was found.
 async fn stored(
-    visit: &Visit,
-    here: Wanted,
-    mut ticked: Ticked,
+    visit: &ConsoleRequest,
+    here: TargetFilter,
+    mut ticked: Selection,
     all_found: Option<bool>,
-) -> Result<Response, Refusal> {
-    let (entity, id, target) = asked(visit)?;
+) -> Result<Response, ConsoleRefusal> {
+    let (entity, id, target) = requested(visit)?;
     visit
         .get::<Value>(entity.read(), json!({ "id": id }))
         .await?;
     if let Some(is) = all_found {
-        let assigned = Assigned::read(visit, entity, id).await?;
+        let assigned = ResourceAssignments::read(visit, entity, id).await?;
         let was: BTreeSet<&String> = assigned.to(target).iter().collect();
         for id in found(visit, target, &here, &assigned).await? {
             ticked.set(&id, was.contains(&id), is);
@@ -735,7 +757,7 @@ async fn stored(
         .finish();
     let back = format!("{}?{query}", visit.path);
     if ticked.count() == 0 {
-        return Ok(reply::done(visit, &back, Done::Unchanged));
+        return Ok(reply::done(visit, &back, CompletedAction::Unchanged));
     }
     for (operation, ids) in [
         ("addEntityScopes", &ticked.added),
@@ -749,14 +771,14 @@ async fn stored(
             ]);
             arguments.insert(target.field().to_owned(), json!(ids));
             if let Err(refusal) = visit.change(operation, arguments.into()).await {
-                let said = Said {
+                let extras = AssignmentExtras {
                     status: refusal.status,
                     problems: refusal.sentences(visit),
-                    ..Said::default()
+                    ..AssignmentExtras::default()
                 };
-                return page(visit, here, Ticked::of(&visit.fields), said).await;
+                return page(visit, here, Selection::of(&visit.fields), extras).await;
             }
         }
     }
-    Ok(reply::done(visit, &back, Done::Assigned))
+    Ok(reply::done(visit, &back, CompletedAction::Assigned))
 }

@@ -10,11 +10,11 @@ use uuid::Uuid;
 use super::fill::{here, is_plain_switch, others_of, remove, rows, subject};
 use super::layout::Layout;
 use super::listed::{Listed, Sought};
-use super::spec::{Kind, Spec};
+use super::spec::{InputKind, Spec};
 use crate::console::labels;
 use crate::console::screens::way;
-use crate::console::visit::{Fields, Visit, first};
-use crate::console::words::Words;
+use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::console::words::ConsoleWords;
 use crate::markdown;
 use crate::words::fill as fill_in;
 
@@ -32,7 +32,7 @@ pub struct FormView {
     /// The HTTP status of the page that shows it.
     pub status: u16,
     /// Hidden fields.
-    pub hidden: Fields,
+    pub hidden: ConsoleFields,
     /// The texts that its fields link: the label of the field, and the id of the text.
     pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
@@ -47,7 +47,7 @@ pub struct FormView {
     pub submit: &'static str,
     /// Whether the member may only look at the form.
     pub is_read_only: bool,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
 /// A field as the template shows it.
@@ -59,7 +59,7 @@ pub struct Control {
     pub label: String,
     pub help: String,
     pub errors: Vec<String>,
-    pub input: Input,
+    pub input: ControlInput,
     pub is_required: bool,
     pub is_disabled: bool,
     /// Name of the hidden field that marks this field as part of the form.
@@ -74,7 +74,7 @@ pub struct Control {
     /// Address that renders Markdown while it is typed, and the rendered HTML. Only for fields in
     /// Markdown.
     pub rendered: Option<(String, String)>,
-    pub words: &'static Words,
+    pub words: &'static ConsoleWords,
 }
 
 /// The other member's version of a field that both have changed.
@@ -86,7 +86,7 @@ pub struct Conflict {
 }
 
 /// The kind of control.
-pub enum Input {
+pub enum ControlInput {
     Line {
         mode: &'static str,
         value: String,
@@ -104,23 +104,23 @@ pub enum Input {
         is_on: bool,
     },
     Pick {
-        options: Vec<Choice>,
+        options: Vec<ControlOption>,
     },
     /// Several choices. `set` is the switch of a field that may be null.
     Many {
-        options: Vec<Choice>,
+        options: Vec<ControlOption>,
         set: Option<bool>,
         /// The names of further rows, if the list is too long to offer it.
         sought: Option<Sought>,
     },
     /// A row of a long list: the chosen and the found rows, and the name of another one.
     Find {
-        options: Vec<Choice>,
+        options: Vec<ControlOption>,
         sought: Sought,
     },
     /// Boxes for known texts, and a text area for others.
     Names {
-        options: Vec<Choice>,
+        options: Vec<ControlOption>,
         lines: usize,
         others: String,
     },
@@ -155,7 +155,7 @@ pub struct Removal {
 }
 
 /// An option of a list.
-pub struct Choice {
+pub struct ControlOption {
     pub value: String,
     pub label: String,
     pub is_chosen: bool,
@@ -178,9 +178,9 @@ impl Control {
 }
 
 /// The data that is needed to show fields.
-pub struct Showing<'s> {
-    pub visit: &'s Visit,
-    pub fields: &'s Fields,
+pub struct FieldContext<'s> {
+    pub visit: &'s ConsoleRequest,
+    pub fields: &'s ConsoleFields,
     /// The rows that fields can refer to.
     pub listed: &'s Listed,
     /// Error messages, by the name of the field.
@@ -197,7 +197,7 @@ pub struct Showing<'s> {
     pub base: &'s Map<String, Value>,
 }
 
-impl Showing<'_> {
+impl FieldContext<'_> {
     /// Makes the control of a field. `name` is its full name in the form, with the names of its
     /// parents.
     pub fn control(&self, spec: &Spec, name: &str) -> Control {
@@ -220,13 +220,13 @@ impl Showing<'_> {
             help.push_str(&sentence);
         };
         match &spec.kind {
-            Kind::Lines => add(words.forms.one_a_line.into()),
-            Kind::Pairs => add(words.forms.pair_a_line.into()),
-            Kind::Text(_) => add(words.forms.text_in_english.into()),
-            Kind::Reference(_) if self.listed.long(name).is_some() => {
+            InputKind::Lines => add(words.forms.one_a_line.into()),
+            InputKind::Pairs => add(words.forms.pair_a_line.into()),
+            InputKind::Text(_) => add(words.forms.text_in_english.into()),
+            InputKind::Reference(_) if self.listed.long(name).is_some() => {
                 add(words.forms.find_one.into());
             }
-            Kind::References(_) if self.listed.long(name).is_some() => {
+            InputKind::References(_) if self.listed.long(name).is_some() => {
                 add(words.forms.find_many.into());
             }
             _ => {}
@@ -235,8 +235,11 @@ impl Showing<'_> {
             add(words.forms.write_only.into());
             match spec.kind {
                 // One of the options of these controls leaves the value as it is.
-                Kind::Switch | Kind::Choice(_) | Kind::Reference(_) => {}
-                Kind::Names(_) | Kind::Object(_) | Kind::Choices(_) | Kind::References(_) => {
+                InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
+                InputKind::Names(_)
+                | InputKind::Object(_)
+                | InputKind::Choices(_)
+                | InputKind::References(_) => {
                     add(words.forms.kept_unchosen.into());
                 }
                 _ => add(words.forms.kept_empty.into()),
@@ -254,10 +257,10 @@ impl Showing<'_> {
                 &[("permission", words.access.permission(permission.as_ref()))],
             ));
         }
-        let has_box = matches!(spec.kind, Kind::Switch) && is_plain_switch(spec)
+        let has_box = matches!(spec.kind, InputKind::Switch) && is_plain_switch(spec)
             || matches!(
                 spec.kind,
-                Kind::Choices(_) | Kind::References(_) | Kind::Names(_)
+                InputKind::Choices(_) | InputKind::References(_) | InputKind::Names(_)
             );
         let text = self.texts.get(name).and_then(|id| {
             Some((
@@ -308,7 +311,7 @@ impl Showing<'_> {
         }
     }
 
-    fn input(&self, spec: &Spec, name: &str, value: impl Fn() -> String) -> Input {
+    fn input(&self, spec: &Spec, name: &str, value: impl Fn() -> String) -> ControlInput {
         let (language, words) = (self.visit.language, self.visit.words);
         let below = |specs: &[Spec], name: &str| -> Vec<Control> {
             specs
@@ -317,26 +320,28 @@ impl Showing<'_> {
                 .collect()
         };
         match &spec.kind {
-            Kind::Line(mode) => Input::Line {
+            InputKind::Line(mode) => ControlInput::Line {
                 mode,
                 value: value(),
             },
-            Kind::Suggested(known) => Input::Suggested {
+            InputKind::Suggested(known) => ControlInput::Suggested {
                 value: value(),
                 suggestions: known.iter().map(|(_, label)| label.clone()).collect(),
             },
-            Kind::Number => Input::Line {
+            InputKind::Number => ControlInput::Line {
                 mode: "numeric",
                 value: value(),
             },
-            Kind::Area | Kind::Text(_) | Kind::Lines | Kind::Pairs => Input::Area {
-                lines: LINES,
-                value: value(),
-            },
-            Kind::Switch if is_plain_switch(spec) => Input::Tick {
+            InputKind::Area | InputKind::Text(_) | InputKind::Lines | InputKind::Pairs => {
+                ControlInput::Area {
+                    lines: LINES,
+                    value: value(),
+                }
+            }
+            InputKind::Switch if is_plain_switch(spec) => ControlInput::Tick {
                 is_on: value() == "true",
             },
-            Kind::Switch => {
+            InputKind::Switch => {
                 let blank = if spec.is_readable {
                     words.forms.not_set
                 } else {
@@ -348,32 +353,32 @@ impl Showing<'_> {
                     ("false", words.frame.no),
                 ];
                 let chosen = value();
-                let choice = |(value, label): (&str, &str)| Choice {
+                let choice = |(value, label): (&str, &str)| ControlOption {
                     is_chosen: chosen == value,
                     value: value.into(),
                     label: label.into(),
                 };
-                Input::Pick {
+                ControlInput::Pick {
                     options: options.map(choice).into(),
                 }
             }
-            Kind::Choice(values) => {
+            InputKind::Choice(values) => {
                 let named = values
                     .iter()
                     .map(|value| (value.clone(), labels::choice(language, value)));
-                Input::Pick {
+                ControlInput::Pick {
                     options: self.options(spec, named.collect(), &[value()]),
                 }
             }
-            Kind::Reference(list) => {
+            InputKind::Reference(list) => {
                 let chosen = value();
                 if let Some(listed) = self.listed.short(list) {
-                    Input::Pick {
+                    ControlInput::Pick {
                         options: self.options(spec, listed.to_vec(), &[chosen]),
                     }
                 } else if let Some(found) = self.listed.long(name) {
                     let is_blank = chosen.is_empty() && found.is_empty();
-                    Input::Find {
+                    ControlInput::Find {
                         options: if is_blank {
                             Vec::new()
                         } else {
@@ -382,13 +387,13 @@ impl Showing<'_> {
                         sought: Sought::of(self.fields, name),
                     }
                 } else {
-                    Input::Line {
+                    ControlInput::Line {
                         mode: "text",
                         value: chosen,
                     }
                 }
             }
-            Kind::Choices(values) => self.many(
+            InputKind::Choices(values) => self.many(
                 spec,
                 name,
                 values
@@ -396,17 +401,17 @@ impl Showing<'_> {
                     .map(|value| (value.clone(), labels::choice(language, value)))
                     .collect(),
             ),
-            Kind::References(list) => {
+            InputKind::References(list) => {
                 let rows = self.listed.short(list).or_else(|| self.listed.long(name));
                 self.many(spec, name, rows.unwrap_or_default().to_vec())
             }
-            Kind::Names(known) => {
+            InputKind::Names(known) => {
                 let is_ticked = |known: &str| {
                     self.fields
                         .iter()
                         .any(|(field, value)| field == name && value == known)
                 };
-                let option = |known: &&str| Choice {
+                let option = |known: &&str| ControlOption {
                     value: (*known).to_owned(),
                     label: labels::asked(language, known),
                     is_chosen: is_ticked(known),
@@ -414,34 +419,34 @@ impl Showing<'_> {
                 let others = first(self.fields, &others_of(name))
                     .unwrap_or_default()
                     .to_owned();
-                Input::Names {
+                ControlInput::Names {
                     options: known.iter().map(option).collect(),
                     lines: FEW_LINES,
                     others,
                 }
             }
-            Kind::Colour => Input::Colour { value: value() },
-            Kind::Date => Input::Date { value: value() },
-            Kind::Object(specs) => Input::Group {
+            InputKind::Colour => ControlInput::Colour { value: value() },
+            InputKind::Date => ControlInput::Date { value: value() },
+            InputKind::Object(specs) => ControlInput::Group {
                 controls: below(specs, name),
             },
-            Kind::Objects(specs) | Kind::Rules(specs) => {
+            InputKind::Objects(specs) | InputKind::Rules(specs) => {
                 let count =
                     rows(name, self.fields) + if self.is_read_only { 0 } else { BLANK_ROWS };
                 let row = |number: usize| {
                     let row = format!("{name}.{number}");
-                    let told = self.told(specs, name, &row);
+                    let reported = self.told(specs, name, &row);
                     FormRow {
                         controls: below(specs, &row),
-                        removal: self.removal(&row, told.as_deref()),
-                        told,
+                        removal: self.removal(&row, reported.as_deref()),
+                        told: reported,
                     }
                 };
-                Input::Rows {
+                ControlInput::Rows {
                     rows: (0..count).map(row).collect(),
                 }
             }
-            Kind::Other => Input::Line {
+            InputKind::Other => ControlInput::Line {
                 mode: "text",
                 value: String::new(),
             },
@@ -463,15 +468,19 @@ impl Showing<'_> {
     }
 
     /// Returns the box that removes a row with a stored rule.
-    fn removal(&self, row: &str, told: Option<&str>) -> Option<Removal> {
+    fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
         let words = self.visit.words;
         let name = remove(row);
         let is_on = first(self.fields, &name).is_some();
-        let label = match told {
-            Some(told) => words.frame.labelled(words.forms.remove, told),
+        let label = match reported {
+            Some(reported) => words.frame.labelled(words.forms.remove, reported),
             None => words.forms.remove.to_owned(),
         };
-        ((told.is_some() || is_on) && !self.is_read_only).then_some(Removal { name, label, is_on })
+        ((reported.is_some() || is_on) && !self.is_read_only).then_some(Removal {
+            name,
+            label,
+            is_on,
+        })
     }
 
     /// Returns the options: an empty option where it is allowed, chosen values that are not listed,
@@ -481,7 +490,7 @@ impl Showing<'_> {
         spec: &Spec,
         listed: Vec<(String, String)>,
         chosen: &[String],
-    ) -> Vec<Choice> {
+    ) -> Vec<ControlOption> {
         let words = &self.visit.words.forms;
         let is_listed = |value: &String| listed.iter().any(|(known, _)| known == value);
         let others: Vec<_> = chosen
@@ -497,7 +506,7 @@ impl Showing<'_> {
         };
         let blank = blank.map(|label| (String::new(), label.to_owned()));
         let all = blank.into_iter().chain(others).chain(listed);
-        all.map(|(value, label)| Choice {
+        all.map(|(value, label)| ControlOption {
             is_chosen: chosen.contains(&value),
             value,
             label,
@@ -505,7 +514,7 @@ impl Showing<'_> {
         .collect()
     }
 
-    fn many(&self, spec: &Spec, name: &str, listed: Vec<(String, String)>) -> Input {
+    fn many(&self, spec: &Spec, name: &str, listed: Vec<(String, String)>) -> ControlInput {
         let chosen: Vec<String> = self
             .fields
             .iter()
@@ -520,7 +529,7 @@ impl Showing<'_> {
             .collect();
         let all = others.into_iter().chain(listed);
         let options = all
-            .map(|(value, label)| Choice {
+            .map(|(value, label)| ControlOption {
                 is_chosen: chosen.contains(&value),
                 value,
                 label,
@@ -533,7 +542,7 @@ impl Showing<'_> {
             .listed
             .long(name)
             .map(|_| Sought::of(self.fields, name));
-        Input::Many {
+        ControlInput::Many {
             options,
             set,
             sought,

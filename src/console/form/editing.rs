@@ -20,16 +20,16 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::control::FormView;
-use super::drawn::{Drawn, Outcome, Problems, Stored, value_in};
 use super::fill::{fill, read};
+use super::form_view::{FormFieldsView, FormOutcome, Problems, StoredResource, value_in};
 use super::layout::Layout;
 use super::rules;
-use super::spec::{ABOUT, Kind, Spec, specs};
-use crate::console::asking;
-use crate::console::meanwhile::{Fate, fate};
-use crate::console::refusal::Refusal;
+use super::spec::{ABOUT, InputKind, Spec, specs};
+use crate::console::merge::{MergeResult, fate};
+use crate::console::operation_calls;
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::texts::{self, texts_of_form};
-use crate::console::visit::{Fields, Visit};
+use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 
 /// A kind of resource that a form edits: the operations for it, and the layout of its form.
@@ -39,16 +39,19 @@ pub struct Resource {
     /// has no operation that reads a single resource.
     pub read: &'static str,
     /// Reads one resource by its id.
-    pub stored: for<'v> fn(&'v Visit, Uuid) -> Reading<'v>,
+    pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> Reading<'v>,
     pub update: &'static str,
     pub layout: &'static Layout,
 }
 
 /// A future that reads one resource.
-pub type Reading<'v> = BoxFuture<'v, Result<Stored, Refusal>>;
+pub type Reading<'v> = BoxFuture<'v, Result<StoredResource, ConsoleRefusal>>;
 
-pub(super) fn operation(visit: &Visit, id: &str) -> Result<&'static Operation, Refusal> {
-    asking::operation(&visit.service, id).ok_or_else(Refusal::broken)
+pub(super) fn operation(
+    visit: &ConsoleRequest,
+    id: &str,
+) -> Result<&'static Operation, ConsoleRefusal> {
+    operation_calls::operation(&visit.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
 /// Returns whether a field has an effect for this type of resource. Only `stepType` is decided
@@ -75,17 +78,17 @@ fn is_shown(spec: &Spec, all: &[Spec], base: &Map<String, Value>, depth: u8) -> 
 
 /// Returns the fields of the form that changes a resource.
 fn shown_specs(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
     base: &Map<String, Value>,
-) -> Result<Vec<Spec>, Refusal> {
+) -> Result<Vec<Spec>, ConsoleRefusal> {
     let (update, read) = (
         operation(visit, resource.update)?,
         operation(visit, resource.read)?,
     );
     let all = specs(update, Some(read));
     let of_form = all.iter().filter(|spec| {
-        spec.kind != Kind::Other && !resource.layout.elsewhere.contains(&spec.name.as_str())
+        spec.kind != InputKind::Other && !resource.layout.elsewhere.contains(&spec.name.as_str())
     });
     Ok(of_form
         .filter(|spec| is_shown(spec, &all, base, 3))
@@ -94,22 +97,27 @@ fn shown_specs(
 }
 
 /// Adapts a field to the layout of this form and to the values in `base`.
-fn laid_out(visit: &Visit, mut spec: Spec, layout: &Layout, base: &Map<String, Value>) -> Spec {
+fn laid_out(
+    visit: &ConsoleRequest,
+    mut spec: Spec,
+    layout: &Layout,
+    base: &Map<String, Value>,
+) -> Spec {
     let names = layout.names_in(&spec.name);
     spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
         // A text that the read operation omits may be in `base` from another source. Such a text
         // counts as readable.
-        Kind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
-        Kind::Lines => spec.kind = names.map_or(Kind::Lines, Kind::Names),
-        Kind::Rules(parts) => {
+        InputKind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
+        InputKind::Lines => spec.kind = names.map_or(InputKind::Lines, InputKind::Names),
+        InputKind::Rules(parts) => {
             let list = layout
                 .rules_in(&spec.name)
                 .and_then(|rules| base.get(rules.list));
             let about = parts.iter_mut().find(|part| part.name == ABOUT);
             if let Some(about) = about {
                 let known = rules::suggested(visit.language, names.unwrap_or_default(), list);
-                about.kind = Kind::Suggested(known);
+                about.kind = InputKind::Suggested(known);
             }
         }
         _ => {}
@@ -118,7 +126,10 @@ fn laid_out(visit: &Visit, mut spec: Spec, layout: &Layout, base: &Map<String, V
 }
 
 /// Returns the text fields that the answer of the read operation does not contain.
-pub fn untold_texts(visit: &Visit, resource: &Resource) -> Result<Vec<String>, Refusal> {
+pub fn untold_texts(
+    visit: &ConsoleRequest,
+    resource: &Resource,
+) -> Result<Vec<String>, ConsoleRefusal> {
     let (update, read) = (
         operation(visit, resource.update)?,
         operation(visit, resource.read)?,
@@ -126,7 +137,7 @@ pub fn untold_texts(visit: &Visit, resource: &Resource) -> Result<Vec<String>, R
     let all = specs(update, Some(read));
     Ok(all
         .iter()
-        .filter(|spec| matches!(spec.kind, Kind::Text(_)) && !spec.is_readable)
+        .filter(|spec| matches!(spec.kind, InputKind::Text(_)) && !spec.is_readable)
         .map(|spec| spec.name.clone())
         .collect())
 }
@@ -134,14 +145,14 @@ pub fn untold_texts(visit: &Visit, resource: &Resource) -> Result<Vec<String>, R
 /// Returns the values that a form is made from: the values of its fields, and the texts that they
 /// link. If the member may not read texts, only the link is included.
 async fn base_of(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
-    stored: &Stored,
-) -> Result<Map<String, Value>, Refusal> {
+    stored: &StoredResource,
+) -> Result<Map<String, Value>, ConsoleRefusal> {
     let specs = shown_specs(visit, resource, &stored.value)?;
     let link = |spec: &Spec| match (&spec.linked_by, &spec.kind) {
         (Some(link), _) => Some(link.clone()),
-        (None, Kind::Text(_)) => Some(spec.name.clone()),
+        (None, InputKind::Text(_)) => Some(spec.name.clone()),
         _ => None,
     };
     let id = |field: &String| {
@@ -184,14 +195,14 @@ async fn base_of(
 
 /// Makes the form that changes a resource, with its stored values.
 pub async fn edit_form(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
-    stored: &Stored,
+    stored: &StoredResource,
     action: String,
-) -> Result<FormView, Refusal> {
+) -> Result<FormView, ConsoleRefusal> {
     let base = base_of(visit, resource, stored).await?;
     let specs = shown_specs(visit, resource, &stored.value)?;
-    let mut fields = Fields::new();
+    let mut fields = ConsoleFields::new();
     for spec in &specs {
         fill(spec, base.get(&spec.name), &spec.name, &mut fields);
     }
@@ -202,17 +213,17 @@ pub async fn edit_form(
 }
 
 fn draw<'v>(
-    visit: &'v Visit,
+    visit: &'v ConsoleRequest,
     resource: &Resource,
     action: String,
-    fields: Fields,
+    fields: ConsoleFields,
     base: Map<String, Value>,
     updated_at: String,
-) -> Drawn<'v> {
-    Drawn {
+) -> FormFieldsView<'v> {
+    FormFieldsView {
         visit,
         // Callers have already refused an operation that does not exist.
-        operation: asking::operation(&visit.service, resource.update)
+        operation: operation_calls::operation(&visit.service, resource.update)
             .unwrap_or(&visit.service.app.operations[0]),
         layout: resource.layout,
         action,
@@ -232,11 +243,11 @@ fn draw<'v>(
 /// Saves a form that changes a resource. `now` is the resource as it is stored at this moment.
 /// Returns whether anything was changed, or the form again.
 pub async fn saved(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
-    now: &Stored,
+    now: &StoredResource,
     action: String,
-) -> Result<Outcome<bool>, Refusal> {
+) -> Result<FormOutcome<bool>, ConsoleRefusal> {
     let sent: Option<Map<String, Value>> = visit
         .sent("base")
         .and_then(|text| serde_json::from_str(text).ok());
@@ -247,66 +258,67 @@ pub async fn saved(
     };
     let specs = shown_specs(visit, resource, &base)?;
     let typed = visit.fields.clone();
-    let mut drawn = draw(visit, resource, action, typed, base, updated_at);
+    let mut view = draw(visit, resource, action, typed, base, updated_at);
     if !visit.may_write() {
-        drawn
-            .problems
+        view.problems
             .notes
             .push(visit.words.frame.is_kept.to_owned());
-        return drawn.again(&specs).await;
+        return view.again(&specs).await;
     }
-    if !drawn.look_up(&specs).await? {
-        return drawn.again(&specs).await;
+    if !view.look_up(&specs).await? {
+        return view.again(&specs).await;
     }
-    let changes = drawn.changes(&specs);
-    let faults = rules::faults(visit, &specs, &drawn.fields);
+    let changes = view.changes(&specs);
+    let faults = rules::faults(visit, &specs, &view.fields);
     if !faults.is_empty() {
-        drawn.problems.status = 400;
-        drawn.problems.fields = faults;
-        return drawn.again(&specs).await;
+        view.problems.status = 400;
+        view.problems.fields = faults;
+        return view.again(&specs).await;
     }
     if changes.is_empty() {
-        return Ok(Outcome::Done(false));
+        return Ok(FormOutcome::Done(false));
     }
     let current = base_of(visit, resource, now).await?;
     let is_asked = |(spec, typed): &(Spec, Value)| {
         fate(
-            &drawn.untouched(spec),
+            &view.untouched(spec),
             &value_in(spec, &current),
             &Some(typed.clone()),
-        ) == Fate::Asked
+        ) == MergeResult::Asked
     };
-    let is_another = !drawn.updated_at.is_empty() && now.updated_at() != drawn.updated_at;
+    let is_another = !view.updated_at.is_empty() && now.updated_at() != view.updated_at;
     if is_another || changes.iter().any(is_asked) {
-        return drawn.conflicting(&specs, current, now).await;
+        return view.conflicting(&specs, current, now).await;
     }
-    let is_guarded = takes_expected(drawn.operation);
-    match written(visit, &mut drawn, now.id, changes, is_guarded).await {
-        Ok(()) => Ok(Outcome::Done(true)),
-        Err(refusal) if refusal.status == 409 && is_guarded && !drawn.is_begun => {
+    let is_guarded = takes_expected(view.operation);
+    match written(visit, &mut view, now.id, changes, is_guarded).await {
+        Ok(()) => Ok(FormOutcome::Done(true)),
+        Err(refusal) if refusal.status == 409 && is_guarded && !view.is_begun => {
             let now = (resource.stored)(visit, now.id).await?;
-            if now.updated_at() == drawn.updated_at {
-                drawn.problems = Problems::of(visit, &refusal);
-                return drawn.again(&specs).await;
+            if now.updated_at() == view.updated_at {
+                view.problems = Problems::of(visit, &refusal);
+                return view.again(&specs).await;
             }
             let current = base_of(visit, resource, &now).await?;
-            drawn.conflicting(&specs, current, &now).await
+            view.conflicting(&specs, current, &now).await
         }
         Err(refusal) => {
-            drawn.problems = Problems::of(visit, &refusal);
-            if drawn.is_begun {
-                drawn
-                    .problems
+            view.problems = Problems::of(visit, &refusal);
+            if view.is_begun {
+                view.problems
                     .notes
                     .push(visit.words.forms.rest_saved.to_owned());
             }
-            drawn.again(&specs).await
+            view.again(&specs).await
         }
     }
 }
 
 /// Returns the typed values that differ from the values that the form was made from.
-pub fn typed(visit: &Visit, resource: &Resource) -> Result<Map<String, Value>, Refusal> {
+pub fn typed(
+    visit: &ConsoleRequest,
+    resource: &Resource,
+) -> Result<Map<String, Value>, ConsoleRefusal> {
     let Some(base) = visit
         .sent("base")
         .and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok())
@@ -314,7 +326,7 @@ pub fn typed(visit: &Visit, resource: &Resource) -> Result<Map<String, Value>, R
         return Ok(Map::new());
     };
     let specs = shown_specs(visit, resource, &base)?;
-    let drawn = draw(
+    let view = draw(
         visit,
         resource,
         String::new(),
@@ -322,7 +334,7 @@ pub fn typed(visit: &Visit, resource: &Resource) -> Result<Map<String, Value>, R
         base,
         String::new(),
     );
-    Ok(drawn
+    Ok(view
         .changes(&specs)
         .into_iter()
         .map(|(spec, value)| (spec.name, value))
@@ -340,15 +352,15 @@ fn takes_expected(operation: &'static Operation) -> bool {
 /// value becomes part of the form's base. If a later request is refused, the member can continue
 /// from there.
 async fn written(
-    visit: &Visit,
-    drawn: &mut Drawn<'_>,
+    visit: &ConsoleRequest,
+    view: &mut FormFieldsView<'_>,
     id: Uuid,
     changes: Vec<(Spec, Value)>,
     is_guarded: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), ConsoleRefusal> {
     let (mut data, mut texts, mut saved) = (Map::new(), Vec::new(), Vec::new());
     for (spec, value) in changes {
-        let linked = drawn
+        let linked = view
             .base
             .get(&spec.name)
             .and_then(|linked| linked["id"].as_str())
@@ -358,15 +370,15 @@ async fn written(
             linked,
             value["text"].as_str().map(str::to_owned),
         ) {
-            (Kind::Text(_), Some(linked), Some(text)) => texts.push((linked, text, spec.name)),
-            (Kind::Text(source), None, Some(text)) => {
+            (InputKind::Text(_), Some(linked), Some(text)) => texts.push((linked, text, spec.name)),
+            (InputKind::Text(source), None, Some(text)) => {
                 let made = new_text(visit, source, &spec.name, &text)
                     .await
                     .map_err(|refusal| about(refusal, &spec.name))?;
                 saved.push((spec.clone(), json!({ "id": made, "text": text })));
                 data.insert(spec.name, made.into());
             }
-            (Kind::Text(_), _, None) => {
+            (InputKind::Text(_), _, None) => {
                 saved.push((spec.clone(), Value::Null));
                 data.insert(spec.name, Value::Null);
             }
@@ -378,18 +390,18 @@ async fn written(
     }
     if !data.is_empty() {
         let mut arguments = json!({ "id": id, "data": data });
-        if is_guarded && !drawn.updated_at.is_empty() {
-            arguments["expectedUpdatedAt"] = drawn.updated_at.as_str().into();
+        if is_guarded && !view.updated_at.is_empty() {
+            arguments["expectedUpdatedAt"] = view.updated_at.as_str().into();
         }
-        let stored = Stored::of(id, visit.get(drawn.operation.id, arguments).await?);
-        drawn.rebase(saved, &stored);
+        let stored = StoredResource::of(id, visit.get(view.operation.id, arguments).await?);
+        view.rebase(saved, &stored);
     }
     for (id, text, name) in texts {
         texts::write(visit, &id, ENGLISH, &text)
             .await
             .map_err(|refusal| about(refusal, &name))?;
-        drawn.base.insert(name, json!({ "id": id, "text": text }));
-        drawn.is_begun = true;
+        view.base.insert(name, json!({ "id": id, "text": text }));
+        view.is_begun = true;
     }
     Ok(())
 }
@@ -397,11 +409,11 @@ async fn written(
 /// Creates a text for a field of the form and returns its id. Sending the form again does not
 /// create a second text. Two fields with the same wording get a text each.
 pub async fn new_text(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     source: &str,
     place: &str,
     text: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, ConsoleRefusal> {
     let digest = Sha256::new()
         .chain_update(place)
         .chain_update([0])
@@ -419,7 +431,7 @@ pub async fn new_text(
 }
 
 /// Makes the refusal of a text a refusal of the field that the text is for.
-fn about(mut refusal: Refusal, field: &str) -> Refusal {
+fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         issue.path = vec![field.to_owned()];
     }
@@ -428,46 +440,46 @@ fn about(mut refusal: Refusal, field: &str) -> Refusal {
 
 /// Makes the form that creates a resource.
 pub async fn create_form(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
     action: String,
-) -> Result<FormView, Refusal> {
+) -> Result<FormView, ConsoleRefusal> {
     create_form_with(visit, resource, action, &Map::new()).await
 }
 
 /// Makes the form that creates a resource, with initial values.
 pub async fn create_form_with(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
     action: String,
     values: &Map<String, Value>,
-) -> Result<FormView, Refusal> {
+) -> Result<FormView, ConsoleRefusal> {
     let specs = specs_of_new(visit, resource)?;
-    let mut fields = Fields::new();
+    let mut fields = ConsoleFields::new();
     for spec in &specs {
         // The query of a link to this form can contain initial values.
         let begins = visit.asks(&spec.name).map(|text| json!(text));
         let begins = begins.as_ref().or_else(|| values.get(&spec.name));
         fill(spec, begins, &spec.name, &mut fields);
     }
-    drawn_new(visit, resource, action, fields)?
+    new_view(visit, resource, action, fields)?
         .view(&specs)
         .await
 }
 
-fn specs_of_new(visit: &Visit, resource: &Resource) -> Result<Vec<Spec>, Refusal> {
+fn specs_of_new(visit: &ConsoleRequest, resource: &Resource) -> Result<Vec<Spec>, ConsoleRefusal> {
     let all = specs(operation(visit, resource.create)?, None);
     Ok(resource.layout.of_new(&all).into_iter().cloned().collect())
 }
 
-fn drawn_new<'v>(
-    visit: &'v Visit,
+fn new_view<'v>(
+    visit: &'v ConsoleRequest,
     resource: &Resource,
     action: String,
-    fields: Fields,
-) -> Result<Drawn<'v>, Refusal> {
+    fields: ConsoleFields,
+) -> Result<FormFieldsView<'v>, ConsoleRefusal> {
     let create = operation(visit, resource.create)?;
-    Ok(Drawn {
+    Ok(FormFieldsView {
         operation: create,
         is_new: true,
         ..draw(visit, resource, action, fields, Map::new(), String::new())
@@ -476,44 +488,43 @@ fn drawn_new<'v>(
 
 /// Creates a resource from a submitted form. Returns the new resource, or the form again.
 pub async fn created(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     resource: &Resource,
     action: String,
-) -> Result<Outcome<Value>, Refusal> {
+) -> Result<FormOutcome<Value>, ConsoleRefusal> {
     let specs = specs_of_new(visit, resource)?;
-    let mut drawn = drawn_new(visit, resource, action, visit.fields.clone())?;
+    let mut view = new_view(visit, resource, action, visit.fields.clone())?;
     if !visit.may_write() {
-        drawn
-            .problems
+        view.problems
             .notes
             .push(visit.words.frame.is_kept.to_owned());
-        return drawn.again(&specs).await;
+        return view.again(&specs).await;
     }
-    if !drawn.look_up(&specs).await? {
-        return drawn.again(&specs).await;
+    if !view.look_up(&specs).await? {
+        return view.again(&specs).await;
     }
-    let said = specs
+    let text = specs
         .iter()
-        .filter_map(|spec| Some((spec, read(spec, &spec.name, &drawn.fields)?)));
+        .filter_map(|spec| Some((spec, read(spec, &spec.name, &view.fields)?)));
     // An optional field that is left empty is not sent.
-    let said = said.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
-    let arguments: Map<String, Value> = said
+    let text = text.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
+    let arguments: Map<String, Value> = text
         .map(|(spec, value)| (spec.name.clone(), value))
         .collect();
     match visit
         .create(resource.create, arguments.into(), &visit.key("create"))
         .await
     {
-        Ok(made) => Ok(Outcome::Done(made)),
+        Ok(made) => Ok(FormOutcome::Done(made)),
         Err(refusal) => {
-            drawn.problems = Problems::of(visit, &refusal);
+            view.problems = Problems::of(visit, &refusal);
             if refusal.status == 422 {
                 // The idempotency key belongs to an earlier create with other values. The form gets
                 // a new key.
-                drawn.fields.retain(|(name, _)| name != "key");
-                drawn.problems.general = vec![visit.words.forms.made_already.to_owned()];
+                view.fields.retain(|(name, _)| name != "key");
+                view.problems.general = vec![visit.words.forms.made_already.to_owned()];
             }
-            drawn.again(&specs).await
+            view.again(&specs).await
         }
     }
 }

@@ -17,8 +17,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::spec::{ABOUT, Kind, Spec};
-use crate::console::visit::{Fields, first};
+use super::spec::{ABOUT, InputKind, Spec};
+use crate::console::visit::{ConsoleFields, first};
 use crate::precheck::NO_MAXIMUM;
 
 /// Maximum number of objects in a list that a form can have.
@@ -34,13 +34,13 @@ fn nothing_of(spec: &Spec) -> Option<u32> {
 }
 
 /// Adds the fields that a browser sends of an untouched form that shows this value.
-pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields) {
+pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut ConsoleFields) {
     let mut push = |name: String, value: String| fields.push((name, value));
     match &spec.kind {
         // A line of text has no line ends.
-        Kind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
-        Kind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
-        Kind::Suggested(known) => {
+        InputKind::Line(_) => push(name.into(), text(value).replace(['\r', '\n'], "")),
+        InputKind::Area => push(name.into(), text(value).replace("\r\n", "\n")),
+        InputKind::Suggested(known) => {
             let value = text(value);
             let label = known
                 .iter()
@@ -48,24 +48,28 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 .map(|(_, label)| label.clone());
             push(name.into(), label.unwrap_or(value));
         }
-        Kind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => {
+        InputKind::Number if nothing_of(spec).is_some_and(|none| value == Some(&json!(none))) => {
             push(name.into(), String::new());
         }
-        Kind::Number | Kind::Choice(_) | Kind::Colour | Kind::Date | Kind::Reference(_) => {
+        InputKind::Number
+        | InputKind::Choice(_)
+        | InputKind::Colour
+        | InputKind::Date
+        | InputKind::Reference(_) => {
             push(name.into(), text(value));
         }
-        Kind::Text(_) => push(
+        InputKind::Text(_) => push(
             name.into(),
             text(value.and_then(|value| value.get("text"))).replace("\r\n", "\n"),
         ),
-        Kind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
-        Kind::Switch => {
+        InputKind::Switch if !is_plain_switch(spec) => push(name.into(), text(value)),
+        InputKind::Switch => {
             push(here(name), "1".into());
             if value == Some(&Value::Bool(true)) {
                 push(name.into(), "true".into());
             }
         }
-        Kind::Choices(_) | Kind::References(_) => {
+        InputKind::Choices(_) | InputKind::References(_) => {
             push(here(name), "1".into());
             if spec.is_nullable {
                 push(
@@ -84,7 +88,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 .flatten()
                 .for_each(|item| push(name.into(), text(Some(item))));
         }
-        Kind::Lines => {
+        InputKind::Lines => {
             let lines: Vec<String> = value
                 .and_then(Value::as_array)
                 .into_iter()
@@ -93,7 +97,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 .collect();
             push(name.into(), lines.join("\n"));
         }
-        Kind::Names(known) => {
+        InputKind::Names(known) => {
             push(here(name), "1".into());
             let items = value
                 .and_then(Value::as_array)
@@ -107,7 +111,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
             }
             push(others_of(name), others.join("\n"));
         }
-        Kind::Pairs => {
+        InputKind::Pairs => {
             let pairs = value.and_then(Value::as_object).into_iter().flatten();
             push(
                 name.into(),
@@ -117,7 +121,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                     .join("\n"),
             );
         }
-        Kind::Object(specs) => {
+        InputKind::Object(specs) => {
             for part in specs {
                 fill(
                     part,
@@ -127,7 +131,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 );
             }
         }
-        Kind::Objects(specs) => {
+        InputKind::Objects(specs) => {
             for (number, row) in value
                 .and_then(Value::as_array)
                 .into_iter()
@@ -144,7 +148,7 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 }
             }
         }
-        Kind::Rules(specs) => {
+        InputKind::Rules(specs) => {
             let rules = value.and_then(Value::as_object).into_iter().flatten();
             for (number, (about, rule)) in rules.enumerate() {
                 for part in specs {
@@ -163,39 +167,39 @@ pub fn fill(spec: &Spec, value: Option<&Value>, name: &str, fields: &mut Fields)
                 }
             }
         }
-        Kind::Other => {}
+        InputKind::Other => {}
     }
 }
 
 /// Reads the value of a field from a form. Returns `None` if the form does not set the field.
-pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
+pub fn read(spec: &Spec, name: &str, fields: &ConsoleFields) -> Option<Value> {
     if !spec.is_readable && first(fields, &format!("{name}.clear")).is_some() {
         return Some(Value::Null);
     }
     let sent = first(fields, name);
     match &spec.kind {
-        Kind::Line(_) | Kind::Area | Kind::Colour | Kind::Date => {
-            sent.and_then(|sent| said(spec, sent, |sent| json!(sent)))
+        InputKind::Line(_) | InputKind::Area | InputKind::Colour | InputKind::Date => {
+            sent.and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
-        Kind::Suggested(known) => sent.and_then(|sent| {
-            said(spec, engine::typed::trimmed(sent), |sent| {
+        InputKind::Suggested(known) => sent.and_then(|sent| {
+            parsed(spec, engine::typed::trimmed(sent), |sent| {
                 json!(meant(known, sent))
             })
         }),
-        Kind::Reference(_) | Kind::Choice(_) => {
+        InputKind::Reference(_) | InputKind::Choice(_) => {
             // No option is chosen. A field that cannot be null is then not sent.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
-                .and_then(|sent| said(spec, sent, |sent| json!(sent)))
+                .and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
-        Kind::Number => {
+        InputKind::Number => {
             sent.and_then(
                 |sent| match nothing_of(spec).filter(|_| sent.trim().is_empty()) {
                     Some(none) => Some(json!(none)),
-                    None => said(spec, sent.trim(), number),
+                    None => parsed(spec, sent.trim(), number),
                 },
             )
         }
-        Kind::Text(_) => {
+        InputKind::Text(_) => {
             let is_blank = |sent: &str| sent.trim().is_empty();
             sent.map(|sent| {
                 if is_blank(sent) && spec.is_nullable {
@@ -206,14 +210,14 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             })
             .filter(|value| spec.is_readable || !value.is_null())
         }
-        Kind::Switch if !is_plain_switch(spec) => match sent? {
+        InputKind::Switch if !is_plain_switch(spec) => match sent? {
             "true" => Some(json!(true)),
             "false" => Some(json!(false)),
             _ if spec.is_readable && spec.is_nullable => Some(Value::Null),
             _ => None,
         },
-        Kind::Switch => is_here(name, fields).then(|| json!(sent == Some("true"))),
-        Kind::Choices(_) | Kind::References(_) => {
+        InputKind::Switch => is_here(name, fields).then(|| json!(sent == Some("true"))),
+        InputKind::Choices(_) | InputKind::References(_) => {
             let all: Vec<&str> = fields
                 .iter()
                 .filter(|(known, _)| known == name)
@@ -223,7 +227,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
             let is_said = is_here(name, fields) && (spec.is_readable || !all.is_empty());
             is_said.then(|| if is_set { json!(all) } else { Value::Null })
         }
-        Kind::Lines => sent.and_then(|sent| {
+        InputKind::Lines => sent.and_then(|sent| {
             let lines: Vec<&str> = lines(sent).collect();
             if lines.is_empty() {
                 nothing(spec, || json!([]))
@@ -231,8 +235,8 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(json!(lines))
             }
         }),
-        Kind::Names(_) if !is_here(name, fields) => None,
-        Kind::Names(known) => {
+        InputKind::Names(_) if !is_here(name, fields) => None,
+        InputKind::Names(known) => {
             let typed: Vec<&str> =
                 lines(first(fields, &others_of(name)).unwrap_or_default()).collect();
             let is_ticked = |item: &&str| {
@@ -253,7 +257,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(json!(all))
             }
         }
-        Kind::Pairs => sent.and_then(|sent| {
+        InputKind::Pairs => sent.and_then(|sent| {
             let pair = |line: &str| {
                 line.split_once('=')
                     .map_or((line.to_owned(), Value::Null), |(name, text)| {
@@ -267,7 +271,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(pairs.into())
             }
         }),
-        Kind::Object(specs) => {
+        InputKind::Object(specs) => {
             let parts = specs.iter().filter_map(|part| {
                 let value = read(part, &format!("{name}.{}", part.name), fields)
                     .filter(|value| !value.is_null() && value != "")?;
@@ -280,7 +284,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(parts.into())
             }
         }
-        Kind::Rules(specs) => {
+        InputKind::Rules(specs) => {
             let rules = objects(specs, name, fields)
                 .into_iter()
                 .map(|(_, mut rule)| {
@@ -294,7 +298,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(rules.into())
             }
         }
-        Kind::Objects(specs) => {
+        InputKind::Objects(specs) => {
             let rows = objects(specs, name, fields).into_iter();
             let rows: Vec<Map<String, Value>> = rows.map(|(_, row)| row).collect();
             if rows.is_empty() {
@@ -303,7 +307,7 @@ pub fn read(spec: &Spec, name: &str, fields: &Fields) -> Option<Value> {
                 Some(json!(rows))
             }
         }
-        Kind::Other => None,
+        InputKind::Other => None,
     }
 }
 
@@ -324,24 +328,24 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
 }
 
 /// Returns the name that the rule of a row is about; empty where the row has none.
-pub fn subject(specs: &[Spec], row: &str, fields: &Fields) -> String {
+pub fn subject(specs: &[Spec], row: &str, fields: &ConsoleFields) -> String {
     let about = specs.iter().find(|part| part.name == ABOUT);
     let about = about.and_then(|part| read(part, &format!("{row}.{ABOUT}"), fields));
     text(about.as_ref())
 }
 
-/// Returns the rows of rules by a name: the number of each row, and the name that its rule is about,
-/// which is empty where the row has none.
-pub fn subjects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<(usize, String)> {
+/// Returns the rows of rules by a name: the number of each row, and the name that its rule is
+/// about, which is empty where the row has none.
+pub fn subjects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()
         .map(|(number, rule)| (number, text(rule.get(ABOUT))))
         .collect()
 }
 
-/// Reads the rows of a list of objects, each with its number. Rows in which nothing is filled in and
-/// rows to be removed are left out.
-fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<(usize, Map<String, Value>)> {
+/// Reads the rows of a list of objects, each with its number. Rows in which nothing is filled in
+/// and rows to be removed are left out.
+fn objects(specs: &[Spec], name: &str, fields: &ConsoleFields) -> Vec<(usize, Map<String, Value>)> {
     let row = |number: usize| -> Option<(usize, Map<String, Value>)> {
         if first(fields, &remove(&format!("{name}.{number}"))).is_some() {
             return None;
@@ -361,7 +365,7 @@ fn objects(specs: &[Spec], name: &str, fields: &Fields) -> Vec<(usize, Map<Strin
 }
 
 /// Returns the number of rows that a form has of a list of objects.
-pub fn rows(name: &str, fields: &Fields) -> usize {
+pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
     let number = |field: &str| {
         field
             .strip_prefix(name)?
@@ -403,13 +407,13 @@ fn lines(sent: &str) -> impl Iterator<Item = &str> {
     sent.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-fn is_here(name: &str, fields: &Fields) -> bool {
+fn is_here(name: &str, fields: &ConsoleFields) -> bool {
     first(fields, &here(name)).is_some()
 }
 
 /// Converts a text that was sent. An empty text is null if the field is nullable. It is not sent at
 /// all if the value of the field cannot be read.
-fn said(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
+fn parsed(spec: &Spec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))
     } else {
@@ -445,7 +449,7 @@ mod tests {
 
     use super::*;
 
-    fn spec(kind: Kind, is_nullable: bool, is_readable: bool) -> Spec {
+    fn spec(kind: InputKind, is_nullable: bool, is_readable: bool) -> Spec {
         let (name, summary) = ("field".to_owned(), String::new());
         Spec {
             name,
@@ -462,51 +466,59 @@ mod tests {
     }
 
     fn again(spec: &Spec, value: &Value) -> Option<Value> {
-        let mut fields = Fields::new();
+        let mut fields = ConsoleFields::new();
         fill(spec, Some(value), "field", &mut fields);
         read(spec, "field", &fields)
     }
 
     #[test]
     fn untouched_fields_keep_their_values() {
-        let windows = || Kind::Objects(vec![spec(Kind::Date, false, true)]);
+        let windows = || InputKind::Objects(vec![spec(InputKind::Date, false, true)]);
         let rules = || {
             let (mut about, mut day) = (
-                spec(Kind::Line("text"), true, true),
-                spec(Kind::Date, true, true),
+                spec(InputKind::Line("text"), true, true),
+                spec(InputKind::Date, true, true),
             );
             (about.name, day.name) = (ABOUT.into(), "field2".into());
-            Kind::Rules(vec![about, day])
+            InputKind::Rules(vec![about, day])
         };
         for (kind, is_nullable, value) in [
-            (Kind::Line("text"), false, json!("a")),
-            (Kind::Line("text"), true, json!(null)),
-            (Kind::Area, true, json!("a\nb\n")),
-            (Kind::Number, true, json!(7)),
-            (Kind::Number, true, json!(null)),
-            (Kind::Switch, false, json!(true)),
-            (Kind::Switch, false, json!(false)),
-            (Kind::Switch, true, json!(null)),
-            (Kind::Switch, true, json!(false)),
-            (Kind::Choice(vec!["a".into()]), true, json!("a")),
-            (Kind::Choice(vec!["a".into()]), true, json!(null)),
-            (Kind::Choices(vec!["a".into(), "b".into()]), true, json!([])),
+            (InputKind::Line("text"), false, json!("a")),
+            (InputKind::Line("text"), true, json!(null)),
+            (InputKind::Area, true, json!("a\nb\n")),
+            (InputKind::Number, true, json!(7)),
+            (InputKind::Number, true, json!(null)),
+            (InputKind::Switch, false, json!(true)),
+            (InputKind::Switch, false, json!(false)),
+            (InputKind::Switch, true, json!(null)),
+            (InputKind::Switch, true, json!(false)),
+            (InputKind::Choice(vec!["a".into()]), true, json!("a")),
+            (InputKind::Choice(vec!["a".into()]), true, json!(null)),
             (
-                Kind::Choices(vec!["a".into(), "b".into()]),
+                InputKind::Choices(vec!["a".into(), "b".into()]),
+                true,
+                json!([]),
+            ),
+            (
+                InputKind::Choices(vec!["a".into(), "b".into()]),
                 true,
                 json!(null),
             ),
             (
-                Kind::Choices(vec!["a".into(), "b".into()]),
+                InputKind::Choices(vec!["a".into(), "b".into()]),
                 true,
                 json!(["b"]),
             ),
-            (Kind::Lines, false, json!(["a b", "c"])),
-            (Kind::Lines, true, json!(null)),
-            (Kind::Names(&["a", "b"]), true, json!(["a", "b", "c d"])),
-            (Kind::Names(&["a", "b"]), false, json!([])),
-            (Kind::Names(&["a", "b"]), true, json!(null)),
-            (Kind::Pairs, true, json!({ "a": "b = c" })),
+            (InputKind::Lines, false, json!(["a b", "c"])),
+            (InputKind::Lines, true, json!(null)),
+            (
+                InputKind::Names(&["a", "b"]),
+                true,
+                json!(["a", "b", "c d"]),
+            ),
+            (InputKind::Names(&["a", "b"]), false, json!([])),
+            (InputKind::Names(&["a", "b"]), true, json!(null)),
+            (InputKind::Pairs, true, json!({ "a": "b = c" })),
             (windows(), false, json!([{ "field": "2026-01-01" }])),
             (windows(), false, json!([])),
             (
@@ -525,16 +537,16 @@ mod tests {
 
     #[test]
     fn values_that_a_field_cannot_show_are_kept_or_cleared() {
-        let choice = Kind::Choice(vec!["a".into()]);
+        let choice = InputKind::Choice(vec!["a".into()]);
         for kind in [
-            Kind::Line("text"),
-            Kind::Area,
-            Kind::Number,
-            Kind::Switch,
+            InputKind::Line("text"),
+            InputKind::Area,
+            InputKind::Number,
+            InputKind::Switch,
             choice,
-            Kind::Lines,
-            Kind::Names(&["a"]),
-            Kind::Pairs,
+            InputKind::Lines,
+            InputKind::Names(&["a"]),
+            InputKind::Pairs,
         ] {
             let spec = spec(kind, true, false);
             assert_eq!(again(&spec, &json!(null)), None, "{spec:?}");
@@ -543,7 +555,7 @@ mod tests {
                 Some(json!(null))
             );
         }
-        let switch = spec(Kind::Switch, false, false);
+        let switch = spec(InputKind::Switch, false, false);
         assert_eq!(
             read(&switch, "field", &vec![("field".into(), "false".into())]),
             Some(json!(false))
@@ -553,11 +565,11 @@ mod tests {
     #[test]
     fn a_row_with_only_an_unticked_box_is_blank() {
         let (mut day, mut is_yearly) = (
-            spec(Kind::Date, false, true),
-            spec(Kind::Switch, false, true),
+            spec(InputKind::Date, false, true),
+            spec(InputKind::Switch, false, true),
         );
         (day.name, is_yearly.name) = ("day".into(), "isYearly".into());
-        let windows = spec(Kind::Objects(vec![day, is_yearly]), false, true);
+        let windows = spec(InputKind::Objects(vec![day, is_yearly]), false, true);
         let sent = [
             ("field.0.day", "2026-01-01"),
             ("field.0.isYearly.here", "1"),
@@ -567,7 +579,7 @@ mod tests {
             ("field.2.isYearly.here", "1"),
             ("field.2.isYearly", "true"),
         ];
-        let sent: Fields = sent
+        let sent: ConsoleFields = sent
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
         assert_eq!(
@@ -578,14 +590,14 @@ mod tests {
 
     #[test]
     fn known_names_are_checkboxes_and_other_names_are_typed() {
-        let spec = spec(Kind::Names(&["a", "b", "c"]), true, false);
+        let spec = spec(InputKind::Names(&["a", "b", "c"]), true, false);
         let sent = [
             ("field.here", "1"),
             ("field", "c"),
             ("field", "a"),
             ("field.others", " d e \n\nb\n"),
         ];
-        let sent: Fields = sent
+        let sent: ConsoleFields = sent
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
         assert_eq!(
@@ -599,18 +611,18 @@ mod tests {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));
         let (mut about, mut age) = (
-            spec(Kind::Suggested(known.into()), true, true),
-            spec(Kind::Number, true, true),
+            spec(InputKind::Suggested(known.into()), true, true),
+            spec(InputKind::Number, true, true),
         );
         (about.name, age.name) = (ABOUT.into(), "age".into());
-        spec(Kind::Rules(vec![about, age]), true, true)
+        spec(InputKind::Rules(vec![about, age]), true, true)
     }
 
     #[test]
     fn a_suggested_value_is_shown_and_typed_by_its_label() {
         let stored = json!({ "phone": { "age": 3 }, "Plate": {}, "shoe size": { "age": 4 } });
         assert_eq!(again(&rules(), &stored), Some(stored.clone()));
-        let mut shown = Fields::new();
+        let mut shown = ConsoleFields::new();
         fill(&rules(), Some(&stored), "field", &mut shown);
         let of = |name: &str| first(&shown, name).map(str::to_owned);
         assert_eq!(of("field.1.field").as_deref(), Some("Phone"));
@@ -631,7 +643,7 @@ mod tests {
 
     #[test]
     fn a_removed_rule_is_left_out() {
-        let mut sent = Fields::new();
+        let mut sent = ConsoleFields::new();
         let stored = json!({ "phone": { "age": 3 }, "Plate": {} });
         fill(&rules(), Some(&stored), "field", &mut sent);
         sent.push((remove("field.1"), "1".to_owned()));
@@ -642,7 +654,7 @@ mod tests {
 
     #[test]
     fn an_invalid_number_is_sent_as_typed() {
-        let spec = spec(Kind::Number, true, true);
+        let spec = spec(InputKind::Number, true, true);
         for (typed, expected) in [
             (" 7 ", json!(7)),
             ("7.5", json!("7.5")),
@@ -660,10 +672,10 @@ mod tests {
     fn a_number_that_means_no_limit_is_shown_empty() {
         let spec = Spec {
             name: "maxLos".into(),
-            ..spec(Kind::Number, false, true)
+            ..spec(InputKind::Number, false, true)
         };
         let shown = |value: Value| {
-            let mut fields = Fields::new();
+            let mut fields = ConsoleFields::new();
             fill(&spec, Some(&value), "field", &mut fields);
             fields
         };
@@ -676,13 +688,13 @@ mod tests {
     #[test]
     fn a_field_missing_from_the_form_is_not_sent() {
         for kind in [
-            Kind::Switch,
-            Kind::Choices(vec!["a".into()]),
-            Kind::Line("text"),
-            Kind::Lines,
+            InputKind::Switch,
+            InputKind::Choices(vec!["a".into()]),
+            InputKind::Line("text"),
+            InputKind::Lines,
         ] {
             assert_eq!(
-                read(&spec(kind, false, true), "field", &Fields::new()),
+                read(&spec(kind, false, true), "field", &ConsoleFields::new()),
                 None
             );
         }
@@ -692,15 +704,15 @@ mod tests {
         /// An untouched form changes nothing, for any stored values.
         #[test]
         fn an_untouched_form_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
-            prop_assert_eq!(again(&spec(Kind::Line("text"), false, true), &json!(text)), Some(json!(text)));
-            prop_assert_eq!(again(&spec(Kind::Number, false, true), &json!(number)), Some(json!(number)));
-            prop_assert_eq!(again(&spec(Kind::Lines, false, true), &json!(lines)), Some(json!(lines)));
+            prop_assert_eq!(again(&spec(InputKind::Line("text"), false, true), &json!(text)), Some(json!(text)));
+            prop_assert_eq!(again(&spec(InputKind::Number, false, true), &json!(number)), Some(json!(number)));
+            prop_assert_eq!(again(&spec(InputKind::Lines, false, true), &json!(lines)), Some(json!(lines)));
         }
 
         #[test]
         fn reading_arbitrary_form_fields_never_panics(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
-            let rows = Kind::Objects(vec![spec(Kind::Number, false, true)]);
-            for kind in [Kind::Number, Kind::Switch, Kind::Lines, Kind::Names(&["a"]), Kind::Pairs, Kind::Choices(Vec::new()), rows] {
+            let rows = InputKind::Objects(vec![spec(InputKind::Number, false, true)]);
+            for kind in [InputKind::Number, InputKind::Switch, InputKind::Lines, InputKind::Names(&["a"]), InputKind::Pairs, InputKind::Choices(Vec::new()), rows] {
                 read(&spec(kind, true, true), "field", &fields);
             }
         }

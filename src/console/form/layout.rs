@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::spec::{Kind, Spec};
-use crate::console::words::Words;
+use super::spec::{InputKind, Spec};
+use crate::console::words::ConsoleWords;
 
 /// The layout of the form of a resource.
 pub struct Layout {
@@ -18,8 +18,8 @@ pub struct Layout {
     pub markdown: &'static [&'static str],
     /// Lists of texts and rules by a name, and the texts in each that have a known meaning.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Rules by a name. The read operation does not return them, nor the list of their names. Another
-    /// operation may, so they are readable where the form has their values.
+    /// Rules by a name. The read operation does not return them, nor the list of their names.
+    /// Another operation may, so they are readable where the form has their values.
     pub rules: &'static [RuleLayout],
 }
 
@@ -30,12 +30,12 @@ pub struct RuleLayout {
     /// The list of texts that rules can be about.
     pub list: &'static str,
     /// Describes the rule of a name in a language.
-    pub told: fn(&Words, &str, &str, &Map<String, Value>) -> String,
+    pub told: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 
 /// A group of fields with a title.
 pub struct Section {
-    pub title: fn(&Words) -> &'static str,
+    pub title: fn(&ConsoleWords) -> &'static str,
     pub fields: &'static [&'static str],
 }
 
@@ -45,7 +45,7 @@ impl Layout {
     pub fn arranged<'s>(
         &self,
         specs: &'s [Spec],
-        words: &Words,
+        words: &ConsoleWords,
     ) -> Vec<(&'static str, Vec<&'s Spec>)> {
         let find = |name: &&str| specs.iter().find(|spec| spec.name == **name);
         let mut sections: Vec<(&'static str, Vec<&Spec>)> = self
@@ -122,7 +122,9 @@ pub fn in_lines(mut specs: Vec<Spec>, lines: &[&[&str]]) -> Vec<Vec<Spec>> {
     arranged.extend(specs.into_iter().map(|spec| vec![spec]));
     arranged.retain(|line| !line.is_empty());
     for spec in arranged.iter_mut().flatten() {
-        if let Kind::Object(parts) | Kind::Objects(parts) | Kind::Rules(parts) = &mut spec.kind {
+        if let InputKind::Object(parts) | InputKind::Objects(parts) | InputKind::Rules(parts) =
+            &mut spec.kind
+        {
             *parts = in_lines(std::mem::take(parts), lines)
                 .into_iter()
                 .flatten()
@@ -159,7 +161,7 @@ mod tests {
             lines.iter().map(|line| names(line)).collect::<Vec<_>>(),
             [vec!["z", "a"], vec!["b"], vec!["new"], vec!["y"]]
         );
-        let Kind::Objects(parts) = &lines[1][0].kind else {
+        let InputKind::Objects(parts) = &lines[1][0].kind else {
             panic!("{lines:?}")
         };
         assert_eq!(names(parts), ["z", "a"]);

@@ -14,11 +14,11 @@ use engine::fold::{fold, natural};
 use engine::format::is_uuid;
 use serde_json::{Value, json};
 
-use super::spec::{Kind, Spec};
-use crate::console::asking;
-use crate::console::refusal::Refusal;
-use crate::console::visit::{Fields, Visit, first};
-use crate::records::Kind as RecordKind;
+use super::spec::{InputKind, Spec};
+use crate::console::operation_calls;
+use crate::console::refusal::ConsoleRefusal;
+use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::records::RecordKind;
 use crate::words::fill;
 
 /// The operation that lists records by name.
@@ -73,9 +73,9 @@ impl Listed {
     /// Reads the lists that fields refer to. `found` are the rows of a search, by the name of the
     /// field. If a list cannot be read, the member types an id instead.
     pub async fn load(
-        visit: &Visit,
+        visit: &ConsoleRequest,
         specs: &[Spec],
-        fields: &Fields,
+        fields: &ConsoleFields,
         found: &HashMap<String, Vec<Row>>,
     ) -> Self {
         let mut listed = Self::default();
@@ -115,7 +115,7 @@ impl Listed {
 
 impl Sought {
     /// Reads the text from the fields of a form.
-    pub fn of(fields: &Fields, name: &str) -> Self {
+    pub fn of(fields: &ConsoleFields, name: &str) -> Self {
         let text = |field: String| first(fields, &field).unwrap_or_default().to_owned();
         Self {
             text: text(find_of(name)),
@@ -135,7 +135,7 @@ fn found_of(name: &str) -> String {
 /// Returns the operations that list the rows of a field.
 fn list_of(spec: &Spec) -> Option<&str> {
     match &spec.kind {
-        Kind::Reference(list) | Kind::References(list) => Some(list),
+        InputKind::Reference(list) | InputKind::References(list) => Some(list),
         _ => None,
     }
 }
@@ -153,16 +153,16 @@ fn kind_of(list: &str) -> Option<RecordKind> {
     })
 }
 
-/// Reads lists. The operations of several lists are joined by `+`. Returns `None` if a list cannot be
-/// read, or is too long and has no search.
-async fn read(visit: &Visit, lists: &str) -> Option<List> {
+/// Reads lists. The operations of several lists are joined by `+`. Returns `None` if a list cannot
+/// be read, or is too long and has no search.
+async fn read(visit: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {
         let kind = kind_of(list).filter(|_| visit.may(BY_NAME));
         let (operation, arguments) = if let Some(kind) = kind {
             (BY_NAME, json!({ "kind": kind, "limit": MOST_OFFERED }))
         } else {
-            let paging = asking::operation(&visit.service, list)?.paging;
+            let paging = operation_calls::operation(&visit.service, list)?.paging;
             let arguments = paging.map_or_else(
                 || json!({}),
                 |paging| json!({ "limit": paging.max.min(MOST_OFFERED) }),
@@ -185,10 +185,10 @@ fn sort(rows: &mut [Row]) {
 
 /// Returns the chosen rows of a field, followed by the found ones.
 async fn with_chosen(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     lists: &str,
     field: &str,
-    fields: &Fields,
+    fields: &ConsoleFields,
     found: Vec<Row>,
 ) -> Vec<Row> {
     let is_found = |id: &str| found.iter().any(|(known, _)| known == id);
@@ -203,7 +203,7 @@ async fn with_chosen(
 }
 
 /// Returns the rows with these ids. Rows that cannot be read are left out.
-async fn by_ids(visit: &Visit, lists: &str, ids: &[&str]) -> Vec<Row> {
+async fn by_ids(visit: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for list in lists.split('+') {
         let Some(kind) = kind_of(list) else { continue };
@@ -235,7 +235,11 @@ async fn by_ids(visit: &Visit, lists: &str, ids: &[&str]) -> Vec<Row> {
 }
 
 /// Returns the rows that have a text in their name, or the row with this id.
-async fn search(visit: &Visit, lists: &str, text: &str) -> Result<Vec<Row>, Refusal> {
+async fn search(
+    visit: &ConsoleRequest,
+    lists: &str,
+    text: &str,
+) -> Result<Vec<Row>, ConsoleRefusal> {
     if is_uuid(text) {
         return Ok(by_ids(visit, lists, &[text]).await);
     }
@@ -262,10 +266,10 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
 
 /// Looks up the names that are typed in a form, and sets the fields that they identify.
 pub async fn look_up(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     specs: &[Spec],
-    fields: &mut Fields,
-) -> Result<LookedUp, Refusal> {
+    fields: &mut ConsoleFields,
+) -> Result<LookedUp, ConsoleRefusal> {
     let words = &visit.words.forms;
     let mut looked = LookedUp::default();
     for spec in specs {
@@ -310,15 +314,15 @@ pub async fn look_up(
 }
 
 /// Sets a field to a row, or adds the row to a field with several.
-fn choose(spec: &Spec, id: &str, fields: &mut Fields) {
+fn choose(spec: &Spec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
-    if matches!(spec.kind, Kind::Reference(_)) {
+    if matches!(spec.kind, InputKind::Reference(_)) {
         fields.retain(|(field, _)| *field != spec.name);
     }
     if !fields.contains(&row) {
         fields.push(row);
     }
-    if spec.is_nullable && matches!(spec.kind, Kind::References(_)) {
+    if spec.is_nullable && matches!(spec.kind, InputKind::References(_)) {
         let set = format!("{}.set", spec.name);
         fields.retain(|(field, _)| *field != set);
         fields.push((set, "yes".to_owned()));

@@ -7,28 +7,29 @@
 //! - [`layout`] orders the fields.
 //! - [`listed`] finds the rows that a field can refer to.
 //! - [`rules`] finds the faults of rules by a name.
-//! - [`drawn`] is a form with its values, and [`free_form`] one whose fields no operation declares.
+//! - [`form_view`] is a form with its values, and [`free_form`] one whose fields no operation
+//!   declares.
 //! - [`editing`] handles a form from its first view until it is saved.
 
 mod control;
-mod drawn;
 mod editing;
 pub mod extensions;
 mod fill;
+mod form_view;
 mod free_form;
 mod layout;
 mod listed;
 mod rules;
 mod spec;
 
-pub use control::{Control, FormView, Showing};
-pub use drawn::{Outcome, Stored};
+pub use control::{Control, FieldContext, FormView};
 pub use editing::{
     Reading, Resource, create_form, create_form_with, created, edit_form, new_text, saved, typed,
     untold_texts,
 };
 pub use fill::{fill, read};
+pub use form_view::{FormOutcome, StoredResource};
 pub use free_form::FreeForm;
 pub use layout::{Layout, RuleLayout, Section, in_lines};
 pub use listed::Listed;
-pub use spec::{Kind, Spec, of_object, specs};
+pub use spec::{InputKind, Spec, of_object, specs};

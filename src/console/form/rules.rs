@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::fill::subjects;
-use super::spec::{ABOUT, Kind, Spec};
+use super::spec::{ABOUT, InputKind, Spec};
 use crate::console::labels;
-use crate::console::visit::{Fields, Visit};
+use crate::console::visit::{ConsoleFields, ConsoleRequest};
 
 /// Returns the names that a rule can be about, with their labels: those of the list that have no
-/// known meaning, and those that have one. A label that would mean two names has the name beside it.
+/// known meaning, and those that have one. A label that would mean two names has the name beside
+/// it.
 pub fn suggested(
     language: &str,
     names: &[&'static str],
@@ -40,13 +41,17 @@ pub fn suggested(
     known.chain(others).collect()
 }
 
-/// Returns the faults of rules by a name that the interface cannot see, because it gets one rule for
-/// each name: two rules about the same name, and a rule about nothing.
-pub fn faults(visit: &Visit, specs: &[Spec], fields: &Fields) -> Vec<(Vec<String>, String)> {
+/// Returns the faults of rules by a name that the interface cannot see, because it gets one rule
+/// for each name: two rules about the same name, and a rule about nothing.
+pub fn faults(
+    visit: &ConsoleRequest,
+    specs: &[Spec],
+    fields: &ConsoleFields,
+) -> Vec<(Vec<String>, String)> {
     let words = &visit.words.forms;
     let mut faults = Vec::new();
     for spec in specs {
-        let Kind::Rules(parts) = &spec.kind else {
+        let InputKind::Rules(parts) = &spec.kind else {
             continue;
         };
         let mut seen = HashSet::new();
@@ -66,12 +71,12 @@ pub fn faults(visit: &Visit, specs: &[Spec], fields: &Fields) -> Vec<(Vec<String
 
 /// Returns the path of a fault with the number of the row in place of the name that the rule of the
 /// row is about.
-pub fn in_row(path: &[String], specs: &[Spec], fields: &Fields) -> Vec<String> {
+pub fn in_row(path: &[String], specs: &[Spec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {
         return path.to_vec();
     };
     let parts = specs.iter().find_map(|spec| match &spec.kind {
-        Kind::Rules(parts) if spec.name == *field => Some(parts),
+        InputKind::Rules(parts) if spec.name == *field => Some(parts),
         _ => None,
     });
     let row = parts.and_then(|parts| {

@@ -23,7 +23,7 @@ pub struct Spec {
     pub called: Option<String>,
     /// The purpose of the field, as the schema states it in English.
     pub summary: String,
-    pub kind: Kind,
+    pub kind: InputKind,
     pub is_nullable: bool,
     pub is_required: bool,
     /// Whether the read operation returns the field. If it does not, a form cannot show the value
@@ -40,7 +40,7 @@ pub struct Spec {
 
 /// The kind of input that a field gets.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum InputKind {
     /// A line of text, with its `inputmode`: `text`, `email`, `tel` or `url`.
     Line(&'static str),
     /// Several lines of text.
@@ -195,39 +195,39 @@ fn without_null(field: &Value) -> (&Value, bool) {
 
 /// Returns the kind of input for a schema. `field` is the schema with its null variant and its
 /// extensions.
-fn kind(schema: &Value, field: &Value) -> Kind {
+fn kind(schema: &Value, field: &Value) -> InputKind {
     let is = |wanted: &str| match &schema["type"] {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
     };
     // A field that takes any plain value is filled in as a text.
     if is("string") && is("boolean") {
-        return Kind::Line("text");
+        return InputKind::Line("text");
     }
     if is("boolean") {
-        return Kind::Switch;
+        return InputKind::Switch;
     }
     if is("integer") || is("number") {
-        return Kind::Number;
+        return InputKind::Number;
     }
     if is("array") {
         return of_items(&schema["items"], field);
     }
     if is("object") {
         return match (&schema["properties"], &schema["additionalProperties"]) {
-            (Value::Object(_), _) => Kind::Object(of_object(schema, None)),
-            (_, Value::Object(values)) if values["type"] == "string" => Kind::Pairs,
+            (Value::Object(_), _) => InputKind::Object(of_object(schema, None)),
+            (_, Value::Object(values)) if values["type"] == "string" => InputKind::Pairs,
             (_, Value::Object(rule)) if rule.contains_key("properties") => {
                 let rule = of_object(&schema["additionalProperties"], None);
-                Kind::Rules([name_of_rule()].into_iter().chain(rule).collect())
+                InputKind::Rules([name_of_rule()].into_iter().chain(rule).collect())
             }
-            _ => Kind::Other,
+            _ => InputKind::Other,
         };
     }
     if is("string") {
         of_text(schema, field)
     } else {
-        Kind::Other
+        InputKind::Other
     }
 }
 
@@ -241,49 +241,51 @@ fn name_of_rule() -> Spec {
     }
 }
 
-fn of_text(schema: &Value, field: &Value) -> Kind {
+fn of_text(schema: &Value, field: &Value) -> InputKind {
     if let Some(values) = values(schema) {
-        return Kind::Choice(values);
+        return InputKind::Choice(values);
     }
     if schema["pattern"]
         .as_str()
         .is_some_and(|pattern| pattern.starts_with("^#"))
     {
-        return Kind::Colour;
+        return InputKind::Colour;
     }
     match schema["format"].as_str() {
         Some("uuid") => match (
             extensions::text_source(field),
             extensions::choices_from(field),
         ) {
-            (Some(source), _) => Kind::Text(source.to_owned()),
-            (None, Some(list)) => Kind::Reference(list.to_owned()),
-            (None, None) => Kind::Line("text"),
+            (Some(source), _) => InputKind::Text(source.to_owned()),
+            (None, Some(list)) => InputKind::Reference(list.to_owned()),
+            (None, None) => InputKind::Line("text"),
         },
-        Some("date") => Kind::Date,
-        Some("email") => Kind::Line("email"),
-        Some("phone") => Kind::Line("tel"),
-        Some(format) if format.starts_with("http-url") => Kind::Line("url"),
-        _ if schema["maxLength"].as_u64().is_some_and(|most| most > LONG) => Kind::Area,
-        _ => Kind::Line("text"),
+        Some("date") => InputKind::Date,
+        Some("email") => InputKind::Line("email"),
+        Some("phone") => InputKind::Line("tel"),
+        Some(format) if format.starts_with("http-url") => InputKind::Line("url"),
+        _ if schema["maxLength"].as_u64().is_some_and(|most| most > LONG) => InputKind::Area,
+        _ => InputKind::Line("text"),
     }
 }
 
-fn of_items(items: &Value, field: &Value) -> Kind {
+fn of_items(items: &Value, field: &Value) -> InputKind {
     if let Some(values) = values(items) {
-        return Kind::Choices(values);
+        return InputKind::Choices(values);
     }
     match (
         &items["type"],
         items["format"].as_str(),
         extensions::choices_from(field),
     ) {
-        (kind, Some("uuid"), Some(list)) if kind == "string" => Kind::References(list.to_owned()),
-        (kind, _, _) if kind == "string" => Kind::Lines,
-        (kind, _, _) if kind == "object" && items["properties"].is_object() => {
-            Kind::Objects(of_object(items, None))
+        (kind, Some("uuid"), Some(list)) if kind == "string" => {
+            InputKind::References(list.to_owned())
         }
-        _ => Kind::Other,
+        (kind, _, _) if kind == "string" => InputKind::Lines,
+        (kind, _, _) if kind == "object" && items["properties"].is_object() => {
+            InputKind::Objects(of_object(items, None))
+        }
+        _ => InputKind::Other,
     }
 }
 
@@ -320,20 +322,20 @@ mod tests {
     fn the_portal_form_is_derived_from_its_schema() {
         let specs = of("updatePortal", "getPortal");
         let kind = |name| named(&specs, name).kind.clone();
-        assert_eq!(kind("name"), Kind::Line("text"));
-        assert_eq!(kind("supportPhone"), Kind::Line("tel"));
-        assert_eq!(kind("supportNotes"), Kind::Area);
-        assert_eq!(kind("isChatEnabled"), Kind::Switch);
+        assert_eq!(kind("name"), InputKind::Line("text"));
+        assert_eq!(kind("supportPhone"), InputKind::Line("tel"));
+        assert_eq!(kind("supportNotes"), InputKind::Area);
+        assert_eq!(kind("isChatEnabled"), InputKind::Switch);
         assert_eq!(
             kind("communicationMethod"),
-            Kind::Choice(["whatsapp", "text", "phone"].map(str::to_owned).to_vec())
+            InputKind::Choice(["whatsapp", "text", "phone"].map(str::to_owned).to_vec())
         );
         assert!(
-            matches!(kind("excludedQuickAccessTypes"), Kind::Choices(values) if values.len() == 5)
+            matches!(kind("excludedQuickAccessTypes"), InputKind::Choices(values) if values.len() == 5)
         );
         assert_eq!(
             kind("brandingId"),
-            Kind::Reference("listPortalBrandings".into())
+            InputKind::Reference("listPortalBrandings".into())
         );
         assert!(named(&specs, "supportPhone").is_nullable && !named(&specs, "name").is_nullable);
         assert!(named(&specs, "name").is_readable && named(&specs, "name").linked_by.is_none());
@@ -345,11 +347,9 @@ mod tests {
             named(&specs, "specialOfferTitle").needs,
             Some(Permission::ManageOrganization)
         );
-        assert!(
-            specs
-                .iter()
-                .all(|spec| spec.name != "id" && spec.name != EXPECTED && spec.kind != Kind::Other)
-        );
+        assert!(specs.iter().all(|spec| spec.name != "id"
+            && spec.name != EXPECTED
+            && spec.kind != InputKind::Other));
     }
 
     #[test]
@@ -371,17 +371,17 @@ mod tests {
         assert_eq!(when("minLos"), None);
         assert_eq!(
             named(&specs, "feeProductIds").kind,
-            Kind::References("listFeeProducts".into())
+            InputKind::References("listFeeProducts".into())
         );
         assert_eq!(
             named(&specs, "contractTemplateTextMlTextId").kind,
-            Kind::Text("precheck_step_detail".into())
+            InputKind::Text("precheck_step_detail".into())
         );
         assert!(
-            matches!(&named(&specs, "identityFlagPolicy").kind, Kind::Object(checks) if checks.len() == 13)
+            matches!(&named(&specs, "identityFlagPolicy").kind, InputKind::Object(checks) if checks.len() == 13)
         );
         assert!(
-            matches!(&named(&specs, "guestFieldRules").kind, Kind::Rules(parts) if parts[0].name == ABOUT && parts.len() == 5)
+            matches!(&named(&specs, "guestFieldRules").kind, InputKind::Rules(parts) if parts[0].name == ABOUT && parts.len() == 5)
         );
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }
@@ -414,7 +414,7 @@ mod tests {
                     "{name}"
                 );
                 if let Some((other, values)) = applies {
-                    let Kind::Choice(known) = &named(&specs, &other).kind else {
+                    let InputKind::Choice(known) = &named(&specs, &other).kind else {
                         panic!("{name} depends on {other}, which is no choice");
                     };
                     for value in values {

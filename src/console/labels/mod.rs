@@ -251,7 +251,7 @@ mod tests {
             );
         }
         // Fields that are not inputs but occur in the audit log.
-        let told = [
+        let reported = [
             "status",
             "by",
             "languages",
@@ -266,7 +266,7 @@ mod tests {
         let lacking: Vec<&str> = names
             .iter()
             .map(String::as_str)
-            .chain(told)
+            .chain(reported)
             .filter(|name| !BESIDE.contains(name))
             .collect();
         let lacking: Vec<&str> = lacking

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{MANUAL, stored};
-use crate::console::form::Stored;
-use crate::console::frame::{Done, Frame};
-use crate::console::refusal::Refusal;
+use crate::console::form::StoredResource;
+use crate::console::frame::{CompletedAction, ConsoleFrame};
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::Answering;
-use crate::console::visit::Visit;
+use crate::console::screens::ScreenAnswer;
+use crate::console::visit::ConsoleRequest;
 use crate::manuals::StockPhotos;
 use crate::page::icon;
 use crate::words::fill;
@@ -27,7 +27,7 @@ const MOST_PAGES: u64 = 100;
 const LONGEST: usize = 1_000;
 
 /// The present cover of a manual.
-pub struct Cover {
+pub struct PresentCover {
     /// The SVG of its icon. Empty if it has no icon.
     pub icon: String,
     pub photo: Option<String>,
@@ -37,8 +37,8 @@ pub struct Cover {
     pub choose: &'static str,
 }
 
-impl Cover {
-    pub fn of(visit: &Visit, stored: &Stored) -> Self {
+impl PresentCover {
+    pub fn of(visit: &ConsoleRequest, stored: &StoredResource) -> Self {
         let text = |field: &str| {
             stored
                 .value
@@ -60,8 +60,8 @@ impl Cover {
 }
 
 /// Returns whether the service is connected to a library of photos.
-fn has_photos(visit: &Visit) -> bool {
-    visit.service.kit.part::<StockPhotos>().is_some()
+fn has_photos(visit: &ConsoleRequest) -> bool {
+    visit.service.app_state.extension::<StockPhotos>().is_some()
 }
 
 /// The result of a search for icons.
@@ -79,15 +79,15 @@ struct Icon {
 /// The result of a search for photos.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Photos {
-    items: Vec<Photo>,
+struct PhotoResults {
+    items: Vec<PhotoItem>,
     total: u64,
     total_pages: u64,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Photo {
+struct PhotoItem {
     image_url: String,
     thumbnail_url: String,
     description: Option<String>,
@@ -96,7 +96,7 @@ struct Photo {
 }
 
 /// A photo, as the page shows it.
-struct Shown {
+struct ShownPhoto {
     url: String,
     thumbnail: String,
     /// The description of the picture.
@@ -108,8 +108,8 @@ struct Shown {
 
 /// The photos that a search found.
 #[derive(Default)]
-struct Found {
-    photos: Vec<Shown>,
+struct FoundCovers {
+    photos: Vec<ShownPhoto>,
     count: String,
     more: Option<String>,
     problem: Option<&'static str>,
@@ -117,8 +117,8 @@ struct Found {
 
 #[derive(Template)]
 #[template(path = "console/icons.html")]
-struct Page<'v> {
-    frame: Frame<'v>,
+struct CoverPage<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     query: String,
     /// Label of the search field.
@@ -127,7 +127,7 @@ struct Page<'v> {
     icons: Vec<(String, String)>,
     total: usize,
     /// `None` if there is no library, or if nothing was searched.
-    found: Option<Found>,
+    found: Option<FoundCovers>,
     /// Whether the manual has a photo, which can be removed.
     has_photo: bool,
     problem: Option<String>,
@@ -142,7 +142,7 @@ fn safe(url: String) -> Option<String> {
     Some(url).filter(|url| is_web && url.len() <= LONGEST)
 }
 
-async fn photos(visit: &Visit, query: &str) -> Found {
+async fn photos(visit: &ConsoleRequest, query: &str) -> FoundCovers {
     let words = &visit.words.manuals;
     let number = visit
         .asks("page")
@@ -150,15 +150,18 @@ async fn photos(visit: &Visit, query: &str) -> Found {
         .unwrap_or(1)
         .clamp(1, MOST_PAGES);
     let arguments = json!({ "query": query, "perPage": MOST_PHOTOS, "page": number });
-    let Ok(photos) = visit.get::<Photos>("searchStockPhotos", arguments).await else {
-        return Found {
+    let Ok(photos) = visit
+        .get::<PhotoResults>("searchStockPhotos", arguments)
+        .await
+    else {
+        return FoundCovers {
             problem: Some(words.photos_failed),
-            ..Found::default()
+            ..FoundCovers::default()
         };
     };
     let is_more = number < photos.total_pages.min(MOST_PAGES);
-    let shown = |photo: Photo| {
-        Some(Shown {
+    let shown = |photo: PhotoItem| {
+        Some(ShownPhoto {
             url: safe(photo.image_url)?,
             thumbnail: safe(photo.thumbnail_url)?,
             about: photo
@@ -187,7 +190,7 @@ async fn photos(visit: &Visit, query: &str) -> Found {
             &[("query", query), ("page", &(number + 1).to_string())],
         )
     };
-    Found {
+    FoundCovers {
         count: fill(words.photos_found, &[("count", &photos.total.to_string())]),
         photos: photos
             .items
@@ -200,7 +203,10 @@ async fn photos(visit: &Visit, query: &str) -> Found {
     }
 }
 
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.manuals;
     let stored = stored(visit, visit.named("id")?).await?;
     let query = visit.asks("query").unwrap_or_default().trim().to_owned();
@@ -221,9 +227,9 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let cover = Cover::of(visit, &stored);
-    let frame = Frame::new(visit, cover.choose).below(visit, words.manuals, "/manuals");
-    let page = Page {
+    let cover = PresentCover::of(visit, &stored);
+    let frame = ConsoleFrame::new(visit, cover.choose).below(visit, words.manuals, "/manuals");
+    let page = CoverPage {
         frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
         action: visit.address(&visit.path),
         query,
@@ -252,12 +258,12 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
     ))
 }
 
-pub fn show(visit: &Visit) -> Answering<'_> {
+pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
 /// Sets an icon or a photo as the cover.
-pub fn choose(visit: &Visit) -> Answering<'_> {
+pub fn choose(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let field = if visit.sent("imageUrl").is_some() {
@@ -270,7 +276,11 @@ pub fn choose(visit: &Visit) -> Answering<'_> {
             .get::<Value>(MANUAL.update, json!({ "id": id, "data": { field: value } }))
             .await
         {
-            Ok(_) => Ok(reply::done(visit, &format!("/manuals/{id}"), Done::Saved)),
+            Ok(_) => Ok(reply::done(
+                visit,
+                &format!("/manuals/{id}"),
+                CompletedAction::Saved,
+            )),
             Err(refusal) if matches!(refusal.status, 400 | 409) => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         }

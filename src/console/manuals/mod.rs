@@ -13,20 +13,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use self::cover::Cover;
-use super::assign::{Entity, Use};
+use self::cover::PresentCover;
+use super::assign::{Entity, UseCount};
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, Section, Stored, create_form, created, edit_form,
-    saved,
+    FormOutcome, FormView, Layout, Reading, Resource, Section, StoredResource, create_form,
+    created, edit_form, saved,
 };
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::Paging;
-use super::placeholders::{Placeholders, TextPreview};
+use super::placeholders::{FlatTextPreview, Placeholders};
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::texts::texts;
-use super::visit::Visit;
+use super::visit::ConsoleRequest;
 use crate::markdown;
 use crate::page::icon;
 
@@ -35,36 +35,37 @@ pub static SCREEN: Screen = Screen {
     path: "/manuals",
     icon: "book-open",
     title: |words| words.manuals.manuals,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listPortalManuals"),
     pages: &[
-        Page::get("getManualsScreen", "/manuals", list),
-        Page::get("getNewManualScreen", "/manuals/new", new).needing(&["createPortalManual"]),
-        Page::post("createManualOnScreen", "/manuals/new", create).needing(&["createPortalManual"]),
-        Page::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
-        Page::post("updateManualOnScreen", "/manuals/{id}", save)
+        ScreenPage::get("getManualsScreen", "/manuals", list),
+        ScreenPage::get("getNewManualScreen", "/manuals/new", new).needing(&["createPortalManual"]),
+        ScreenPage::post("createManualOnScreen", "/manuals/new", create)
+            .needing(&["createPortalManual"]),
+        ScreenPage::get("getManualScreen", "/manuals/{id}", show).needing(&["getPortalManual"]),
+        ScreenPage::post("updateManualOnScreen", "/manuals/{id}", save)
             .needing(&["getPortalManual", "updatePortalManual"]),
-        Page::get("getManualIconScreen", "/manuals/{id}/icon", cover::show)
+        ScreenPage::get("getManualIconScreen", "/manuals/{id}/icon", cover::show)
             .needing(&["getPortalManual", "searchCoverIcons"]),
-        Page::post(
+        ScreenPage::post(
             "updateManualIconOnScreen",
             "/manuals/{id}/icon",
             cover::choose,
         )
         .needing(&["updatePortalManual"]),
-        Page::get(
+        ScreenPage::get(
             "getVisibilityScreen",
             "/manuals/{id}/visibility",
             visibility::show,
         )
         .needing(&["getPortalManual"]),
-        Page::post(
+        ScreenPage::post(
             "updateVisibilityOnScreen",
             "/manuals/{id}/visibility",
             visibility::save,
         )
         .needing(&["getPortalManual", "updatePortalManual"]),
-        Page::post("renderOnScreen", "/rendered", rendered),
+        ScreenPage::post("renderOnScreen", "/rendered", rendered),
     ],
 };
 
@@ -112,7 +113,7 @@ static MANUAL: Resource = Resource {
 /// A manual, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ListedManual {
     id: Uuid,
     nickname: String,
     is_active: bool,
@@ -124,13 +125,13 @@ struct Row {
 
 /// A category, as far as the list of manuals needs it.
 #[derive(Debug, Deserialize)]
-struct Category {
+struct ManualCategory {
     id: Uuid,
     title: Option<String>,
 }
 
 /// A manual, as the page of the list shows it.
-struct Line {
+struct ManualLine {
     way: String,
     icon: String,
     nickname: String,
@@ -144,16 +145,16 @@ struct Line {
 
 #[derive(Template)]
 #[template(path = "console/manuals.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct ManualList<'v> {
+    frame: ConsoleFrame<'v>,
     query: String,
     path: String,
-    lines: Vec<Line>,
+    lines: Vec<ManualLine>,
     paging: Paging,
     new: Option<String>,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let query = visit.asks("search").unwrap_or_default().to_owned();
         let arguments = if query.is_empty() {
@@ -161,11 +162,11 @@ fn list(visit: &Visit) -> Answering<'_> {
         } else {
             json!({ "search": query })
         };
-        let rows: Vec<Row> = visit.get("listPortalManuals", arguments).await?;
+        let rows: Vec<ListedManual> = visit.get("listPortalManuals", arguments).await?;
         let paging = Paging::of(visit, "/manuals", rows.len());
         let rows = paging.cut(rows);
         let titles = texts(visit, rows.iter().filter_map(|row| row.title_id)).await;
-        let categories: Vec<Category> = visit
+        let categories: Vec<ManualCategory> = visit
             .get(
                 "listPortalManualCategories",
                 json!({ "language": visit.language }),
@@ -176,7 +177,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             .into_iter()
             .map(|category| (category.id, category.title))
             .collect();
-        let line = |row: Row| Line {
+        let line = |row: ListedManual| ManualLine {
             way: visit.address(&format!("/manuals/{}", row.id)),
             icon: row
                 .icon_name
@@ -189,7 +190,7 @@ fn list(visit: &Visit) -> Answering<'_> {
                 .manual_category_id
                 .and_then(|id| categories.get(&id).cloned().flatten()),
             is_active: row.is_active,
-            when: sentence::said(&row.visibility_rules, visit),
+            when: sentence::sentence(&row.visibility_rules, visit),
             is_over: sentence::is_over(&row.visibility_rules, visit),
             nickname: row.nickname,
         };
@@ -197,11 +198,11 @@ fn list(visit: &Visit) -> Answering<'_> {
         let new = visit
             .may(MANUAL.create)
             .then(|| visit.address("/manuals/new"));
-        let frame = Frame::new(visit, visit.words.manuals.manuals);
+        let frame = ConsoleFrame::new(visit, visit.words.manuals.manuals);
         Ok(reply::of(
             visit,
             200,
-            &List {
+            &ManualList {
                 frame,
                 query,
                 path: visit.address("/manuals"),
@@ -215,24 +216,24 @@ fn list(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/manual.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct ManualEditor<'v> {
+    frame: ConsoleFrame<'v>,
     form: FormView,
-    used: Option<Use>,
+    used: Option<UseCount>,
     /// A sentence that tells when guests see the manual, and the address where that is changed.
     when: Option<(String, String)>,
     /// Whether all seasons of the manual are over.
     is_over: bool,
     /// The cover, and the address where another one is chosen.
-    cover: Option<Cover>,
+    cover: Option<PresentCover>,
     changed: Option<Changed>,
     placeholders: Placeholders,
-    text_preview: Option<TextPreview>,
+    text_preview: Option<FlatTextPreview>,
 }
 
-async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
+async fn page(visit: &ConsoleRequest, stored: Option<&StoredResource>, form: FormView) -> Response {
     let status = form.status;
-    let text = |stored: &Stored, field: &str| {
+    let text = |stored: &StoredResource, field: &str| {
         stored
             .value
             .get(field)
@@ -244,7 +245,8 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
         || visit.words.manuals.new.to_owned(),
         |stored| text(stored, "nickname"),
     );
-    let frame = Frame::new(visit, title).below(visit, visit.words.manuals.manuals, "/manuals");
+    let frame =
+        ConsoleFrame::new(visit, title).below(visit, visit.words.manuals.manuals, "/manuals");
     let (mut used, mut when, mut cover, mut changed) = (None, None, None, None);
     let mut is_over = false;
     let mut text_preview = None;
@@ -252,10 +254,10 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
         let text = text(stored, "descriptionId").parse().ok();
         let path = format!("/manuals/{}", stored.id);
         // The form matters more than the preview.
-        text_preview = TextPreview::of(visit, text, &path)
+        text_preview = FlatTextPreview::of(visit, text, &path)
             .await
             .unwrap_or_default();
-        used = Use::of(visit, Entity::Manual, stored.id).await;
+        used = UseCount::of(visit, Entity::Manual, stored.id).await;
         changed = Changed::of(visit, stored.id).await;
         let rules = stored
             .value
@@ -265,15 +267,15 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
             .unwrap_or_default();
         is_over = sentence::is_over(&rules, visit);
         when = Some((
-            sentence::said(&rules, visit),
+            sentence::sentence(&rules, visit),
             visit.address(&format!("/manuals/{}/visibility", stored.id)),
         ));
-        cover = Some(Cover::of(visit, stored));
+        cover = Some(PresentCover::of(visit, stored));
     }
     reply::of(
         visit,
         status,
-        &Shown {
+        &ManualEditor {
             frame,
             form,
             used,
@@ -287,36 +289,36 @@ async fn page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Respons
     )
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let form = create_form(visit, &MANUAL, visit.address("/manuals/new")).await?;
         Ok(page(visit, None, form).await)
     })
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         match created(visit, &MANUAL, visit.address("/manuals/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(
+            FormOutcome::Done(made) => Ok(reply::done(
                 visit,
                 &format!("/manuals/{}", made["id"].as_str().unwrap_or_default()),
-                Done::Created,
+                CompletedAction::Created,
             )),
-            Outcome::Again(form) => Ok(page(visit, None, *form).await),
+            FormOutcome::Again(form) => Ok(page(visit, None, *form).await),
         }
     })
 }
 
-fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
         visit
             .get::<Value>("getPortalManual", json!({ "id": id }))
             .await
-            .map(|value| Stored::of(id, value))
+            .map(|value| StoredResource::of(id, value))
     })
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let form = edit_form(visit, &MANUAL, &stored, visit.address(&visit.path)).await?;
@@ -324,26 +326,26 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let before = stored(visit, visit.named("id")?).await?;
         match saved(visit, &MANUAL, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(
+            FormOutcome::Done(is_changed) => Ok(reply::done(
                 visit,
                 &visit.path,
                 if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 },
             )),
-            Outcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
+            FormOutcome::Again(form) => Ok(page(visit, Some(&before), *form).await),
         }
     })
 }
 
 /// Renders Markdown in the way in which guests see it. Parts that guests do not see are marked.
-fn rendered(visit: &Visit) -> Answering<'_> {
+fn rendered(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         Ok(
             markdown::to_marked_html(visit.sent("text").unwrap_or_default())

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::console::visit::Visit;
+use crate::console::visit::ConsoleRequest;
 use crate::console::{labels, when};
-use crate::manuals::{Rule, seasons_are_over};
+use crate::manuals::{VisibilityRule, seasons_are_over};
 use crate::words::fill;
 
 /// Returns when guests see a manual with these rules.
-pub fn said(rules: &[Value], visit: &Visit) -> String {
+pub fn sentence(rules: &[Value], visit: &ConsoleRequest) -> String {
     if rules.is_empty() {
         return visit.words.manuals.always.to_owned();
     }
@@ -20,15 +20,15 @@ pub fn said(rules: &[Value], visit: &Visit) -> String {
 }
 
 /// Returns whether the seasons of a manual with these rules are over in every time zone.
-pub fn is_over(rules: &[Value], visit: &Visit) -> bool {
+pub fn is_over(rules: &[Value], visit: &ConsoleRequest) -> bool {
     let today = when::day_at(visit.service.clock.now(), -12);
     let rules = rules
         .iter()
         .filter_map(|rule| serde_json::from_value(rule.clone()).ok());
-    seasons_are_over(&rules.collect::<Vec<Rule>>(), today)
+    seasons_are_over(&rules.collect::<Vec<VisibilityRule>>(), today)
 }
 
-fn of_rule(rule: &Value, visit: &Visit) -> String {
+fn of_rule(rule: &Value, visit: &ConsoleRequest) -> String {
     let words = &visit.words.manuals;
     let listed = |field: &str| -> String {
         let items = rule[field]
@@ -122,7 +122,11 @@ fn of_rule(rule: &Value, visit: &Visit) -> String {
 
 /// Describes one end of a period: its anchor in the stay, and the distance from the anchor with its
 /// unit. Returns `None` if this end is open.
-fn moment(rule: &Value, [anchor, number, unit]: [&str; 3], visit: &Visit) -> Option<String> {
+fn moment(
+    rule: &Value,
+    [anchor, number, unit]: [&str; 3],
+    visit: &ConsoleRequest,
+) -> Option<String> {
     let words = &visit.words.manuals;
     let anchor = rule[anchor].as_str()?;
     let event = if anchor.contains("check_in") {

@@ -9,17 +9,17 @@ use engine::operation::inline_generator;
 use serde_json::{Map, Value, json};
 
 use super::{MANUAL, sentence, stored};
-use crate::console::asking;
 use crate::console::form::{
-    Control, Listed, Showing, Spec, Stored, fill, in_lines, of_object, read,
+    Control, FieldContext, Listed, Spec, StoredResource, fill, in_lines, of_object, read,
 };
-use crate::console::frame::{Done, Frame};
+use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::labels;
-use crate::console::meanwhile::{Fate, fate};
-use crate::console::refusal::Refusal;
+use crate::console::merge::{MergeResult, fate};
+use crate::console::operation_calls;
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::Answering;
-use crate::console::visit::{Fields, Visit, first};
+use crate::console::screens::ScreenAnswer;
+use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
 
 /// The fields of rules in lines, in the order of a sentence.
 const LINES: &[&[&str]] = &[
@@ -33,19 +33,20 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// A category of rules: its name in the interface, its description, and its fields in lines.
-type Category = (String, String, Vec<Vec<Spec>>);
+type RuleCategoryFields = (String, String, Vec<Vec<Spec>>);
 
 /// Returns the categories of rules.
-fn categories(visit: &Visit) -> Result<Vec<Category>, Refusal> {
-    let operation = asking::operation(&visit.service, MANUAL.update).ok_or_else(Refusal::broken)?;
+fn categories(visit: &ConsoleRequest) -> Result<Vec<RuleCategoryFields>, ConsoleRefusal> {
+    let operation = operation_calls::operation(&visit.service, MANUAL.update)
+        .ok_or_else(ConsoleRefusal::broken)?;
     let schema = operation.input_schema(&mut inline_generator());
     let items = schema
         .pointer("/properties/data/properties/visibilityRules/items")
-        .ok_or_else(Refusal::broken)?;
+        .ok_or_else(ConsoleRefusal::broken)?;
     let shapes = items["oneOf"]
         .as_array()
         .or(items["anyOf"].as_array())
-        .ok_or_else(Refusal::broken)?;
+        .ok_or_else(ConsoleRefusal::broken)?;
     let category = |shape: &Value| {
         let category = shape
             .pointer("/properties/ruleCategory/const")?
@@ -61,7 +62,7 @@ fn categories(visit: &Visit) -> Result<Vec<Category>, Refusal> {
 }
 
 /// A rule, as the page shows it.
-struct Rule {
+struct RuleItem {
     category: String,
     title: String,
     about: String,
@@ -74,11 +75,11 @@ struct Rule {
 
 #[derive(Template)]
 #[template(path = "console/visibility.html")]
-struct Page<'v> {
-    frame: Frame<'v>,
+struct VisibilityPage<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
-    hidden: Fields,
-    rules: Vec<Rule>,
+    hidden: ConsoleFields,
+    rules: Vec<RuleItem>,
     /// A sentence that tells when guests see the manual with the stored rules.
     when: String,
     problems: Vec<String>,
@@ -93,7 +94,7 @@ fn switch(category: &str) -> String {
     format!("use.{category}")
 }
 
-fn rules_of(stored: &Stored) -> Vec<Value> {
+fn rules_of(stored: &StoredResource) -> Vec<Value> {
     stored
         .value
         .get("visibilityRules")
@@ -102,7 +103,7 @@ fn rules_of(stored: &Stored) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-fn updated_at(stored: &Stored) -> String {
+fn updated_at(stored: &StoredResource) -> String {
     stored
         .value
         .get("updatedAt")
@@ -113,7 +114,7 @@ fn updated_at(stored: &Stored) -> String {
 
 /// Further content of the page, besides the form.
 #[derive(Default)]
-struct Said {
+struct VisibilityExtras {
     status: u16,
     problems: Vec<String>,
     errors: HashMap<String, Vec<String>>,
@@ -124,8 +125,8 @@ struct Said {
 }
 
 /// Returns the fields of an untouched form with these rules.
-fn filled(rules: &[Value], categories: &[Category]) -> Fields {
-    let mut fields = Fields::new();
+fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
+    let mut fields = ConsoleFields::new();
     for (category, _, lines) in categories {
         let rule = rules
             .iter()
@@ -146,35 +147,39 @@ fn filled(rules: &[Value], categories: &[Category]) -> Fields {
 }
 
 /// Reads a rule from a form: whether it is on, and its fields.
-fn rule_in(category: &str, lines: &[Vec<Spec>], fields: &Fields) -> (bool, Map<String, Value>) {
-    let said = |spec: &Spec| {
+fn rule_in(
+    category: &str,
+    lines: &[Vec<Spec>],
+    fields: &ConsoleFields,
+) -> (bool, Map<String, Value>) {
+    let extras = |spec: &Spec| {
         Some((
             spec.name.clone(),
             read(spec, &format!("{category}.{}", spec.name), fields)?,
         ))
     };
-    let said = lines.iter().flatten().filter_map(said);
+    let extras = lines.iter().flatten().filter_map(extras);
     (
         first(fields, &switch(category)).is_some(),
-        said.filter(|(_, value)| !value.is_null()).collect(),
+        extras.filter(|(_, value)| !value.is_null()).collect(),
     )
 }
 
 /// The state that the form was opened with: the rules, and the time of their last change.
-struct Opened {
+struct OpenedRules {
     rules: Vec<Value>,
     updated_at: String,
 }
 
-impl Opened {
-    fn of(stored: &Stored) -> Self {
+impl OpenedRules {
+    fn of(stored: &StoredResource) -> Self {
         Self {
             rules: rules_of(stored),
             updated_at: updated_at(stored),
         }
     }
 
-    fn sent(visit: &Visit, stored: &Stored) -> Self {
+    fn sent(visit: &ConsoleRequest, stored: &StoredResource) -> Self {
         let rules = visit
             .sent("base")
             .and_then(|text| serde_json::from_str(text).ok());
@@ -187,21 +192,21 @@ impl Opened {
 }
 
 fn page(
-    visit: &Visit,
-    stored: &Stored,
-    fields: &Fields,
-    opened: Opened,
-    said: Said,
-) -> Result<Response, Refusal> {
+    visit: &ConsoleRequest,
+    stored: &StoredResource,
+    fields: &ConsoleFields,
+    opened: OpenedRules,
+    extras: VisibilityExtras,
+) -> Result<Response, ConsoleRefusal> {
     let words = visit.words;
     let (listed, nothing, unseen) = (Listed::default(), HashMap::new(), HashSet::new());
     let base = serde_json::Map::new();
     let may_change = visit.may(MANUAL.update);
-    let showing = Showing {
+    let showing = FieldContext {
         visit,
         fields,
         listed: &listed,
-        errors: &said.errors,
+        errors: &extras.errors,
         theirs: &nothing,
         texts: &nothing,
         unseen: &unseen,
@@ -209,7 +214,7 @@ fn page(
         layout: MANUAL.layout,
         base: &base,
     };
-    let rule = |(category, about, lines): Category| Rule {
+    let rule = |(category, about, lines): RuleCategoryFields| RuleItem {
         title: labels::choice(visit.language, &category),
         about: labels::rule(visit.language, &category).map_or(about, str::to_owned),
         is_on: first(fields, &switch(&category)).is_some(),
@@ -221,8 +226,8 @@ fn page(
                     .collect()
             })
             .collect(),
-        errors: said.errors.get(&category).cloned().unwrap_or_default(),
-        theirs: said.both.get(&category).cloned(),
+        errors: extras.errors.get(&category).cloned().unwrap_or_default(),
+        theirs: extras.both.get(&category).cloned(),
         category,
     };
     let rules = categories(visit)?.into_iter().map(rule).collect();
@@ -232,9 +237,12 @@ fn page(
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned();
-    let frame =
-        Frame::new(visit, words.manuals.visibility).below(visit, words.manuals.manuals, "/manuals");
-    let page = Page {
+    let frame = ConsoleFrame::new(visit, words.manuals.visibility).below(
+        visit,
+        words.manuals.manuals,
+        "/manuals",
+    );
+    let page = VisibilityPage {
         frame: frame.below(visit, nickname, &format!("/manuals/{}", stored.id)),
         action: visit.address(&visit.path),
         hidden: vec![
@@ -243,20 +251,24 @@ fn page(
             ("updatedAt".to_owned(), opened.updated_at),
         ],
         rules,
-        when: sentence::said(&rules_of(stored), visit),
-        problems: said.problems,
-        note: said.note,
-        theirs: said.theirs,
+        when: sentence::sentence(&rules_of(stored), visit),
+        problems: extras.problems,
+        note: extras.note,
+        theirs: extras.theirs,
         may_change,
     };
     Ok(reply::of(
         visit,
-        if said.status == 0 { 200 } else { said.status },
+        if extras.status == 0 {
+            200
+        } else {
+            extras.status
+        },
         &page,
     ))
 }
 
-pub fn show(visit: &Visit) -> Answering<'_> {
+pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let fields = filled(&rules_of(&stored), &categories(visit)?);
@@ -264,8 +276,8 @@ pub fn show(visit: &Visit) -> Answering<'_> {
             visit,
             &stored,
             &fields,
-            Opened::of(&stored),
-            Said::default(),
+            OpenedRules::of(&stored),
+            VisibilityExtras::default(),
         )
     })
 }
@@ -273,22 +285,22 @@ pub fn show(visit: &Visit) -> Answering<'_> {
 /// Merges the typed rules with the stored ones. Also returns the other member's version of each
 /// rule that both sides changed.
 fn merged(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     was: &[Value],
     stored: &[Value],
-    categories: &[Category],
-) -> (Fields, HashMap<String, String>) {
+    categories: &[RuleCategoryFields],
+) -> (ConsoleFields, HashMap<String, String>) {
     let (was, is) = (filled(was, categories), filled(stored, categories));
-    let (mut fields, mut both) = (Fields::new(), HashMap::new());
+    let (mut fields, mut both) = (ConsoleFields::new(), HashMap::new());
     for (category, _, lines) in categories {
-        let of = |fields: &Fields| rule_in(category, lines, fields);
+        let of = |fields: &ConsoleFields| rule_in(category, lines, fields);
         let is_theirs = visit.sent(&format!("choose.{category}")) == Some("theirs");
         let fate = if is_theirs {
-            Fate::Stored
+            MergeResult::Stored
         } else {
             fate(&of(&was), &of(&is), &of(&visit.fields))
         };
-        let from = if fate == Fate::Stored {
+        let from = if fate == MergeResult::Stored {
             &is
         } else {
             &visit.fields
@@ -299,7 +311,7 @@ fn merged(
                 .filter(|(name, _)| *name == own || name.starts_with(&below))
                 .cloned(),
         );
-        if fate == Fate::Asked {
+        if fate == MergeResult::Asked {
             let theirs: Vec<Value> = stored
                 .iter()
                 .filter(|rule| rule["ruleCategory"] == category.as_str())
@@ -310,7 +322,7 @@ fn merged(
                 if theirs.is_empty() {
                     String::new()
                 } else {
-                    sentence::said(&theirs, visit)
+                    sentence::sentence(&theirs, visit)
                 },
             );
         }
@@ -318,10 +330,10 @@ fn merged(
     (fields, both)
 }
 
-pub fn save(visit: &Visit) -> Answering<'_> {
+pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let now = stored(visit, visit.named("id")?).await?;
-        let opened = Opened::sent(visit, &now);
+        let opened = OpenedRules::sent(visit, &now);
         if !visit.may_write() {
             let note = Some(visit.words.frame.is_kept);
             return page(
@@ -329,26 +341,26 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                 &now,
                 &visit.fields,
                 opened,
-                Said {
+                VisibilityExtras {
                     note,
-                    ..Said::default()
+                    ..VisibilityExtras::default()
                 },
             );
         }
         let categories = categories(visit)?;
         let (fields, both) = merged(visit, &opened.rules, &rules_of(&now), &categories);
         if opened.updated_at != updated_at(&now) || !both.is_empty() {
-            let theirs = Some(sentence::said(&rules_of(&now), visit));
+            let theirs = Some(sentence::sentence(&rules_of(&now), visit));
             return page(
                 visit,
                 &now,
                 &fields,
-                Opened::of(&now),
-                Said {
+                OpenedRules::of(&now),
+                VisibilityExtras {
                     status: 409,
                     theirs,
                     both,
-                    ..Said::default()
+                    ..VisibilityExtras::default()
                 },
             );
         }
@@ -369,11 +381,11 @@ pub fn save(visit: &Visit) -> Answering<'_> {
             )
             .await
         {
-            Ok(_) => Ok(reply::done(visit, &visit.path, Done::Saved)),
+            Ok(_) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
             Err(refusal) => {
-                let mut said = Said {
+                let mut extras = VisibilityExtras {
                     status: refusal.status,
-                    ..Said::default()
+                    ..VisibilityExtras::default()
                 };
                 for issue in &refusal.issues {
                     let place = issue
@@ -401,16 +413,17 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                         (None, Some(category)) => labels::choice(visit.language, category),
                         (None, None) => visit.words.manuals.visibility.to_owned(),
                     };
-                    said.problems.push(format!("{label}: {}", issue.message));
-                    said.errors
+                    extras.problems.push(format!("{label}: {}", issue.message));
+                    extras
+                        .errors
                         .entry(name.unwrap_or_default())
                         .or_default()
                         .push(issue.message.clone());
                 }
-                if said.problems.is_empty() {
-                    said.problems.push(refusal.message);
+                if extras.problems.is_empty() {
+                    extras.problems.push(refusal.message);
                 }
-                page(visit, &now, &fields, opened, said)
+                page(visit, &now, &fields, opened, extras)
             }
         }
     })

@@ -9,13 +9,14 @@ use engine::format::is_uuid;
 use serde_json::{Value, json};
 
 use self::texts::{
-    AGREEMENT, ARRIVAL, ARRIVAL_TITLE, LEAVING, LEAVING_TITLE, QUESTION, Text, WIFI, WIFI_TITLE,
+    AGREEMENT, ARRIVAL, ARRIVAL_TITLE, LEAVING, LEAVING_TITLE, QUESTION, ReadyText, WIFI,
+    WIFI_TITLE,
 };
-use super::frame::{Done, Frame};
-use super::refusal::Refusal;
+use super::frame::{CompletedAction, ConsoleFrame};
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::Answering;
-use super::visit::Visit;
+use super::screens::ScreenAnswer;
+use super::visit::ConsoleRequest;
 use crate::translations::ENGLISH;
 use crate::words::LANGUAGES;
 
@@ -33,8 +34,8 @@ pub const PATH: &str = "/ready-set";
 struct ReadyManual {
     nickname: &'static str,
     icon: &'static str,
-    title: &'static Text,
-    text: &'static Text,
+    title: &'static ReadyText,
+    text: &'static ReadyText,
 }
 
 static MANUALS: [ReadyManual; 3] = [
@@ -61,16 +62,16 @@ static MANUALS: [ReadyManual; 3] = [
 #[derive(Template)]
 #[template(path = "console/ready-set.html")]
 struct ReadySet<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     action: String,
     /// The key of the form. Sent again after a failure, the form goes on where it stopped.
     key: String,
     problem: Option<String>,
 }
 
-fn page(visit: &Visit, problem: Option<(u16, String)>) -> Response {
+fn page(visit: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     let page = ReadySet {
-        frame: Frame::new(visit, visit.words.begin.ready),
+        frame: ConsoleFrame::new(visit, visit.words.begin.ready),
         action: visit.address(PATH),
         key: visit.form_key(),
         problem: problem.as_ref().map(|(_, text)| text.clone()),
@@ -79,12 +80,12 @@ fn page(visit: &Visit, problem: Option<(u16, String)>) -> Response {
 }
 
 /// Shows the contents of the set.
-pub fn ask(visit: &Visit) -> Answering<'_> {
+pub fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { Ok(page(visit, None)) })
 }
 
 /// Makes the set.
-pub fn make(visit: &Visit) -> Answering<'_> {
+pub fn make(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         // A member who may not create all of it creates nothing of it.
         for operation in NEEDS {
@@ -96,16 +97,16 @@ pub fn make(visit: &Visit) -> Answering<'_> {
             return Ok(page(visit, None));
         }
         match made(visit).await {
-            Ok(()) => Ok(reply::done(visit, "/steps", Done::Created)),
+            Ok(()) => Ok(reply::done(visit, "/steps", CompletedAction::Created)),
             Err(refusal) => {
-                let said = refusal.sentences(visit).join(" ");
-                Ok(page(visit, Some((refusal.status, said))))
+                let text = refusal.sentences(visit).join(" ");
+                Ok(page(visit, Some((refusal.status, text))))
             }
         }
     })
 }
 
-async fn made(visit: &Visit) -> Result<(), Refusal> {
+async fn made(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let agreement = text(visit, "precheck_step_detail", "agreement", &AGREEMENT).await?;
     let question = text(visit, "precheck_question", "question", &QUESTION).await?;
     let steps = [
@@ -148,11 +149,11 @@ async fn made(visit: &Visit) -> Result<(), Refusal> {
 
 /// Makes a text in the languages of the organization, and returns its id.
 async fn text(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     source: &str,
     name: &str,
-    text: &'static Text,
-) -> Result<String, Refusal> {
+    text: &'static ReadyText,
+) -> Result<String, ConsoleRefusal> {
     let of = |language: &str| {
         let place = LANGUAGES.iter().position(|known| *known == language);
         place.map(|place| text[place])

@@ -3,10 +3,10 @@
 use crate::words::LANGUAGES;
 
 /// A text in each of [`LANGUAGES`], in their order.
-pub(super) type Text = [&'static str; LANGUAGES.len()];
+pub(super) type ReadyText = [&'static str; LANGUAGES.len()];
 
 /// The agreement of the house rules.
-pub(super) static AGREEMENT: Text = [
+pub(super) static AGREEMENT: ReadyText = [
     "يرجى التعامل مع الشقة كأنها بيتكم. التدخين ممنوع في الداخل، ولا تُقام حفلات، والهدوء مطلوب من الساعة 22:00 إلى 8:00. أخبرونا فورًا إذا تعطّل شيء.",
     "Si us plau, tracti l’allotjament com si fos seu. No es fuma a dins, no es fan festes i hi ha silenci de 22:00 a 8:00. Avisi’ns de seguida si alguna cosa es trenca.",
     "Bitte behandeln Sie die Wohnung wie Ihre eigene. Rauchen Sie nicht in den Räumen, feiern Sie keine Partys, und halten Sie von 22 bis 8 Uhr Ruhe. Sagen Sie uns gleich Bescheid, wenn etwas kaputtgeht.",
@@ -20,7 +20,7 @@ pub(super) static AGREEMENT: Text = [
 ];
 
 /// The question of the time of arrival.
-pub(super) static QUESTION: Text = [
+pub(super) static QUESTION: ReadyText = [
     "في أي ساعة تتوقعون الوصول؟",
     "A quina hora espera arribar?",
     "Wann werden Sie voraussichtlich ankommen?",
@@ -34,7 +34,7 @@ pub(super) static QUESTION: Text = [
 ];
 
 /// The title of the manual of the wireless network.
-pub(super) static WIFI_TITLE: Text = [
+pub(super) static WIFI_TITLE: ReadyText = [
     "الواي فاي",
     "Wifi",
     "WLAN",
@@ -48,7 +48,7 @@ pub(super) static WIFI_TITLE: Text = [
 ];
 
 /// The manual of the wireless network.
-pub(super) static WIFI: Text = [
+pub(super) static WIFI: ReadyText = [
     "الشبكة: **{{property.wifiName}}**\nكلمة المرور: **{{property.wifiPassword}}**",
     "Xarxa: **{{property.wifiName}}**\nContrasenya: **{{property.wifiPassword}}**",
     "Netz: **{{property.wifiName}}**\nPasswort: **{{property.wifiPassword}}**",
@@ -62,7 +62,7 @@ pub(super) static WIFI: Text = [
 ];
 
 /// The title of the manual of the arrival.
-pub(super) static ARRIVAL_TITLE: Text = [
+pub(super) static ARRIVAL_TITLE: ReadyText = [
     "وصولكم",
     "La seva arribada",
     "Ihre Ankunft",
@@ -76,7 +76,7 @@ pub(super) static ARRIVAL_TITLE: Text = [
 ];
 
 /// The manual of the arrival.
-pub(super) static ARRIVAL: Text = [
+pub(super) static ARRIVAL: ReadyText = [
     "يمكنكم الوصول ابتداءً من {{property.checkInTime}} في {{stay.checkIn}}. العنوان: {{property.address}}.",
     "Pot arribar a partir de les {{property.checkInTime}} el {{stay.checkIn}}. L’adreça és {{property.address}}.",
     "Sie können am {{stay.checkIn}} ab {{property.checkInTime}} kommen. Die Adresse ist {{property.address}}.",
@@ -90,7 +90,7 @@ pub(super) static ARRIVAL: Text = [
 ];
 
 /// The title of the manual of the departure.
-pub(super) static LEAVING_TITLE: Text = [
+pub(super) static LEAVING_TITLE: ReadyText = [
     "مغادرتكم",
     "La seva sortida",
     "Ihre Abreise",
@@ -104,7 +104,7 @@ pub(super) static LEAVING_TITLE: Text = [
 ];
 
 /// The manual of the departure.
-pub(super) static LEAVING: Text = [
+pub(super) static LEAVING: ReadyText = [
     "يرجى المغادرة قبل {{property.checkOutTime}} في {{stay.checkOut}}. أغلقوا النوافذ وأطفئوا الأضواء وأخرجوا القمامة.",
     "Si us plau, surti abans de les {{property.checkOutTime}} el {{stay.checkOut}}. Tanqui les finestres, apagui els llums i tregui les escombraries.",
     "Bitte reisen Sie am {{stay.checkOut}} bis {{property.checkOutTime}} ab. Schließen Sie die Fenster, schalten Sie das Licht aus, und bringen Sie den Müll hinaus.",

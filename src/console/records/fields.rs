@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::console::form::{Kind as Control, Spec, of_object};
-use crate::console::visit::Visit;
-use crate::records::Kind;
+use crate::console::form::{InputKind as Control, Spec, of_object};
+use crate::console::visit::ConsoleRequest;
+use crate::records::RecordKind;
 
 /// The lists of the places that an instruction can be for.
 const PLACES: &str = "listProperties+listPropertyGroups+listTags";
@@ -12,19 +12,19 @@ const PLACES: &str = "listProperties+listPropertyGroups+listTags";
 /// Returns the fields of a kind that a form can edit, with the custom fields of a flat. `stored` is
 /// the record as it is stored.
 pub(super) async fn specs(
-    visit: &Visit,
-    kind: Kind,
+    visit: &ConsoleRequest,
+    kind: RecordKind,
     stored: Option<&Map<String, Value>>,
 ) -> Vec<Spec> {
     let mut specs = of_schema(kind, stored);
-    if kind == Kind::Property {
+    if kind == RecordKind::Property {
         specs.extend(custom_fields(visit).await);
     }
     specs
 }
 
 /// Returns the fields of a kind that its schema describes. `stored` is the record as it is stored.
-fn of_schema(kind: Kind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
+fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
     let mut specs = of_object(&kind.form_schema(), None);
     for spec in &mut specs {
         // The present value of a secret is not shown. A new record has none.
@@ -43,9 +43,9 @@ fn of_schema(kind: Kind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
                 }
                 _ => Control::Reference(list.to_owned()),
             };
-        } else if kind == Kind::Instruction && spec.name == "scopeId" {
+        } else if kind == RecordKind::Instruction && spec.name == "scopeId" {
             spec.kind = Control::Reference(PLACES.to_owned());
-        } else if kind == Kind::Property && spec.name == "address" {
+        } else if kind == RecordKind::Property && spec.name == "address" {
             let is_text = stored
                 .and_then(|stored| stored.get("address"))
                 .is_none_or(|address| address.is_string() || address.is_null());
@@ -86,9 +86,9 @@ fn in_lines(specs: &mut [Spec]) {
 const GUEST: [&str; 5] = ["firstName", "lastName", "email", "phone", "language"];
 
 /// Returns the first fields of the form of a kind. Required fields follow, then all others.
-const fn order(kind: Kind) -> &'static [&'static str] {
+const fn order(kind: RecordKind) -> &'static [&'static str] {
     match kind {
-        Kind::Property => &[
+        RecordKind::Property => &[
             "name",
             "address",
             "timezone",
@@ -100,7 +100,7 @@ const fn order(kind: Kind) -> &'static [&'static str] {
             "wifiName",
             "wifiPassword",
         ],
-        Kind::Reservation => &[
+        RecordKind::Reservation => &[
             "propertyId",
             "checkIn",
             "checkOut",
@@ -124,7 +124,7 @@ fn sort(specs: &mut [Spec], first: &[&str]) {
 const CUSTOM: &str = "customFields";
 
 /// Returns the field of a flat's values for the custom fields of the organization.
-async fn custom_fields(visit: &Visit) -> Option<Spec> {
+async fn custom_fields(visit: &ConsoleRequest) -> Option<Spec> {
     let fields: Vec<Value> = visit.get("listCustomFields", json!({})).await.ok()?;
     let part = |field: &Value| Spec {
         called: field["name"].as_str().map(str::to_owned),
@@ -151,13 +151,13 @@ fn plain(name: &str, kind: Control) -> Spec {
 }
 
 /// Returns the operation that lists the records of a kind.
-const fn list_of(kind: Kind) -> Option<&'static str> {
+const fn list_of(kind: RecordKind) -> Option<&'static str> {
     match kind {
-        Kind::Property => Some("listProperties"),
-        Kind::PropertyGroup => Some("listPropertyGroups"),
-        Kind::Tag => Some("listTags"),
-        Kind::Reservation => Some("listReservations"),
-        Kind::Department => Some("listDepartments"),
+        RecordKind::Property => Some("listProperties"),
+        RecordKind::PropertyGroup => Some("listPropertyGroups"),
+        RecordKind::Tag => Some("listTags"),
+        RecordKind::Reservation => Some("listReservations"),
+        RecordKind::Department => Some("listDepartments"),
         _ => None,
     }
 }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_form_of_a_flat_is_made_of_its_schema() {
-        let specs = of_schema(Kind::Property, None);
+        let specs = of_schema(RecordKind::Property, None);
         let kind = |name: &str| {
             specs
                 .iter()
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_stored_secret_is_kept_unless_it_is_typed_again() {
         let is_readable = |stored: Option<&Map<String, Value>>| {
-            of_schema(Kind::Property, stored)
+            of_schema(RecordKind::Property, stored)
                 .into_iter()
                 .find(|spec| spec.name == "wifiPassword")
                 .map(|spec| spec.is_readable)
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_form_of_a_stay_begins_with_the_flat_the_days_and_the_guest() {
-        let specs = of_schema(Kind::Reservation, None);
+        let specs = of_schema(RecordKind::Reservation, None);
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names[..4], ["propertyId", "checkIn", "checkOut", "guest"]);
         let guest = specs.iter().find(|spec| spec.name == "guest").unwrap();

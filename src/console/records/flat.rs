@@ -1,5 +1,5 @@
-//! The parts of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and network,
-//! each with links to the pages that change it.
+//! The parts of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
+//! network, each with links to the pages that change it.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::{PUT, address};
 use crate::console::screens::way;
-use crate::console::stays::Stay;
-use crate::console::visit::Visit;
+use crate::console::stays::StayItem;
+use crate::console::visit::ConsoleRequest;
 use crate::console::when;
-use crate::records::Kind;
+use crate::records::RecordKind;
 use crate::words::fill;
 
 const SETUP: &str = "getPropertySetup";
@@ -43,7 +43,7 @@ pub(super) struct PartRow {
 
 /// A flat, as far as its parts need it.
 struct Flat<'s> {
-    visit: &'s Visit,
+    visit: &'s ConsoleRequest,
     id: String,
     name: &'s str,
     /// Whether the member may add records.
@@ -97,7 +97,7 @@ struct FlatFeed {
 
 /// Reads the parts of a flat. Parts that the member may not read are left out.
 pub(super) async fn parts(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     id: Uuid,
     value: &Map<String, Value>,
     is_open: bool,
@@ -149,7 +149,7 @@ impl Flat<'_> {
     }
 
     /// Returns the address of the page that adds a record of this flat.
-    fn new_record(&self, kind: Kind) -> Option<String> {
+    fn new_record(&self, kind: RecordKind) -> Option<String> {
         let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
         self.is_open
             .then(|| self.visit.address_with("/flats/new", &query))
@@ -237,22 +237,25 @@ impl Flat<'_> {
         let arguments = json!({
             "propertyId": self.id, "checkInFrom": when::today(visit).to_string(), "limit": MOST_READ,
         });
-        let mut stays: Vec<Stay> = visit.get(STAYS, arguments).await.ok()?;
+        let mut stays: Vec<StayItem> = visit.get(STAYS, arguments).await.ok()?;
         stays.sort_by(|one, other| one.check_in.cmp(&other.check_in));
         let words = visit.words;
-        let row = |stay: &Stay| PartRow {
+        let row = |stay: &StayItem| PartRow {
             name: stay.called(visit),
             note: format!(
                 "{} · {}",
                 when::days(visit, &stay.check_in, &stay.check_out),
-                words.stays.standing(&stay.status).0
+                words.stays.state_label(&stay.status).0
             ),
             way: way(visit, "/stays/{id}", &stay.id.to_string()),
         };
         let rows = stays.iter().map(row).collect();
         let all = visit.address_with("/stays", &[("flat", self.name), ("propertyId", &self.id)]);
         let ways = vec![
-            (words.records.new_stay, self.new_record(Kind::Reservation)),
+            (
+                words.records.new_stay,
+                self.new_record(RecordKind::Reservation),
+            ),
             (words.records.stays_of, Some(all)),
         ];
         Some(self.part(words.records.stays, rows, ways))
@@ -273,13 +276,13 @@ impl Flat<'_> {
             PartRow {
                 name: name.unwrap_or(words.codes).to_owned(),
                 note: String::new(),
-                way: Some(address(visit, &path, Kind::LockCode)),
+                way: Some(address(visit, &path, RecordKind::LockCode)),
             }
         };
         let rows = codes.iter().map(row).collect();
-        let all = address(visit, "/flats", Kind::LockCode);
+        let all = address(visit, "/flats", RecordKind::LockCode);
         let ways = vec![
-            (words.new_code, self.new_record(Kind::LockCode)),
+            (words.new_code, self.new_record(RecordKind::LockCode)),
             (words.to_list, Some(all)),
         ];
         Some(self.part(words.codes, rows, ways))

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{IMPORT, SCREEN, address, frame, kind_of, require};
-use crate::console::frame::Frame;
-use crate::console::refusal::Refusal;
+use crate::console::frame::ConsoleFrame;
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::Answering;
-use crate::console::visit::Visit;
-use crate::records::Kind;
+use crate::console::screens::ScreenAnswer;
+use crate::console::visit::ConsoleRequest;
+use crate::records::RecordKind;
 use crate::tables;
 use crate::words::fill;
 
@@ -22,14 +22,14 @@ const MOST_LINES: usize = 100;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Imported {
+struct ImportReport {
     added: usize,
     changed: usize,
     unchanged: usize,
     ignored_columns: Vec<String>,
     errors: Vec<WrongCell>,
     more_errors: usize,
-    lines: Vec<Line>,
+    lines: Vec<ImportLine>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,7 +41,7 @@ struct WrongCell {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct ImportLine {
     line: u64,
     external_id: String,
     state: String,
@@ -51,7 +51,7 @@ struct Line {
 #[derive(Template)]
 #[template(path = "console/import.html")]
 struct Import<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     action: String,
     columns: String,
     dates: String,
@@ -60,10 +60,14 @@ struct Import<'v> {
     problem: Option<String>,
 }
 
-async fn form(visit: &Visit, kind: Kind, problem: Option<(u16, String)>) -> Response {
+async fn form(
+    visit: &ConsoleRequest,
+    kind: RecordKind,
+    problem: Option<(u16, String)>,
+) -> Response {
     let words = &visit.words.records;
     let mut fields = tables::field_names(kind);
-    if kind == Kind::Property {
+    if kind == RecordKind::Property {
         fields.extend(custom_names(visit).await);
     }
     let page = Import {
@@ -78,8 +82,8 @@ async fn form(visit: &Visit, kind: Kind, problem: Option<(u16, String)>) -> Resp
 }
 
 /// Returns the names of the columns of custom fields.
-async fn custom_names(visit: &Visit) -> Vec<String> {
-    let fields: Result<Vec<Value>, Refusal> = visit.get("listCustomFields", json!({})).await;
+async fn custom_names(visit: &ConsoleRequest) -> Vec<String> {
+    let fields: Result<Vec<Value>, ConsoleRefusal> = visit.get("listCustomFields", json!({})).await;
     // The list helps to name columns; the form works without it.
     let fields = fields.unwrap_or_default().into_iter();
     fields
@@ -88,7 +92,7 @@ async fn custom_names(visit: &Visit) -> Vec<String> {
 }
 
 /// Shows the form that takes a file.
-pub(super) fn ask(visit: &Visit) -> Answering<'_> {
+pub(super) fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         Ok(form(visit, kind_of(visit)?, None).await)
@@ -97,8 +101,8 @@ pub(super) fn ask(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/import-look.html")]
-struct Look<'v> {
-    frame: Frame<'v>,
+struct ImportPreview<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     again: String,
     csv: String,
@@ -114,15 +118,15 @@ struct Look<'v> {
 
 #[derive(Template)]
 #[template(path = "console/import-done.html")]
-struct Finished<'v> {
-    frame: Frame<'v>,
-    said: String,
+struct ImportDonePage<'v> {
+    frame: ConsoleFrame<'v>,
+    text: String,
     ignored: Option<String>,
     way: String,
 }
 
 /// Shows the changes that a file would make, or imports the file.
-pub(super) fn import(visit: &Visit) -> Answering<'_> {
+pub(super) fn import(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let kind = kind_of(visit)?;
@@ -142,7 +146,7 @@ pub(super) fn import(visit: &Visit) -> Answering<'_> {
             "kind": kind, "csv": csv, "columns": columns(visit), "dryRun": !is_final,
             "dateFormat": (!dates.is_empty()).then_some(dates),
         });
-        match visit.ask::<Imported>(IMPORT, arguments).await {
+        match visit.ask::<ImportReport>(IMPORT, arguments).await {
             Ok(answer) if is_final => Ok(finished(visit, kind, &answer.data)),
             Ok(answer) => Ok(look(visit, kind, csv, answer.data)),
             Err(refusal) => Ok(refused(visit, kind, &refusal).await),
@@ -150,13 +154,13 @@ pub(super) fn import(visit: &Visit) -> Answering<'_> {
     })
 }
 
-async fn refused(visit: &Visit, kind: Kind, refusal: &Refusal) -> Response {
+async fn refused(visit: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRefusal) -> Response {
     let problem = refusal.sentences(visit).join(" ");
     form(visit, kind, Some((refusal.status, problem))).await
 }
 
 /// Returns the fields that the member has chosen for columns.
-fn columns(visit: &Visit) -> BTreeMap<String, Value> {
+fn columns(visit: &ConsoleRequest) -> BTreeMap<String, Value> {
     visit
         .sent("columns")
         .unwrap_or_default()
@@ -166,12 +170,12 @@ fn columns(visit: &Visit) -> BTreeMap<String, Value> {
         .collect()
 }
 
-fn ignored(visit: &Visit, imported: &Imported) -> Option<String> {
+fn ignored(visit: &ConsoleRequest, imported: &ImportReport) -> Option<String> {
     let names = imported.ignored_columns.join(", ");
     (!names.is_empty()).then(|| fill(visit.words.records.ignored, &[("names", &names)]))
 }
 
-fn look(visit: &Visit, kind: Kind, csv: &str, imported: Imported) -> Response {
+fn look(visit: &ConsoleRequest, kind: RecordKind, csv: &str, imported: ImportReport) -> Response {
     let words = &visit.words.records;
     let count = |text: &str, count: usize| fill(text, &[("count", &count.to_string())]);
     let line = |line: u64| fill(words.line, &[("line", &line.to_string())]);
@@ -186,7 +190,7 @@ fn look(visit: &Visit, kind: Kind, csv: &str, imported: Imported) -> Response {
         "wrong" => words.is_wrong,
         _ => words.is_changed,
     };
-    let page = Look {
+    let page = ImportPreview {
         frame: frame(visit, kind, words.import.to_owned()),
         action: address(visit, "/flats/import", kind),
         again: address(visit, "/flats/import", kind),
@@ -220,13 +224,13 @@ fn look(visit: &Visit, kind: Kind, csv: &str, imported: Imported) -> Response {
     reply::of(visit, if wrong > 0 { 400 } else { 200 }, &page)
 }
 
-fn finished(visit: &Visit, kind: Kind, imported: &Imported) -> Response {
+fn finished(visit: &ConsoleRequest, kind: RecordKind, imported: &ImportReport) -> Response {
     let words = &visit.words.records;
     let [added, changed, unchanged] =
         [imported.added, imported.changed, imported.unchanged].map(|count| count.to_string());
-    let page = Finished {
+    let page = ImportDonePage {
         frame: frame(visit, kind, words.import.to_owned()),
-        said: fill(
+        text: fill(
             words.imported,
             &[
                 ("added", &added),

@@ -19,35 +19,36 @@ use uuid::Uuid;
 use self::fields::specs;
 use self::flat::FlatPart;
 use super::audit::Changed;
-use super::form::{FormView, FreeForm, Outcome, Spec, Stored};
-use super::frame::{Done, Frame};
+use super::form::{FormOutcome, FormView, FreeForm, Spec, StoredResource};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::paging::{Paging, ROWS};
-use super::refusal::{Issue, Refusal};
+use super::refusal::{ConsoleRefusal, Issue};
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen, way};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage, way};
+use super::visit::ConsoleRequest;
 use super::when;
-use crate::records::{Kind, Origin, defaults};
+use crate::records::{RecordKind, RecordOrigin, defaults};
 
 /// The screen of the records.
 pub static SCREEN: Screen = Screen {
     path: "/flats",
     icon: "building",
     title: |words| words.records.flats,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some(LIST),
     pages: &[
-        Page::get("getRecordsScreen", "/flats", list),
-        Page::get("getNewRecordScreen", "/flats/new", new).needing(&[PUT]),
-        Page::post("createRecordOnScreen", "/flats/new", create).needing(&[PUT]),
-        Page::get("getImportScreen", "/flats/import", import::ask).needing(&[IMPORT]),
-        Page::post("importRecordsOnScreen", "/flats/import", import::import)
+        ScreenPage::get("getRecordsScreen", "/flats", list),
+        ScreenPage::get("getNewRecordScreen", "/flats/new", new).needing(&[PUT]),
+        ScreenPage::post("createRecordOnScreen", "/flats/new", create).needing(&[PUT]),
+        ScreenPage::get("getImportScreen", "/flats/import", import::ask).needing(&[IMPORT]),
+        ScreenPage::post("importRecordsOnScreen", "/flats/import", import::import)
             .needing(&[IMPORT])
             .taking_file(),
-        Page::get("getRecordScreen", "/flats/{id}", show).needing(&[READ]),
-        Page::post("updateRecordOnScreen", "/flats/{id}", save).needing(&[READ, UPDATE]),
-        Page::get("getRemoveRecordScreen", "/flats/{id}/remove", ask).needing(&[READ, PUT]),
-        Page::post("removeRecordOnScreen", "/flats/{id}/remove", remove).needing(&[READ, PUT]),
+        ScreenPage::get("getRecordScreen", "/flats/{id}", show).needing(&[READ]),
+        ScreenPage::post("updateRecordOnScreen", "/flats/{id}", save).needing(&[READ, UPDATE]),
+        ScreenPage::get("getRemoveRecordScreen", "/flats/{id}/remove", ask).needing(&[READ, PUT]),
+        ScreenPage::post("removeRecordOnScreen", "/flats/{id}/remove", remove)
+            .needing(&[READ, PUT]),
     ],
 };
 
@@ -58,37 +59,37 @@ const UPDATE: &str = "updateRecord";
 const IMPORT: &str = "importRecords";
 
 /// The kinds that the screen shows, in the order of its tabs.
-const KINDS: [Kind; 13] = [
-    Kind::Property,
-    Kind::PropertyGroup,
-    Kind::Tag,
-    Kind::Reservation,
-    Kind::LockCode,
-    Kind::Instruction,
-    Kind::Upsell,
-    Kind::FeeProduct,
-    Kind::DamageWaiver,
-    Kind::PaymentAccount,
-    Kind::CustomField,
-    Kind::CustomUrl,
-    Kind::BackgroundCheckAccount,
+const KINDS: [RecordKind; 13] = [
+    RecordKind::Property,
+    RecordKind::PropertyGroup,
+    RecordKind::Tag,
+    RecordKind::Reservation,
+    RecordKind::LockCode,
+    RecordKind::Instruction,
+    RecordKind::Upsell,
+    RecordKind::FeeProduct,
+    RecordKind::DamageWaiver,
+    RecordKind::PaymentAccount,
+    RecordKind::CustomField,
+    RecordKind::CustomUrl,
+    RecordKind::BackgroundCheckAccount,
 ];
 
 /// Returns the kind that the query names.
-fn kind_of(visit: &Visit) -> Result<Kind, Refusal> {
+fn kind_of(visit: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
     match visit.asks("kind") {
-        None => Ok(Kind::Property),
+        None => Ok(RecordKind::Property),
         Some(name) => name
             .parse()
             .ok()
             .filter(|kind| KINDS.contains(kind))
-            .ok_or_else(Refusal::missing),
+            .ok_or_else(ConsoleRefusal::missing),
     }
 }
 
 /// Returns the address of a page about a kind.
-fn address(visit: &Visit, path: &str, kind: Kind) -> String {
-    if kind == Kind::Property {
+fn address(visit: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
+    if kind == RecordKind::Property {
         visit.address(path)
     } else {
         visit.address_with(path, &[("kind", kind.as_ref())])
@@ -96,8 +97,8 @@ fn address(visit: &Visit, path: &str, kind: Kind) -> String {
 }
 
 /// Returns the path of a page about a kind, with its query, below the console.
-fn path(path: &str, kind: Kind) -> String {
-    if kind == Kind::Property {
+fn path(path: &str, kind: RecordKind) -> String {
+    if kind == RecordKind::Property {
         path.to_owned()
     } else {
         format!("{path}?kind={}", kind.as_ref())
@@ -105,21 +106,21 @@ fn path(path: &str, kind: Kind) -> String {
 }
 
 /// Refuses members who may not change records: those limited to some flats.
-fn require(visit: &Visit) -> Result<(), Refusal> {
+fn require(visit: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if visit.answers_for_organization() {
         Ok(())
     } else {
-        Err(Refusal::missing())
+        Err(ConsoleRefusal::missing())
     }
 }
 
 /// A tab of the screen: label, address, and whether it is selected.
-type Tab = (&'static str, String, bool);
+type RecordTab = (&'static str, String, bool);
 
-fn tabs(visit: &Visit, shown: Kind) -> Vec<Tab> {
+fn tabs(visit: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
     KINDS
         .into_iter()
-        .filter(|kind| *kind != Kind::Reservation || *kind == shown)
+        .filter(|kind| *kind != RecordKind::Reservation || *kind == shown)
         .map(|kind| {
             (
                 visit.words.records.of(kind),
@@ -130,7 +131,7 @@ fn tabs(visit: &Visit, shown: Kind) -> Vec<Tab> {
         .collect()
 }
 
-struct Row {
+struct RecordRow {
     name: String,
     about: String,
     /// Label of the origin; `None` for the origin `manual`.
@@ -140,22 +141,22 @@ struct Row {
 
 #[derive(Template)]
 #[template(path = "console/records.html")]
-struct List<'v> {
-    frame: Frame<'v>,
-    tabs: Vec<Tab>,
+struct RecordList<'v> {
+    frame: ConsoleFrame<'v>,
+    tabs: Vec<RecordTab>,
     action: String,
     kind: Option<&'static str>,
     query: String,
     /// Address of the list without filters.
     all: String,
-    rows: Vec<Row>,
+    rows: Vec<RecordRow>,
     paging: Paging,
     new: Option<(&'static str, String)>,
     import: Option<String>,
     empty: &'static str,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let kind = kind_of(visit)?;
         let words = &visit.words.records;
@@ -168,11 +169,11 @@ fn list(visit: &Visit) -> Answering<'_> {
         let total = answer.total.unwrap_or(answer.data.len());
         let is_open = visit.answers_for_organization();
         let rows = answer.data.iter().map(|record| row(visit, kind, record));
-        let page = List {
-            frame: Frame::new(visit, words.of(kind)),
+        let page = RecordList {
+            frame: ConsoleFrame::new(visit, words.of(kind)),
             tabs: tabs(visit, kind),
             action: visit.address(SCREEN.path),
-            kind: (kind != Kind::Property).then(|| kind.into()),
+            kind: (kind != RecordKind::Property).then(|| kind.into()),
             query,
             all: address(visit, SCREEN.path, kind),
             rows: rows.collect(),
@@ -180,7 +181,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             new: (is_open && visit.may(PUT))
                 .then(|| (words.adding(kind), address(visit, "/flats/new", kind))),
             import: (is_open && visit.may(IMPORT)).then(|| address(visit, "/flats/import", kind)),
-            empty: if kind == Kind::Property {
+            empty: if kind == RecordKind::Property {
                 words.empty_flats
             } else {
                 words.empty
@@ -195,7 +196,7 @@ fn text<'r>(record: &'r Value, field: &str) -> &'r str {
 }
 
 /// Returns the name of a record.
-fn name(visit: &Visit, kind: Kind, record: &Value) -> String {
+fn name(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
     let names = [
         text(record, "name").to_owned(),
         text(record, "title").to_owned(),
@@ -210,20 +211,22 @@ fn name(visit: &Visit, kind: Kind, record: &Value) -> String {
     name.unwrap_or_else(|| visit.words.records.of(kind).to_owned())
 }
 
-fn row(visit: &Visit, kind: Kind, record: &Value) -> Row {
+fn row(visit: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow {
     let words = &visit.words.records;
     let about = match kind {
-        Kind::Property => text(record, "address").to_owned(),
-        Kind::Reservation => format!("{} – {}", text(record, "checkIn"), text(record, "checkOut")),
+        RecordKind::Property => text(record, "address").to_owned(),
+        RecordKind::Reservation => {
+            format!("{} – {}", text(record, "checkIn"), text(record, "checkOut"))
+        }
         _ => String::new(),
     };
     let origin = text(record, "origin");
-    Row {
+    RecordRow {
         name: name(visit, kind, record),
         about,
-        origin: if origin == Origin::Platform.as_ref() {
+        origin: if origin == RecordOrigin::Platform.as_ref() {
             Some(words.by_platform)
-        } else if origin == Origin::Calendar.as_ref() {
+        } else if origin == RecordOrigin::Calendar.as_ref() {
             Some(words.by_calendar)
         } else {
             None
@@ -235,7 +238,7 @@ fn row(visit: &Visit, kind: Kind, record: &Value) -> Row {
 #[derive(Template)]
 #[template(path = "console/record.html")]
 struct RecordPage<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     form: FormView,
     /// Whether the platform manages the record.
     is_of_platform: bool,
@@ -247,15 +250,15 @@ struct RecordPage<'v> {
     changed: Option<Changed>,
 }
 
-fn frame(visit: &Visit, kind: Kind, title: String) -> Frame<'_> {
-    Frame::new(visit, title).below(
+fn frame(visit: &ConsoleRequest, kind: RecordKind, title: String) -> ConsoleFrame<'_> {
+    ConsoleFrame::new(visit, title).below(
         visit,
         visit.words.records.of(kind),
         &path(SCREEN.path, kind),
     )
 }
 
-fn form_of_new<'s>(visit: &Visit, kind: Kind, specs: &'s [Spec]) -> FreeForm<'s> {
+fn form_of_new<'s>(visit: &ConsoleRequest, kind: RecordKind, specs: &'s [Spec]) -> FreeForm<'s> {
     FreeForm {
         operation: PUT,
         specs,
@@ -265,7 +268,7 @@ fn form_of_new<'s>(visit: &Visit, kind: Kind, specs: &'s [Spec]) -> FreeForm<'s>
     }
 }
 
-fn new_page(visit: &Visit, kind: Kind, form: FormView) -> Response {
+fn new_page(visit: &ConsoleRequest, kind: RecordKind, form: FormView) -> Response {
     let status = form.status;
     let page = RecordPage {
         frame: frame(visit, kind, visit.words.records.adding(kind).to_owned()),
@@ -279,7 +282,7 @@ fn new_page(visit: &Visit, kind: Kind, form: FormView) -> Response {
     reply::of(visit, status, &page)
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let kind = kind_of(visit)?;
@@ -299,7 +302,7 @@ fn new(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let kind = kind_of(visit)?;
@@ -309,8 +312,8 @@ fn create(visit: &Visit) -> Answering<'_> {
             return Ok(new_page(visit, kind, form.again(visit, None).await?));
         }
         let typed = match form.typed(visit).await? {
-            Outcome::Done(typed) => typed,
-            Outcome::Again(form) => return Ok(new_page(visit, kind, *form)),
+            FormOutcome::Done(typed) => typed,
+            FormOutcome::Again(form) => return Ok(new_page(visit, kind, *form)),
         };
         let mut data = completed(visit, kind, typed);
         if let Some(refusal) = with_moments(visit, &mut data) {
@@ -321,18 +324,20 @@ fn create(visit: &Visit) -> Answering<'_> {
         let id = visit
             .sent("key")
             .and_then(|key| key.parse::<Uuid>().ok())
-            .unwrap_or_else(|| visit.service.kit.ids.uuid(visit.service.clock.now()));
+            .unwrap_or_else(|| visit.service.app_state.ids.uuid(visit.service.clock.now()));
         let arguments = json!({ "records": [{ "kind": kind, "id": id, "data": data }] });
         match visit
             .create::<Value>(PUT, arguments, &visit.key("create"))
             .await
         {
-            Ok(_) if kind == Kind::Reservation => {
-                Ok(reply::done(visit, &format!("/stays/{id}"), Done::Created))
-            }
+            Ok(_) if kind == RecordKind::Reservation => Ok(reply::done(
+                visit,
+                &format!("/stays/{id}"),
+                CompletedAction::Created,
+            )),
             Ok(_) => {
                 let to = path(&format!("/flats/{id}"), kind);
-                Ok(reply::done(visit, &to, Done::Created))
+                Ok(reply::done(visit, &to, CompletedAction::Created))
             }
             Err(refusal) => {
                 let refusal = below_data(refusal);
@@ -344,19 +349,24 @@ fn create(visit: &Visit) -> Answering<'_> {
 }
 
 /// Adds the required fields that the form leaves empty and that have an obvious value.
-fn completed(visit: &Visit, kind: Kind, typed: Map<String, Value>) -> Map<String, Value> {
+fn completed(
+    visit: &ConsoleRequest,
+    kind: RecordKind,
+    typed: Map<String, Value>,
+) -> Map<String, Value> {
     let settings = &visit.signed_in.organization.settings;
     let mut data = defaults(kind, settings, visit.service.clock.now());
     data.extend(typed);
     data
 }
 
-/// The fields with a moment. People type it in the time zone of the organization, without an offset.
+/// The fields with a moment. People type it in the time zone of the organization, without an
+/// offset.
 const MOMENTS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
 
 /// Brings typed moments into the form in which records have them. Returns a refusal if a text is
 /// not a moment.
-fn with_moments(visit: &Visit, data: &mut Map<String, Value>) -> Option<Refusal> {
+fn with_moments(visit: &ConsoleRequest, data: &mut Map<String, Value>) -> Option<ConsoleRefusal> {
     let settings = &visit.signed_in.organization.settings;
     let zone = settings.timezone.as_deref();
     let zone = zone.and_then(|zone| TimeZone::get(zone).ok());
@@ -378,15 +388,15 @@ fn with_moments(visit: &Visit, data: &mut Map<String, Value>) -> Option<Refusal>
             });
         }
     }
-    (!issues.is_empty()).then(|| Refusal {
+    (!issues.is_empty()).then(|| ConsoleRefusal {
         status: 400,
         issues,
-        ..Refusal::default()
+        ..ConsoleRefusal::default()
     })
 }
 
 /// Makes the issues of a record issues of the form's fields.
-fn below_data(mut refusal: Refusal) -> Refusal {
+fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         if let Some(place) = issue.path.iter().position(|step| step == "data") {
             issue.path.drain(..=place);
@@ -395,13 +405,21 @@ fn below_data(mut refusal: Refusal) -> Refusal {
     refusal
 }
 
-async fn stored(visit: &Visit, kind: Kind) -> Result<Stored, Refusal> {
+async fn stored(
+    visit: &ConsoleRequest,
+    kind: RecordKind,
+) -> Result<StoredResource, ConsoleRefusal> {
     let id = visit.named("id")?;
     let value = visit.get(READ, json!({ "kind": kind, "id": id })).await?;
-    Ok(Stored::of(id, value))
+    Ok(StoredResource::of(id, value))
 }
 
-fn form_of<'s>(visit: &Visit, kind: Kind, stored: &Stored, specs: &'s [Spec]) -> FreeForm<'s> {
+fn form_of<'s>(
+    visit: &ConsoleRequest,
+    kind: RecordKind,
+    stored: &StoredResource,
+    specs: &'s [Spec],
+) -> FreeForm<'s> {
     FreeForm {
         operation: UPDATE,
         specs,
@@ -411,20 +429,25 @@ fn form_of<'s>(visit: &Visit, kind: Kind, stored: &Stored, specs: &'s [Spec]) ->
     }
 }
 
-fn is_of_platform(stored: &Stored) -> bool {
-    stored.value.get("origin").and_then(Value::as_str) == Some(Origin::Platform.as_ref())
+fn is_of_platform(stored: &StoredResource) -> bool {
+    stored.value.get("origin").and_then(Value::as_str) == Some(RecordOrigin::Platform.as_ref())
 }
 
-async fn page(visit: &Visit, kind: Kind, stored: Stored, form: FormView) -> Response {
+async fn page(
+    visit: &ConsoleRequest,
+    kind: RecordKind,
+    stored: StoredResource,
+    form: FormView,
+) -> Response {
     let (status, id) = (form.status, stored.id.to_string());
     let is_of_platform = is_of_platform(&stored);
     let words = &visit.words.records;
     let mut ways = Vec::new();
-    if kind == Kind::Reservation {
+    if kind == RecordKind::Reservation {
         ways.extend(way(visit, "/stays/{id}", &id).map(|way| (words.page_of, way)));
     }
     let is_open = visit.answers_for_organization() && !is_of_platform && visit.may(PUT);
-    let parts = if kind == Kind::Property {
+    let parts = if kind == RecordKind::Property {
         let may_change = visit.answers_for_organization() && !is_of_platform;
         flat::parts(visit, stored.id, &stored.value, may_change).await
     } else {
@@ -443,7 +466,7 @@ async fn page(visit: &Visit, kind: Kind, stored: Stored, form: FormView) -> Resp
     reply::of(visit, status, &page)
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let kind = kind_of(visit)?;
         let stored = stored(visit, kind).await?;
@@ -455,7 +478,7 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let kind = kind_of(visit)?;
@@ -468,15 +491,15 @@ fn save(visit: &Visit) -> Answering<'_> {
         }
         let to = path(&format!("/flats/{}", stored.id), kind);
         let mut changes = match form.typed(visit).await? {
-            Outcome::Done(changes) => changes,
-            Outcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
+            FormOutcome::Done(changes) => changes,
+            FormOutcome::Again(form) => return Ok(page(visit, kind, stored, *form).await),
         };
         if let Some(refusal) = with_moments(visit, &mut changes) {
             let form = form.again(visit, Some(&refusal)).await?;
             return Ok(page(visit, kind, stored, form).await);
         }
         if changes.is_empty() {
-            return Ok(reply::done(visit, &to, Done::Unchanged));
+            return Ok(reply::done(visit, &to, CompletedAction::Unchanged));
         }
         let was = visit.sent("updatedAt").unwrap_or_default();
         if !was.is_empty() && stored.value.get("updatedAt").and_then(Value::as_str) != Some(was) {
@@ -488,7 +511,7 @@ fn save(visit: &Visit) -> Answering<'_> {
             "kind": kind, "id": stored.id, "data": changes, "expectedUpdatedAt": expected,
         });
         match visit.change(UPDATE, arguments).await {
-            Ok(_) => Ok(reply::done(visit, &to, Done::Saved)),
+            Ok(_) => Ok(reply::done(visit, &to, CompletedAction::Saved)),
             Err(refusal) => {
                 let refusal = below_data(refusal);
                 let form = form.again(visit, Some(&refusal)).await?;
@@ -500,20 +523,23 @@ fn save(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/record-remove.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct RecordConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     back: String,
     problem: Option<String>,
 }
 
-async fn ask_page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+async fn ask_page(
+    visit: &ConsoleRequest,
+    problem: Option<(u16, String)>,
+) -> Result<Response, ConsoleRefusal> {
     require(visit)?;
     let kind = kind_of(visit)?;
     let stored = stored(visit, kind).await?;
     let own = format!("/flats/{}", stored.id);
     let title = name(visit, kind, &Value::Object(stored.value));
-    let page = Ask {
+    let page = RecordConfirmation {
         frame: frame(visit, kind, title),
         action: address(visit, &format!("{own}/remove"), kind),
         back: address(visit, &own, kind),
@@ -526,11 +552,11 @@ async fn ask_page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Respo
     ))
 }
 
-fn ask(visit: &Visit) -> Answering<'_> {
+fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(ask_page(visit, None))
 }
 
-fn remove(visit: &Visit) -> Answering<'_> {
+fn remove(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         require(visit)?;
         let kind = kind_of(visit)?;
@@ -540,31 +566,35 @@ fn remove(visit: &Visit) -> Answering<'_> {
         }
         let record = json!({ "kind": kind, "id": stored.id, "isDeleted": true });
         match visit.change(PUT, json!({ "records": [record] })).await {
-            Ok(_) => Ok(reply::done(visit, &path(SCREEN.path, kind), Done::Removed)),
+            Ok(_) => Ok(reply::done(
+                visit,
+                &path(SCREEN.path, kind),
+                CompletedAction::Removed,
+            )),
             Err(refusal) => {
-                let said = refusal.sentences(visit).join(" ");
-                ask_page(visit, Some((refusal.status, said))).await
+                let text = refusal.sentences(visit).join(" ");
+                ask_page(visit, Some((refusal.status, text))).await
             }
         }
     })
 }
 
 /// Returns the address of the page that adds a stay, for members who may add one.
-pub fn new_stay(visit: &Visit) -> Option<String> {
+pub fn new_stay(visit: &ConsoleRequest) -> Option<String> {
     (visit.answers_for_organization() && visit.may(LIST) && visit.may(PUT))
-        .then(|| address(visit, "/flats/new", Kind::Reservation))
+        .then(|| address(visit, "/flats/new", RecordKind::Reservation))
 }
 
 /// Returns the address of the page that imports stays, for members who may import some.
-pub fn import_stays(visit: &Visit) -> Option<String> {
+pub fn import_stays(visit: &ConsoleRequest) -> Option<String> {
     (visit.answers_for_organization() && visit.may(LIST) && visit.may(IMPORT))
-        .then(|| address(visit, "/flats/import", Kind::Reservation))
+        .then(|| address(visit, "/flats/import", RecordKind::Reservation))
 }
 
 /// Returns the address of the page with the fields of a stay.
-pub fn edit_stay(visit: &Visit, id: Uuid) -> Option<String> {
+pub fn edit_stay(visit: &ConsoleRequest, id: Uuid) -> Option<String> {
     (visit.may(LIST) && visit.may(READ))
-        .then(|| address(visit, &format!("/flats/{id}"), Kind::Reservation))
+        .then(|| address(visit, &format!("/flats/{id}"), RecordKind::Reservation))
 }
 
 /// Orders names as people order them.

@@ -1,8 +1,8 @@
 //! The stays: a list that is filtered by guest, flat, day and status, and the pages of a single
 //! stay.
 
+mod explanation;
 mod one;
-mod why;
 
 use askama::Template;
 use engine::typed;
@@ -11,13 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::flats::{self, Wanted};
-use super::frame::Frame;
+use super::flats::{self, FlatFilter};
+use super::frame::ConsoleFrame;
 use super::paging::{Paging, ROWS};
 use super::records;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
 use super::when;
 
 /// The screen of the stays.
@@ -25,18 +25,18 @@ pub static SCREEN: Screen = Screen {
     path: "/stays",
     icon: "bed-double",
     title: |words| words.stays.stays,
-    group: Group::Today,
+    group: ScreenGroup::Today,
     needs: Some(LIST),
     pages: &[
-        Page::get("getStaysScreen", "/stays", list),
-        Page::get("getStayScreen", "/stays/{id}", one::show).needing(&[
+        ScreenPage::get("getStaysScreen", "/stays", list),
+        ScreenPage::get("getStayScreen", "/stays/{id}", one::show).needing(&[
             "getReservation",
             "getPrecheckinSubmission",
             "explainGuestView",
         ]),
-        Page::post("previewStayOnScreen", "/stays/{id}/preview", one::preview)
+        ScreenPage::post("previewStayOnScreen", "/stays/{id}/preview", one::preview)
             .needing(&["getReservation", "createPortalPreview"]),
-        Page::get("getWhyScreen", "/stays/{id}/why", why::show)
+        ScreenPage::get("getWhyScreen", "/stays/{id}/why", explanation::show)
             .needing(&["getReservation", "explainGuestView"]),
     ],
 };
@@ -57,7 +57,7 @@ const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
 /// A stay, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stay {
+pub struct StayItem {
     pub id: Uuid,
     pub property_id: Option<Uuid>,
     pub status: String,
@@ -65,14 +65,14 @@ pub struct Stay {
     pub check_out: String,
     channel: String,
     booked_at: String,
-    guest: Guest,
+    guest: StayGuest,
     adults: Option<u32>,
     children: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Guest {
+struct StayGuest {
     first_name: Option<String>,
     last_name: Option<String>,
     email: Option<String>,
@@ -80,9 +80,9 @@ struct Guest {
     language: Option<String>,
 }
 
-impl Stay {
+impl StayItem {
     /// Returns the name of the guest.
-    pub fn called(&self, visit: &Visit) -> String {
+    pub fn called(&self, visit: &ConsoleRequest) -> String {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()
             .flatten()
@@ -96,7 +96,7 @@ impl Stay {
     }
 }
 
-struct Row {
+struct StayRow {
     guest: String,
     flat: String,
     dates: String,
@@ -106,18 +106,18 @@ struct Row {
 
 #[derive(Template)]
 #[template(path = "console/stays.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct StayList<'v> {
+    frame: ConsoleFrame<'v>,
     path: String,
     query: String,
     from: String,
     to: String,
     statuses: Vec<(&'static str, &'static str, bool)>,
-    flat: Wanted,
+    flat: FlatFilter,
     /// Whether no filter was given, so that the next days are shown.
     is_near: bool,
     problem: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<StayRow>,
     paging: Paging,
     /// Address of the page that adds a stay.
     new: Option<String>,
@@ -125,7 +125,7 @@ struct List<'v> {
     import: Option<String>,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = visit.words;
         let is_near = !visit
@@ -143,8 +143,8 @@ fn list(visit: &Visit) -> Answering<'_> {
             (asked("from-day"), asked("to-day"))
         };
         let (query, status) = (asked("query"), asked("status"));
-        let flat = Wanted::of(visit, SCREEN.path).await?;
-        let said = |text: &str| {
+        let flat = FlatFilter::of(visit, SCREEN.path).await?;
+        let message = |text: &str| {
             if text.is_empty() {
                 Value::Null
             } else {
@@ -152,13 +152,13 @@ fn list(visit: &Visit) -> Answering<'_> {
             }
         };
         let arguments = json!({
-            "limit": ROWS, "offset": Paging::offset(visit), "query": said(&query), "propertyId": flat.id,
-            "checkInFrom": said(&from), "checkInTo": said(&to), "status": said(&status),
+            "limit": ROWS, "offset": Paging::offset(visit), "query": message(&query), "propertyId": flat.id,
+            "checkInFrom": message(&from), "checkInTo": message(&to), "status": message(&status),
         });
         let answer = if flat.is_open() {
             None
         } else {
-            Some(visit.ask::<Vec<Stay>>(LIST, arguments).await)
+            Some(visit.ask::<Vec<StayItem>>(LIST, arguments).await)
         };
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
@@ -171,7 +171,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             found.sort_by(|one, other| (&one.check_in, one.id).cmp(&(&other.check_in, other.id)));
         }
         let flats = flats::among(visit, found.iter().filter_map(|stay| stay.property_id)).await?;
-        let row = |stay: &Stay| Row {
+        let row = |stay: &StayItem| StayRow {
             guest: stay.called(visit),
             flat: match stay.property_id {
                 None => words.submissions.no_flat.to_owned(),
@@ -181,11 +181,11 @@ fn list(visit: &Visit) -> Answering<'_> {
                     .unwrap_or_default(),
             },
             dates: when::days(visit, &stay.check_in, &stay.check_out),
-            status: words.stays.standing(&stay.status),
+            status: words.stays.state_label(&stay.status),
             way: visit.address(&format!("/stays/{}", stay.id)),
         };
-        let page = List {
-            frame: Frame::new(visit, words.stays.stays),
+        let page = StayList {
+            frame: ConsoleFrame::new(visit, words.stays.stays),
             path: visit.address(SCREEN.path),
             rows: found.iter().map(row).collect(),
             paging: Paging::of(visit, SCREEN.path, total),
@@ -193,7 +193,7 @@ fn list(visit: &Visit) -> Answering<'_> {
             import: records::import_stays(visit),
             statuses: STATUSES
                 .into_iter()
-                .map(|known| (known, words.stays.standing(known).0, known == status))
+                .map(|known| (known, words.stays.state_label(known).0, known == status))
                 .collect(),
             query,
             from,

@@ -9,21 +9,21 @@ use uuid::Uuid;
 use super::super::audit::Changed;
 use super::super::charges::StayCharges;
 use super::super::flats;
-use super::super::frame::Frame;
-use super::super::preview::{self, Preview};
+use super::super::frame::ConsoleFrame;
+use super::super::preview::{self, PreviewForm};
 use super::super::records;
-use super::super::refusal::Refusal;
+use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::submissions::Submission;
-use super::super::visit::Visit;
+use super::super::screens::ScreenAnswer;
+use super::super::submissions::SubmissionItem;
+use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
-use super::why::{self, Explanation};
-use super::{SCREEN, Stay};
+use super::explanation::{self, StayExplanation};
+use super::{SCREEN, StayItem};
 use crate::words::{fill, own_name};
 
 #[derive(Debug, Deserialize)]
-struct Link {
+struct PageLink {
     url: String,
 }
 
@@ -34,33 +34,33 @@ const READ_MESSAGES: &str = "listReservationMessages";
 /// A message of the guest, as the interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Message {
+struct GuestMessage {
     text: String,
     created_at: String,
 }
 
 /// A label and a value.
-struct Fact {
+struct LabelledValue {
     label: &'static str,
     value: String,
 }
 
 #[derive(Template)]
 #[template(path = "console/stay.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
-    standing: (&'static str, &'static str),
-    facts: Vec<Fact>,
+struct StayPage<'v> {
+    frame: ConsoleFrame<'v>,
+    state: (&'static str, &'static str),
+    facts: Vec<LabelledValue>,
     precheckin: (&'static str, &'static str),
     so_far: String,
     /// A sentence on the steps that are open to the guest again.
     opened: Option<String>,
     submission: String,
-    portal: why::Portal,
+    portal: explanation::StayPortal,
     steps_shown: String,
     manuals_shown: String,
     why: String,
-    preview: Option<Preview>,
+    preview: Option<PreviewForm>,
     /// The portal that the preview shows.
     portal_id: String,
     at_hint: String,
@@ -74,8 +74,8 @@ struct Shown<'v> {
 }
 
 /// Reads the messages of the guest, newest first.
-async fn messages(visit: &Visit, id: Uuid) -> Result<Vec<(String, When)>, Refusal> {
-    let written: Vec<Message> = visit
+async fn messages(visit: &ConsoleRequest, id: Uuid) -> Result<Vec<(String, When)>, ConsoleRefusal> {
+    let written: Vec<GuestMessage> = visit
         .get(READ_MESSAGES, json!({ "id": id, "limit": MESSAGES }))
         .await?;
     Ok(written
@@ -85,7 +85,7 @@ async fn messages(visit: &Visit, id: Uuid) -> Result<Vec<(String, When)>, Refusa
         .collect())
 }
 
-fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
+fn facts(visit: &ConsoleRequest, stay: &StayItem, flat: Option<&str>) -> Vec<LabelledValue> {
     let words = &visit.words.stays;
     let people = stay.adults.map(|adults| {
         let (adults, children) = (
@@ -123,7 +123,7 @@ fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
     ];
     all.into_iter()
         .filter_map(|(label, value)| {
-            Some(Fact {
+            Some(LabelledValue {
                 label,
                 value: value?,
             })
@@ -131,27 +131,27 @@ fn facts(visit: &Visit, stay: &Stay, flat: Option<&str>) -> Vec<Fact> {
         .collect()
 }
 
-pub(super) fn show(visit: &Visit) -> Answering<'_> {
+pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.stays;
         let id = visit.named("id")?;
         // Concurrently, because each of these can be slow for a large organization.
-        let stay = Box::pin(visit.get::<Stay>("getReservation", json!({ "id": id })));
+        let stay = Box::pin(visit.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
             stay,
-            Box::pin(Submission::read(visit, id)),
-            Box::pin(Explanation::read(visit, id, None)),
+            Box::pin(SubmissionItem::read(visit, id)),
+            Box::pin(StayExplanation::read(visit, id, None)),
         )
         .await?;
         let (done, all) = submission.progress();
         let (done, all) = (done.to_string(), all.to_string());
         let zone = flats::zone(visit, stay.property_id).await;
-        let link: Option<Link> = if visit.may("getGuestLink") {
+        let link: Option<PageLink> = if visit.may("getGuestLink") {
             visit.get("getGuestLink", json!({ "id": id })).await.ok()
         } else {
             None
         };
-        let counted = |text: &str, items: &[why::Item]| {
+        let counted = |text: &str, items: &[explanation::Item]| {
             let shown = items
                 .iter()
                 .filter(|item| item.is_shown)
@@ -163,9 +163,13 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             )
         };
         let portal_id = explanation.portal_id();
-        let page = Shown {
-            frame: Frame::new(visit, stay.called(visit)).below(visit, words.stays, SCREEN.path),
-            standing: words.standing(&stay.status),
+        let page = StayPage {
+            frame: ConsoleFrame::new(visit, stay.called(visit)).below(
+                visit,
+                words.stays,
+                SCREEN.path,
+            ),
+            state: words.state_label(&stay.status),
             facts: facts(visit, &stay, submission.property_name.as_deref()),
             precheckin: visit.words.submissions.status(&submission.status),
             opened: submission.opened(visit),
@@ -175,7 +179,8 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
             manuals_shown: counted(words.manuals_shown, &explanation.manuals),
             portal: explanation.portal(visit),
             why: visit.address(&format!("/stays/{id}/why")),
-            preview: portal_id.and_then(|_| Preview::of(visit, &format!("/stays/{id}/preview"))),
+            preview: portal_id
+                .and_then(|_| PreviewForm::of(visit, &format!("/stays/{id}/preview"))),
             portal_id: portal_id.map(|id| id.to_string()).unwrap_or_default(),
             at_hint: fill(
                 words.at_hint,
@@ -192,13 +197,13 @@ pub(super) fn show(visit: &Visit) -> Answering<'_> {
 }
 
 /// Opens a preview of the page that the guest of this stay sees.
-pub(super) fn preview(visit: &Visit) -> Answering<'_> {
+pub(super) fn preview(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = visit.named("id")?;
         let at = match visit.sent("at").filter(|at| !at.trim().is_empty()) {
             None => None,
             Some(at) => {
-                let submission = Submission::read(visit, id).await?;
+                let submission = SubmissionItem::read(visit, id).await?;
                 let zone = flats::zone(visit, submission.property_id).await;
                 // Invalid input is sent as typed, and the operation refuses it.
                 Some(when::typed(at, &zone).unwrap_or_else(|| at.to_owned()))

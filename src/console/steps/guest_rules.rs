@@ -3,11 +3,16 @@
 use serde_json::{Map, Value};
 
 use crate::console::labels;
-use crate::console::words::Words;
+use crate::console::words::ConsoleWords;
 use crate::words::fill;
 
 /// Tells in words of which guests a detail is required.
-pub fn told(words: &Words, language: &str, field: &str, rule: &Map<String, Value>) -> String {
+pub fn told(
+    words: &ConsoleWords,
+    language: &str,
+    field: &str,
+    rule: &Map<String, Value>,
+) -> String {
     let steps = &words.steps;
     let age = |name: &str| {
         let age = rule.get(name).and_then(Value::as_u64);

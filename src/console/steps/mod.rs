@@ -16,23 +16,23 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::sentence::{Counts, Rules};
-use super::asking;
-use super::assign::{Entity, Use};
+use super::assign::{Entity, UseCount};
 use super::audit::Changed;
 use super::form::{
-    FormView, Layout, Outcome, Reading, Resource, RuleLayout, Section, Stored, create_form,
-    created, edit_form, saved, untold_texts,
+    FormOutcome, FormView, Layout, Reading, Resource, RuleLayout, Section, StoredResource,
+    create_form, created, edit_form, saved, untold_texts,
 };
-use super::frame::{Done, Frame};
+use super::frame::{CompletedAction, ConsoleFrame};
 use super::labels;
+use super::operation_calls;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
 use super::portals;
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::texts::{Spoken, shown_by, texts};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::texts::{TextWithVersions, texts, texts_of};
+use super::visit::ConsoleRequest;
 use crate::precheck::{StepType, is_together};
 
 /// The screen of the steps.
@@ -40,27 +40,28 @@ pub static SCREEN: Screen = Screen {
     path: "/steps",
     icon: "list-checks",
     title: |words| words.steps.steps,
-    group: Group::Setup,
+    group: ScreenGroup::Setup,
     needs: Some("listPrecheckSteps"),
     pages: &[
-        Page::get("getStepsScreen", "/steps", list),
-        Page::post("moveStepOnScreen", "/steps", move_one).needing(&[
+        ScreenPage::get("getStepsScreen", "/steps", list),
+        ScreenPage::post("moveStepOnScreen", "/steps", move_one).needing(&[
             "listPortals",
             "listPrecheckSteps",
             "updatePrecheckStep",
         ]),
-        Page::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
-        Page::post("createStepOnScreen", "/steps/new", create).needing(&["createPrecheckStep"]),
-        Page::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
-        Page::post("updateStepOnScreen", "/steps/{id}", save)
+        ScreenPage::get("getNewStepScreen", "/steps/new", new).needing(&["createPrecheckStep"]),
+        ScreenPage::post("createStepOnScreen", "/steps/new", create)
+            .needing(&["createPrecheckStep"]),
+        ScreenPage::get("getStepScreen", "/steps/{id}", show).needing(&["getPrecheckStep"]),
+        ScreenPage::post("updateStepOnScreen", "/steps/{id}", save)
             .needing(&["getPrecheckStep", "updatePrecheckStep"]),
-        Page::get(
+        ScreenPage::get(
             "getQuestionsScreen",
             "/steps/{id}/questions",
             questions::show,
         )
         .needing(&["getPrecheckStep"]),
-        Page::post(
+        ScreenPage::post(
             "updateQuestionsOnScreen",
             "/steps/{id}/questions",
             questions::save,
@@ -195,21 +196,21 @@ const MOST_MOVED: usize = 200;
 /// A step of the list, of which only the place is parsed.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
-struct Placed {
-    place: Place,
+struct PositionedStep {
+    place: StepPosition,
     /// The whole step, not yet parsed.
     row: Box<RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct StepPosition {
     id: Uuid,
     step_type: StepType,
     sort_order: Option<u32>,
 }
 
-impl TryFrom<Box<RawValue>> for Placed {
+impl TryFrom<Box<RawValue>> for PositionedStep {
     type Error = serde_json::Error;
 
     fn try_from(row: Box<RawValue>) -> Result<Self, serde_json::Error> {
@@ -223,7 +224,7 @@ impl TryFrom<Box<RawValue>> for Placed {
 /// A step, as the list operation returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct ListedConsoleStep {
     id: Uuid,
     nickname: String,
     step_type: StepType,
@@ -236,7 +237,7 @@ struct Row {
 }
 
 /// A step, as the page of the list shows it.
-struct Line {
+struct StepLine {
     number: usize,
     id: Uuid,
     way: String,
@@ -250,7 +251,7 @@ struct Line {
 }
 
 /// An option in the choice of a portal.
-struct Choice {
+struct PortalChoice {
     id: String,
     name: String,
     is_chosen: bool,
@@ -258,15 +259,15 @@ struct Choice {
 
 #[derive(Template)]
 #[template(path = "console/steps.html")]
-struct List<'v> {
-    frame: Frame<'v>,
-    portals: Vec<Choice>,
+struct StepList<'v> {
+    frame: ConsoleFrame<'v>,
+    portals: Vec<PortalChoice>,
     path: String,
     /// The address that moves are sent to.
     action: String,
     order: &'static str,
     /// Groups of steps that can change places with each other.
-    groups: Vec<Vec<Line>>,
+    groups: Vec<Vec<StepLine>>,
     paging: Paging,
     new: Option<String>,
     may_move: bool,
@@ -278,15 +279,15 @@ struct List<'v> {
 /// The steps in guest order. If a portal is chosen, they are the steps of that portal.
 /// `is_automatic` is true if the order follows the step types first.
 struct Ordered {
-    rows: Vec<Placed>,
-    portals: Vec<portals::Row>,
+    rows: Vec<PositionedStep>,
+    portals: Vec<portals::ListedPortal>,
     chosen: Option<Uuid>,
     is_automatic: bool,
 }
 
 impl Ordered {
-    async fn read(visit: &Visit) -> Result<Self, Refusal> {
-        let portals: Vec<portals::Row> = visit.get("listPortals", json!({})).await?;
+    async fn read(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
+        let portals: Vec<portals::ListedPortal> = visit.get("listPortals", json!({})).await?;
         let chosen = visit
             .asks("portal")
             .and_then(|id| id.parse::<Uuid>().ok())
@@ -316,12 +317,12 @@ impl Ordered {
     }
 
     /// Returns whether two consecutive steps can change places.
-    fn is_movable(&self, one: &Place, other: &Place) -> bool {
+    fn is_movable(&self, one: &StepPosition, other: &StepPosition) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
 
     /// Returns the steps that a step can be moved among.
-    fn around(&self, id: Uuid) -> Vec<&Place> {
+    fn around(&self, id: Uuid) -> Vec<&StepPosition> {
         let places = self.rows.iter().map(|row| &row.place);
         let Some(own) = places.clone().find(|place| place.id == id) else {
             return Vec::new();
@@ -330,11 +331,14 @@ impl Ordered {
     }
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move { page(visit, None).await })
 }
 
-async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    problem: Option<(u16, String)>,
+) -> Result<Response, ConsoleRefusal> {
     let words = visit.words;
     let mut ordered = Ordered::read(visit).await?;
     let paging = Paging::of(visit, "/steps", ordered.rows.len());
@@ -342,9 +346,9 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
     let rows = placed
         .iter()
         .map(|placed| serde_json::from_str(placed.row.get()))
-        .collect::<Result<Vec<Row>, _>>();
-    let rows =
-        rows.map_err(|error| asking::not_understood(visit.id, "listPrecheckSteps", &error))?;
+        .collect::<Result<Vec<ListedConsoleStep>, _>>();
+    let rows = rows
+        .map_err(|error| operation_calls::not_understood(visit.id, "listPrecheckSteps", &error))?;
     let titles = texts(
         visit,
         rows.iter().filter_map(|row| row.display_title_ml_text_id),
@@ -353,9 +357,9 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
         titles,
         reached(visit, rows.iter().map(|row| row.id).collect())
     );
-    let mut groups: Vec<Vec<Line>> = Vec::new();
-    let mut before: Option<&Place> = None;
-    for (number, (Placed { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
+    let mut groups: Vec<Vec<StepLine>> = Vec::new();
+    let mut before: Option<&StepPosition> = None;
+    for (number, (PositionedStep { place, .. }, row)) in placed.iter().zip(&rows).enumerate() {
         let is_beside = before.is_some_and(|before| ordered.is_movable(before, place));
         let line = line(
             visit,
@@ -370,7 +374,7 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
         }
         before = Some(place);
     }
-    let portals = ordered.portals.iter().map(|portal| Choice {
+    let portals = ordered.portals.iter().map(|portal| PortalChoice {
         id: portal.id.to_string(),
         name: portal.called(),
         is_chosen: ordered.chosen == Some(portal.id),
@@ -382,8 +386,8 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
         .map(|id| ("portal", id.as_str()))
         .chain([("from", from.as_str())])
         .collect();
-    let page = List {
-        frame: Frame::new(visit, words.steps.steps),
+    let page = StepList {
+        frame: ConsoleFrame::new(visit, words.steps.steps),
         portals: portals.collect(),
         path: visit.address("/steps"),
         action: visit.address_with("/steps", &query),
@@ -409,19 +413,19 @@ async fn page(visit: &Visit, problem: Option<(u16, String)>) -> Result<Response,
 /// The number of flats that a step reaches, as `countReachedProperties` returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reached {
+struct ReachedCount {
     entity_id: Uuid,
     property_count: usize,
 }
 
 /// Returns the number of flats that each step reaches. The result is empty if the counts cannot be
 /// read.
-async fn reached(visit: &Visit, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
+async fn reached(visit: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();
     }
     let reached = visit
-        .get::<Vec<Reached>>(
+        .get::<Vec<ReachedCount>>(
             "countReachedProperties",
             json!({ "entityType": "precheck_step", "entityIds": ids }),
         )
@@ -434,14 +438,14 @@ async fn reached(visit: &Visit, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
 }
 
 fn line(
-    visit: &Visit,
-    row: &Row,
+    visit: &ConsoleRequest,
+    row: &ListedConsoleStep,
     number: usize,
     titles: &HashMap<Uuid, String>,
     flats: Option<usize>,
-) -> Line {
+) -> StepLine {
     let words = visit.words;
-    Line {
+    StepLine {
         number,
         id: row.id,
         way: visit.address(&format!("/steps/{}", row.id)),
@@ -455,13 +459,13 @@ fn line(
             "missing_payment_account" => words.steps.missing_payment_account,
             _ => words.steps.missing_account,
         }),
-        who: row.rules.said_of(words, flats, row.is_active),
-        assigned: row.scope.said(words),
+        who: row.rules.text_of(words, flats, row.is_active),
+        assigned: row.scope.text(words),
     }
 }
 
 /// Moves a step by one place (buttons), or to the place where it was dragged.
-fn move_one(visit: &Visit) -> Answering<'_> {
+fn move_one(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let id = |name: &str| visit.sent(name).and_then(|text| text.parse::<Uuid>().ok());
         let (up, down) = (id("up"), id("down"));
@@ -493,7 +497,7 @@ fn move_one(visit: &Visit) -> Answering<'_> {
             .finish();
         let back = format!("/steps?{query}#s-{moved}");
         if order == before {
-            return Ok(reply::done(visit, &back, Done::Unchanged));
+            return Ok(reply::done(visit, &back, CompletedAction::Unchanged));
         }
         let position = |id: &Uuid| {
             around
@@ -516,29 +520,33 @@ fn move_one(visit: &Visit) -> Answering<'_> {
                 .await;
             }
         }
-        Ok(reply::done(visit, &back, Done::Moved))
+        Ok(reply::done(visit, &back, CompletedAction::Moved))
     })
 }
 
 #[derive(Template)]
 #[template(path = "console/step.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct StepEditor<'v> {
+    frame: ConsoleFrame<'v>,
     form: FormView,
-    used: Option<Use>,
+    used: Option<UseCount>,
     /// A sentence that tells which guests get the step.
     who: Option<String>,
     /// The address of the questions, and their number.
     questions: Option<(String, usize)>,
     changed: Option<Changed>,
     /// The texts that guests read, in all languages.
-    spoken: Vec<Spoken>,
+    texts: Vec<TextWithVersions>,
     placeholders: Placeholders,
 }
 
-async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Response {
+async fn form_page(
+    visit: &ConsoleRequest,
+    stored: Option<&StoredResource>,
+    form: FormView,
+) -> Response {
     let status = form.status;
-    let text = |stored: &Stored, field: &str| {
+    let text = |stored: &StoredResource, field: &str| {
         stored
             .value
             .get(field)
@@ -550,26 +558,26 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
         || visit.words.steps.new.to_owned(),
         |stored| text(stored, "nickname"),
     );
-    let frame = Frame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
+    let frame = ConsoleFrame::new(visit, title).below(visit, visit.words.steps.steps, "/steps");
     let (mut used, mut who, mut questions, mut changed, mut spoken) =
         (None, None, None, None, Vec::new());
     if let Some(stored) = stored {
         changed = Changed::of(visit, stored.id).await;
-        used = Use::of(visit, Entity::Step, stored.id).await;
+        used = UseCount::of(visit, Entity::Step, stored.id).await;
         let flats = reached(visit, vec![stored.id])
             .await
             .get(&stored.id)
             .copied();
         who = Rules::deserialize(Value::Object(stored.value.clone()))
             .ok()
-            .map(|rules| rules.said_of(visit.words, flats, stored.value["isActive"] == true));
+            .map(|rules| rules.text_of(visit.words, flats, stored.value["isActive"] == true));
         let title = stored
             .value
             .get("displayTitleMlTextId")
             .and_then(Value::as_str)
             .and_then(|id| id.parse().ok());
         let title = title.map(|id| (labels::label(visit.language, "displayTitle"), id));
-        spoken = Spoken::all(
+        spoken = TextWithVersions::all(
             visit,
             &title
                 .into_iter()
@@ -592,44 +600,45 @@ async fn form_page(visit: &Visit, stored: Option<&Stored>, form: FormView) -> Re
     reply::of(
         visit,
         status,
-        &Shown {
+        &StepEditor {
             frame,
             form,
             used,
             who,
             questions,
             changed,
-            spoken,
+            texts: spoken,
             placeholders: Placeholders::of(visit).await,
         },
     )
 }
 
-fn new(visit: &Visit) -> Answering<'_> {
+fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let form = create_form(visit, &STEP, visit.address("/steps/new")).await?;
         Ok(form_page(visit, None, form).await)
     })
 }
 
-fn create(visit: &Visit) -> Answering<'_> {
+fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         match created(visit, &STEP, visit.address("/steps/new")).await? {
-            Outcome::Done(made) => Ok(reply::done(
+            FormOutcome::Done(made) => Ok(reply::done(
                 visit,
                 &format!("/steps/{}", made["id"].as_str().unwrap_or_default()),
-                Done::Created,
+                CompletedAction::Created,
             )),
-            Outcome::Again(form) => Ok(form_page(visit, None, *form).await),
+            FormOutcome::Again(form) => Ok(form_page(visit, None, *form).await),
         }
     })
 }
 
-fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
+fn stored(visit: &ConsoleRequest, id: Uuid) -> Reading<'_> {
     Box::pin(async move {
-        let mut stored = Stored::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
+        let mut stored =
+            StoredResource::of(id, visit.get("getPrecheckStep", json!({ "id": id })).await?);
         // The read operation answers only some of the texts that a step links.
-        let shown = shown_by(visit, "precheck_step_detail", id).await?;
+        let shown = texts_of(visit, "precheck_step_detail", id).await?;
         let untold = untold_texts(visit, &STEP)?
             .into_iter()
             .map(|field| (field, Value::Null));
@@ -648,7 +657,7 @@ fn stored(visit: &Visit, id: Uuid) -> Reading<'_> {
     })
 }
 
-fn show(visit: &Visit) -> Answering<'_> {
+fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let form = edit_form(visit, &STEP, &stored, visit.address(&visit.path)).await?;
@@ -656,20 +665,20 @@ fn show(visit: &Visit) -> Answering<'_> {
     })
 }
 
-fn save(visit: &Visit) -> Answering<'_> {
+fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let before = stored(visit, visit.named("id")?).await?;
         match saved(visit, &STEP, &before, visit.address(&visit.path)).await? {
-            Outcome::Done(is_changed) => Ok(reply::done(
+            FormOutcome::Done(is_changed) => Ok(reply::done(
                 visit,
                 &visit.path,
                 if is_changed {
-                    Done::Saved
+                    CompletedAction::Saved
                 } else {
-                    Done::Unchanged
+                    CompletedAction::Unchanged
                 },
             )),
-            Outcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
+            FormOutcome::Again(form) => Ok(form_page(visit, Some(&before), *form).await),
         }
     })
 }

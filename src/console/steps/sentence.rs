@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::console::words::Words;
+use crate::console::words::ConsoleWords;
 use crate::precheck::NO_MAXIMUM;
 use crate::words::fill;
 
@@ -34,7 +34,7 @@ pub struct Counts {
 impl Rules {
     /// Returns which guests get the step, and in how many flats if the number is known. For an
     /// inactive step, the sentence tells who would get it.
-    pub fn said_of(&self, words: &Words, flats: Option<usize>, is_active: bool) -> String {
+    pub fn text_of(&self, words: &ConsoleWords, flats: Option<usize>, is_active: bool) -> String {
         let who = self.who(words, flats);
         if is_active {
             who
@@ -43,7 +43,7 @@ impl Rules {
         }
     }
 
-    fn who(&self, words: &Words, flats: Option<usize>) -> String {
+    fn who(&self, words: &ConsoleWords, flats: Option<usize>) -> String {
         let parts = self.parts(words);
         let words = &words.steps;
         let flats = match flats {
@@ -78,7 +78,7 @@ impl Rules {
     }
 
     /// Describes the stays that the step is for, one part per rule.
-    fn parts(&self, words: &Words) -> Vec<String> {
+    fn parts(&self, words: &ConsoleWords) -> Vec<String> {
         let (words, counted) = (&words.steps, &words.stays);
         let number = |number: u32| number.to_string();
         let mut parts = Vec::new();
@@ -134,7 +134,7 @@ impl Rules {
 
 impl Counts {
     /// Describes the assignments of the step.
-    pub fn said(&self, words: &Words) -> String {
+    pub fn text(&self, words: &ConsoleWords) -> String {
         let parts = [
             (self.property_count, words.assign.properties),
             (self.property_group_count, words.assign.groups),
@@ -169,10 +169,10 @@ mod tests {
             max_los: NO_MAXIMUM,
             ..Rules::default()
         };
-        let said = |rules: &Rules| rules.said_of(of("en"), None, true);
-        assert_eq!(said(&rules), "Every guest of the assigned flats gets it.");
+        let text = |rules: &Rules| rules.text_of(of("en"), None, true);
+        assert_eq!(text(&rules), "Every guest of the assigned flats gets it.");
         assert_eq!(
-            said(&Rules {
+            text(&Rules {
                 is_always_shown: true,
                 min_los: 3,
                 ..rules.clone()
@@ -188,7 +188,7 @@ mod tests {
             ..rules
         };
         assert_eq!(
-            said(&rules),
+            text(&rules),
             "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
         );
         assert_eq!(
@@ -197,7 +197,7 @@ mod tests {
                 lead_time_max_days: None,
                 ..rules.clone()
             }
-            .said_of(of("en"), Some(214), true),
+            .text_of(of("en"), Some(214), true),
             "Guests of 214 flats, for stays of 2 nights or more; not through direct, airbnb."
         );
         let rules = Rules {
@@ -205,7 +205,7 @@ mod tests {
             ..Rules::default()
         };
         assert_eq!(
-            rules.said_of(of("en"), Some(0), true),
+            rules.text_of(of("en"), Some(0), true),
             "It is assigned to no flat yet, so nobody gets it."
         );
         assert_eq!(
@@ -213,15 +213,15 @@ mod tests {
                 min_los: 2,
                 ..rules.clone()
             }
-            .said_of(of("en"), Some(0), true),
+            .text_of(of("en"), Some(0), true),
             "It is assigned to no flat yet, so nobody gets it. For stays of 2 nights or more."
         );
         assert_eq!(
-            rules.said_of(of("fr"), Some(1), true),
+            rules.text_of(of("fr"), Some(1), true),
             "Tout voyageur de 1 logement la reçoit."
         );
         assert_eq!(
-            rules.said_of(of("en"), Some(686), false),
+            rules.text_of(of("en"), Some(686), false),
             "It is switched off, so nobody gets it. When it is on: Every guest of 686 flats gets it."
         );
         let short = Rules {
@@ -230,7 +230,7 @@ mod tests {
             ..rules
         };
         assert_eq!(
-            short.said_of(of("en"), None, true),
+            short.text_of(of("en"), None, true),
             "For stays of 1 night or more; booked at least 1 day ahead."
         );
         assert_eq!(
@@ -238,7 +238,7 @@ mod tests {
                 tag_count: 2,
                 ..Counts::default()
             }
-            .said(of("fr")),
+            .text(of("fr")),
             "Affectée à : étiquettes : 2."
         );
     }

@@ -7,12 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::frame::{Done, Frame};
+use super::super::frame::{CompletedAction, ConsoleFrame};
 use super::super::paging::{Paging, ROWS};
-use super::super::refusal::{FormAttempt, Refusal};
+use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::visit::Visit;
+use super::super::screens::ScreenAnswer;
+use super::super::visit::ConsoleRequest;
 use super::super::when::{self, When};
 use super::make::CREATE;
 use super::{SCREEN, Subscription};
@@ -42,7 +42,7 @@ struct Attempt {
     duration_ms: u64,
 }
 
-struct Row {
+struct DeliveryRow {
     event: String,
     id: String,
     made: When,
@@ -57,34 +57,34 @@ struct Row {
 
 #[derive(Template)]
 #[template(path = "console/webhook.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct DeliveryLogPage<'v> {
+    frame: ConsoleFrame<'v>,
     one: Subscription,
-    standing: (&'static str, &'static str),
+    state: (&'static str, &'static str),
     /// Why and since when the subscription is disabled, and a link to create a similar one.
-    off: Option<Off>,
+    off: Option<DisabledNotice>,
     /// The flats that it is limited to. `None` if it covers all flats.
     flats: Option<String>,
     last: Option<When>,
     made: When,
     path: String,
     key: String,
-    rows: Vec<Row>,
+    rows: Vec<DeliveryRow>,
     paging: Paging,
     /// The typed moment since which failed deliveries are redelivered.
     since: String,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
-struct Off {
+struct DisabledNotice {
     reason: &'static str,
     about: String,
     way: Option<String>,
 }
 
-impl Off {
-    fn of(visit: &Visit, one: &Subscription) -> Option<Self> {
+impl DisabledNotice {
+    fn of(visit: &ConsoleRequest, one: &Subscription) -> Option<Self> {
         let words = &visit.words.webhooks;
         let at = when::moment(visit, one.disabled_at.as_deref()?).text;
         let like_it = [
@@ -105,7 +105,7 @@ impl Off {
     }
 }
 
-fn row(visit: &Visit, path: &str, is_off: bool, delivery: Delivery) -> Row {
+fn row(visit: &ConsoleRequest, path: &str, is_off: bool, delivery: Delivery) -> DeliveryRow {
     let words = &visit.words.webhooks;
     let attempt = |attempt: &Attempt| {
         let outcome = match (attempt.status_code, &attempt.error) {
@@ -117,7 +117,7 @@ fn row(visit: &Visit, path: &str, is_off: bool, delivery: Delivery) -> Row {
             format!("{outcome} · {} ms", attempt.duration_ms),
         )
     };
-    Row {
+    DeliveryRow {
         made: when::moment(visit, &delivery.created_at),
         status: words.delivery(&delivery.status),
         attempts: fill(
@@ -140,7 +140,10 @@ fn row(visit: &Visit, path: &str, is_off: bool, delivery: Delivery) -> Row {
     }
 }
 
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
     let one = Subscription::named(visit).await?;
     let path = one.path();
@@ -150,13 +153,17 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         .await?;
     let FormAttempt {
         status,
-        said,
+        of: messages,
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
-    let page = Shown {
-        frame: Frame::new(visit, one.target_url.clone()).below(visit, words.webhooks, SCREEN.path),
-        standing: one.standing(visit),
-        off: Off::of(visit, &one),
+    let page = DeliveryLogPage {
+        frame: ConsoleFrame::new(visit, one.target_url.clone()).below(
+            visit,
+            words.webhooks,
+            SCREEN.path,
+        ),
+        state: one.state_label(visit),
+        off: DisabledNotice::of(visit, &one),
         flats: one.flats(visit).await?,
         last: when::maybe(visit, one.last_delivered_at.as_deref()),
         made: when::moment(visit, &one.created_at),
@@ -172,24 +179,24 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
             || when::to_type(yesterday(visit), &TimeZone::UTC),
             str::to_owned,
         ),
-        said,
+        messages,
         is_kept,
         one,
     };
     Ok(reply::of(visit, status, &page))
 }
 
-pub(super) fn show(visit: &Visit) -> Answering<'_> {
+pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
 /// Runs an operation on the subscription and shows its page again.
 async fn act(
-    visit: &Visit,
+    visit: &ConsoleRequest,
     operation: &str,
     arguments: Value,
-    done: fn(&Value) -> Done,
-) -> Result<Response, Refusal> {
+    done: fn(&Value) -> CompletedAction,
+) -> Result<Response, ConsoleRefusal> {
     let path = format!("/webhooks/{}", visit.named("id")?);
     if visit.may_write() {
         return match visit
@@ -207,33 +214,36 @@ async fn act(
     Ok(reply::to(visit, &path))
 }
 
-pub(super) fn ping(visit: &Visit) -> Answering<'_> {
+pub(super) fn ping(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         act(
             visit,
             "pingWebhookSubscription",
             json!({ "id": visit.named("id")? }),
-            |_| Done::Sent,
+            |_| CompletedAction::Sent,
         )
         .await
     })
 }
 
-pub(super) fn redeliver(visit: &Visit) -> Answering<'_> {
+pub(super) fn redeliver(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let arguments = json!({ "id": visit.named("id")?, "deliveryId": visit.named("delivery")? });
-        act(visit, "redeliverWebhook", arguments, |_| Done::Sent).await
+        act(visit, "redeliverWebhook", arguments, |_| {
+            CompletedAction::Sent
+        })
+        .await
     })
 }
 
 /// Returns the default moment since which failed deliveries are redelivered.
-fn yesterday(visit: &Visit) -> Timestamp {
+fn yesterday(visit: &ConsoleRequest) -> Timestamp {
     let now = visit.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))
         .unwrap_or(now)
 }
 
-pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
+pub(super) fn redeliver_failed(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let since = visit.sent("since").unwrap_or_default();
         let since = when::typed(since, &TimeZone::UTC).unwrap_or_else(|| since.to_owned());
@@ -242,9 +252,9 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
         }
         let done = |answer: &Value| {
             if answer["redelivered"] == 0 {
-                Done::SentNone
+                CompletedAction::SentNone
             } else {
-                Done::Sent
+                CompletedAction::Sent
             }
         };
         act(
@@ -259,19 +269,20 @@ pub(super) fn redeliver_failed(visit: &Visit) -> Answering<'_> {
 
 #[derive(Template)]
 #[template(path = "console/webhook-delete.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct ResendConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     one: Subscription,
     action: String,
     back: String,
 }
 
-pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
+pub(super) fn ask_to_delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.webhooks;
         let one = Subscription::named(visit).await?;
-        let frame = Frame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
-        let page = Ask {
+        let frame =
+            ConsoleFrame::new(visit, words.delete_title).below(visit, words.webhooks, SCREEN.path);
+        let page = ResendConfirmation {
             frame: frame.below(visit, one.target_url.clone(), &one.path()),
             action: visit.address(&format!("{}/delete", one.path())),
             back: visit.address(&one.path()),
@@ -281,7 +292,7 @@ pub(super) fn ask_to_delete(visit: &Visit) -> Answering<'_> {
     })
 }
 
-pub(super) fn delete(visit: &Visit) -> Answering<'_> {
+pub(super) fn delete(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return ask_to_delete(visit).await;
@@ -290,6 +301,6 @@ pub(super) fn delete(visit: &Visit) -> Answering<'_> {
         visit
             .get::<Value>("deleteWebhookSubscription", json!({ "id": one.id }))
             .await?;
-        Ok(reply::done(visit, SCREEN.path, Done::Removed))
+        Ok(reply::done(visit, SCREEN.path, CompletedAction::Removed))
     })
 }

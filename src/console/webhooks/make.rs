@@ -8,12 +8,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::super::flats;
-use super::super::frame::Frame;
-use super::super::refusal::Refusal;
+use super::super::frame::ConsoleFrame;
+use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::visit::Visit;
-use super::{Event, OF_APPS, SCREEN, Subscription, secret};
+use super::super::screens::ScreenAnswer;
+use super::super::visit::ConsoleRequest;
+use super::{OF_APPS, SCREEN, SubscribableEvent, Subscription, secret};
 use crate::words::fill;
 
 pub(super) const CREATE: &str = "createWebhookSubscription";
@@ -22,7 +22,7 @@ pub(super) const EVENTS: &str = "listWebhookEventTypes";
 /// A new subscription with its secret.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Made {
+pub(super) struct CreatedSubscription {
     #[serde(flatten)]
     pub subscription: Subscription,
     pub signing_secret: String,
@@ -30,19 +30,19 @@ pub(super) struct Made {
 
 #[derive(Template)]
 #[template(path = "console/webhook-new.html")]
-struct New<'v> {
-    frame: Frame<'v>,
+struct NewSubscription<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
     key: String,
     /// The events, and whether each is chosen.
-    events: Vec<(Event, bool)>,
+    events: Vec<(SubscribableEvent, bool)>,
     url: String,
     /// Whether an event is left out because only apps can subscribe to it.
     is_for_apps: bool,
     /// The typed names of the flats to limit the subscription to, and a hint. `None` if the member
     /// may not search flats.
     flats: Option<(String, String)>,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
@@ -51,7 +51,7 @@ const MOST: usize = 20;
 
 /// Returns the ids of the named flats, one name per line. The inner error is a message about the
 /// first name that is not unique.
-async fn flats_named(visit: &Visit) -> Result<Result<Vec<Uuid>, String>, Refusal> {
+async fn flats_named(visit: &ConsoleRequest) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
     let words = &visit.words.webhooks;
     let names: Vec<&str> = visit
         .sent("flats")
@@ -76,10 +76,14 @@ async fn flats_named(visit: &Visit) -> Result<Result<Vec<Uuid>, String>, Refusal
     Ok(Ok(ids))
 }
 
-async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    status: u16,
+    messages: Vec<String>,
+) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
-    let mut events: Vec<Event> = visit.get(EVENTS, json!({})).await?;
-    let has_it = |events: &[Event]| events.iter().any(|event| event.event == OF_APPS);
+    let mut events: Vec<SubscribableEvent> = visit.get(EVENTS, json!({})).await?;
+    let has_it = |events: &[SubscribableEvent]| events.iter().any(|event| event.event == OF_APPS);
     let is_known = has_it(&events);
     events.retain(|event| visit.may_send(CREATE, &json!({ "event": event.event })));
     // A link to create a similar subscription contains the event and the target.
@@ -90,8 +94,8 @@ async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response,
             .unwrap_or_default()
     };
     let chosen = given("event");
-    let page = New {
-        frame: Frame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
+    let page = NewSubscription {
+        frame: ConsoleFrame::new(visit, words.new).below(visit, words.webhooks, SCREEN.path),
         action: visit.address("/webhooks/new"),
         key: visit.form_key(),
         is_for_apps: is_known && !has_it(&events),
@@ -107,17 +111,17 @@ async fn page(visit: &Visit, status: u16, said: Vec<String>) -> Result<Response,
             .map(|(is_chosen, event)| (event, is_chosen))
             .collect(),
         url: given("targetUrl").to_owned(),
-        said,
+        messages,
         is_kept: !visit.fields.is_empty() && !visit.may_write(),
     };
     Ok(reply::of(visit, status, &page))
 }
 
-pub(super) fn new(visit: &Visit) -> Answering<'_> {
+pub(super) fn new(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, 200, Vec::new()))
 }
 
-pub(super) fn create(visit: &Visit) -> Answering<'_> {
+pub(super) fn create(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return page(visit, 200, Vec::new()).await;
@@ -133,10 +137,10 @@ pub(super) fn create(visit: &Visit) -> Answering<'_> {
             arguments["filters"] = json!({ "propertyIds": flats });
         }
         let made = visit
-            .create::<Made>(CREATE, arguments, &visit.key(CREATE))
+            .create::<CreatedSubscription>(CREATE, arguments, &visit.key(CREATE))
             .await;
-        match Refusal::of_what_was_sent(made)? {
-            Ok(made) => Ok(secret::shown(visit, &made)),
+        match ConsoleRefusal::of_what_was_sent(made)? {
+            Ok(made) => Ok(secret::secret_page(visit, &made)),
             Err(refusal) => page(visit, refusal.status, refusal.sentences(visit)).await,
         }
     })

@@ -12,12 +12,12 @@ use uuid::Uuid;
 pub use secret::{LONGEST, grace, hours};
 
 use super::flats;
-use super::frame::Frame;
+use super::frame::ConsoleFrame;
 use super::paging::{Paging, ROWS};
-use super::refusal::Refusal;
+use super::refusal::ConsoleRefusal;
 use super::reply;
-use super::screens::{Answering, Group, Page, Screen};
-use super::visit::Visit;
+use super::screens::{Screen, ScreenAnswer, ScreenGroup, ScreenPage};
+use super::visit::ConsoleRequest;
 use crate::words::fill;
 
 /// The screen of the webhooks.
@@ -25,47 +25,47 @@ pub static SCREEN: Screen = Screen {
     path: "/webhooks",
     icon: "webhook",
     title: |words| words.webhooks.webhooks,
-    group: Group::Organization,
+    group: ScreenGroup::Organization,
     needs: Some(LIST),
     pages: &[
-        Page::get("getWebhooksScreen", "/webhooks", list),
-        Page::get("getNewWebhookScreen", "/webhooks/new", make::new)
+        ScreenPage::get("getWebhooksScreen", "/webhooks", list),
+        ScreenPage::get("getNewWebhookScreen", "/webhooks/new", make::new)
             .needing(&["listWebhookEventTypes", "createWebhookSubscription"]),
-        Page::post("createWebhookOnScreen", "/webhooks/new", make::create)
+        ScreenPage::post("createWebhookOnScreen", "/webhooks/new", make::create)
             .needing(&["createWebhookSubscription"]),
-        Page::get("getEventsScreen", "/webhooks/events", events)
+        ScreenPage::get("getEventsScreen", "/webhooks/events", events)
             .needing(&["listWebhookEventTypes"]),
-        Page::get("getWebhookScreen", "/webhooks/{id}", log::show)
+        ScreenPage::get("getWebhookScreen", "/webhooks/{id}", log::show)
             .needing(&["listWebhookDeliveries"]),
-        Page::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping)
+        ScreenPage::post("pingWebhookOnScreen", "/webhooks/{id}/ping", log::ping)
             .needing(&["pingWebhookSubscription"]),
-        Page::post(
+        ScreenPage::post(
             "redeliverFailedOnScreen",
             "/webhooks/{id}/failed",
             log::redeliver_failed,
         )
         .needing(&["redeliverFailedWebhooks"]),
-        Page::post(
+        ScreenPage::post(
             "redeliverOnScreen",
             "/webhooks/{id}/deliveries/{delivery}",
             log::redeliver,
         )
         .needing(&["redeliverWebhook"]),
-        Page::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask)
+        ScreenPage::get("getRotateScreen", "/webhooks/{id}/rotate", secret::ask)
             .needing(&["rotateWebhookSecret"]),
-        Page::post(
+        ScreenPage::post(
             "rotateSecretOnScreen",
             "/webhooks/{id}/rotate",
             secret::rotate,
         )
         .needing(&["rotateWebhookSecret"]),
-        Page::get(
+        ScreenPage::get(
             "getDeleteWebhookScreen",
             "/webhooks/{id}/delete",
             log::ask_to_delete,
         )
         .needing(&["deleteWebhookSubscription"]),
-        Page::post(
+        ScreenPage::post(
             "deleteWebhookOnScreen",
             "/webhooks/{id}/delete",
             log::delete,
@@ -95,31 +95,31 @@ pub struct Subscription {
     last_delivered_at: Option<String>,
     created_at: String,
     #[serde(default)]
-    filters: Filters,
+    filters: SubscriptionFilters,
 }
 
 /// The limits of a subscription, as the interface returns them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Filters {
+struct SubscriptionFilters {
     property_ids: Vec<Uuid>,
     workflow_step: Option<String>,
 }
 
 impl Subscription {
     /// Reads the member's subscriptions, the newest first.
-    async fn all(visit: &Visit) -> Result<Vec<Self>, Refusal> {
+    async fn all(visit: &ConsoleRequest) -> Result<Vec<Self>, ConsoleRefusal> {
         let mut all: Vec<Self> = visit.get(LIST, json!({})).await?;
         all.reverse();
         Ok(all)
     }
 
     /// Reads subscriptions in a state, at most `most`.
-    pub async fn standing_so(
-        visit: &Visit,
+    pub async fn in_state(
+        visit: &ConsoleRequest,
         state: &str,
         most: usize,
-    ) -> Result<Vec<Self>, Refusal> {
+    ) -> Result<Vec<Self>, ConsoleRefusal> {
         let mut all = Self::all(visit).await?;
         all.retain(|one| one.state() == state);
         all.truncate(most);
@@ -127,10 +127,12 @@ impl Subscription {
     }
 
     /// Reads the subscription that the path names.
-    async fn named(visit: &Visit) -> Result<Self, Refusal> {
+    async fn named(visit: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
         let id = visit.named("id")?;
         let mut found = Self::all(visit).await?.into_iter();
-        found.find(|one| one.id == id).ok_or_else(Refusal::missing)
+        found
+            .find(|one| one.id == id)
+            .ok_or_else(ConsoleRefusal::missing)
     }
 
     /// Returns its state, one of [`STATES`].
@@ -150,7 +152,7 @@ impl Subscription {
     }
 
     /// Returns the names of the flats that it is limited to. Returns `None` if it covers all flats.
-    async fn flats(&self, visit: &Visit) -> Result<Option<String>, Refusal> {
+    async fn flats(&self, visit: &ConsoleRequest) -> Result<Option<String>, ConsoleRefusal> {
         let ids = &self.filters.property_ids;
         if ids.is_empty() {
             return Ok(None);
@@ -171,7 +173,7 @@ impl Subscription {
     }
 
     /// Returns the label and the style of its state.
-    fn standing(&self, visit: &Visit) -> (&'static str, &'static str) {
+    fn state_label(&self, visit: &ConsoleRequest) -> (&'static str, &'static str) {
         let words = &visit.words.webhooks;
         let style = match self.state() {
             "disabled" => "bad",
@@ -188,7 +190,7 @@ impl Subscription {
 
 /// An event that a webhook can subscribe to.
 #[derive(Debug, Deserialize)]
-struct Event {
+struct SubscribableEvent {
     event: String,
     description: String,
     permission: Option<String>,
@@ -198,31 +200,31 @@ struct Event {
 
 #[derive(Template)]
 #[template(path = "console/webhooks.html")]
-struct List<'v> {
-    frame: Frame<'v>,
+struct SubscriptionList<'v> {
+    frame: ConsoleFrame<'v>,
     path: String,
     /// Options of the filter by event: name, and whether it is chosen.
     events: Vec<(String, bool)>,
     states: Vec<(&'static str, &'static str, bool)>,
     host: String,
     is_filtered: bool,
-    rows: Vec<Row>,
+    rows: Vec<SubscriptionRow>,
     paging: Paging,
     new: Option<String>,
     about_events: Option<String>,
 }
 
-struct Row {
+struct SubscriptionRow {
     url: String,
     event: String,
-    standing: (&'static str, &'static str),
+    state: (&'static str, &'static str),
     way: String,
 }
 
-fn list(visit: &Visit) -> Answering<'_> {
+fn list(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = &visit.words.webhooks;
-        let known: Vec<Event> = if visit.may(make::EVENTS) {
+        let known: Vec<SubscribableEvent> = if visit.may(make::EVENTS) {
             visit.get(make::EVENTS, json!({})).await?
         } else {
             Vec::new()
@@ -242,14 +244,14 @@ fn list(visit: &Visit) -> Answering<'_> {
                 && host.is_none_or(|host| one.is_at(host))
         });
         let total = found.len();
-        let row = |one: Subscription| Row {
-            standing: one.standing(visit),
+        let row = |one: Subscription| SubscriptionRow {
+            state: one.state_label(visit),
             way: visit.address(&one.path()),
             url: one.target_url,
             event: one.event,
         };
-        let page = List {
-            frame: Frame::new(visit, words.webhooks),
+        let page = SubscriptionList {
+            frame: ConsoleFrame::new(visit, words.webhooks),
             path: visit.address(SCREEN.path),
             states: STATES
                 .map(|known| (known, words.state(known), state == Some(known)))
@@ -281,16 +283,16 @@ fn list(visit: &Visit) -> Answering<'_> {
 #[derive(Template)]
 #[template(path = "console/events.html")]
 struct Events<'v> {
-    frame: Frame<'v>,
+    frame: ConsoleFrame<'v>,
     /// Each event with its example as text, and the permission that it needs.
-    events: Vec<(Event, String, Option<&'static str>)>,
+    events: Vec<(SubscribableEvent, String, Option<&'static str>)>,
 }
 
-fn events(visit: &Visit) -> Answering<'_> {
+fn events(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let words = visit.words;
-        let events: Vec<Event> = visit.get(make::EVENTS, json!({})).await?;
-        let shown = |event: Event| {
+        let events: Vec<SubscribableEvent> = visit.get(make::EVENTS, json!({})).await?;
+        let shown = |event: SubscribableEvent| {
             let example = serde_json::to_string_pretty(&event.example).unwrap_or_default();
             let needs = event
                 .permission
@@ -299,7 +301,7 @@ fn events(visit: &Visit) -> Answering<'_> {
             (event, example, needs)
         };
         let page = Events {
-            frame: Frame::new(visit, words.webhooks.events).below(
+            frame: ConsoleFrame::new(visit, words.webhooks.events).below(
                 visit,
                 words.webhooks.webhooks,
                 SCREEN.path,

@@ -4,12 +4,12 @@ use askama::Template;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::super::frame::Frame;
-use super::super::refusal::{FormAttempt, Refusal};
+use super::super::frame::ConsoleFrame;
+use super::super::refusal::{ConsoleRefusal, FormAttempt};
 use super::super::reply;
-use super::super::screens::Answering;
-use super::super::visit::Visit;
-use super::make::Made;
+use super::super::screens::ScreenAnswer;
+use super::super::visit::ConsoleRequest;
+use super::make::CreatedSubscription;
 use super::{SCREEN, Subscription};
 
 const ROTATE: &str = "rotateWebhookSecret";
@@ -18,7 +18,7 @@ const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
 
 /// Returns the typed hours in seconds. Invalid input becomes -1, which the operation refuses.
-pub fn hours(visit: &Visit) -> Value {
+pub fn hours(visit: &ConsoleRequest) -> Value {
     let hours = visit
         .sent("hours")
         .unwrap_or_default()
@@ -31,7 +31,7 @@ pub fn hours(visit: &Visit) -> Value {
 }
 
 /// Returns the hours as they were typed, or the default.
-pub fn grace(visit: &Visit) -> String {
+pub fn grace(visit: &ConsoleRequest) -> String {
     visit
         .sent("hours")
         .map_or_else(|| GRACE.to_string(), str::to_owned)
@@ -39,8 +39,8 @@ pub fn grace(visit: &Visit) -> String {
 
 #[derive(Template)]
 #[template(path = "console/webhook-secret.html")]
-struct Shown<'v> {
-    frame: Frame<'v>,
+struct SecretPage<'v> {
+    frame: ConsoleFrame<'v>,
     secret: &'v str,
     url: &'v str,
     way: String,
@@ -48,10 +48,13 @@ struct Shown<'v> {
 
 /// Returns the page that shows a secret. The page is the answer to the form, so no address shows
 /// the secret again.
-pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
+pub(super) fn secret_page<'v>(
+    visit: &'v ConsoleRequest,
+    made: &'v CreatedSubscription,
+) -> Response {
     let words = &visit.words.webhooks;
-    let page = Shown {
-        frame: Frame::new(visit, words.secret).below(visit, words.webhooks, SCREEN.path),
+    let page = SecretPage {
+        frame: ConsoleFrame::new(visit, words.secret).below(visit, words.webhooks, SCREEN.path),
         secret: &made.signing_secret,
         url: &made.subscription.target_url,
         way: visit.address(&made.subscription.path()),
@@ -61,28 +64,31 @@ pub(super) fn shown<'v>(visit: &'v Visit, made: &'v Made) -> Response {
 
 #[derive(Template)]
 #[template(path = "console/webhook-rotate.html")]
-struct Ask<'v> {
-    frame: Frame<'v>,
+struct SecretConfirmation<'v> {
+    frame: ConsoleFrame<'v>,
     one: Subscription,
     action: String,
     back: String,
     key: String,
     grace: String,
     longest: u64,
-    said: Vec<String>,
+    messages: Vec<String>,
     is_kept: bool,
 }
 
-async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refusal> {
+async fn page(
+    visit: &ConsoleRequest,
+    refused: Option<ConsoleRefusal>,
+) -> Result<Response, ConsoleRefusal> {
     let words = &visit.words.webhooks;
     let one = Subscription::named(visit).await?;
-    let frame = Frame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
+    let frame = ConsoleFrame::new(visit, words.rotate).below(visit, words.webhooks, SCREEN.path);
     let FormAttempt {
         status,
-        said,
+        of: messages,
         is_kept,
     } = FormAttempt::of(visit, refused.as_ref());
-    let page = Ask {
+    let page = SecretConfirmation {
         frame: frame.below(visit, one.target_url.clone(), &one.path()),
         action: visit.address(&format!("{}/rotate", one.path())),
         back: visit.address(&one.path()),
@@ -90,27 +96,27 @@ async fn page(visit: &Visit, refused: Option<Refusal>) -> Result<Response, Refus
         grace: grace(visit),
         longest: LONGEST,
         one,
-        said,
+        messages,
         is_kept,
     };
     Ok(reply::of(visit, status, &page))
 }
 
-pub(super) fn ask(visit: &Visit) -> Answering<'_> {
+pub(super) fn ask(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(page(visit, None))
 }
 
-pub(super) fn rotate(visit: &Visit) -> Answering<'_> {
+pub(super) fn rotate(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         if !visit.may_write() {
             return page(visit, None).await;
         }
         let arguments = json!({ "id": visit.named("id")?, "graceSeconds": hours(visit) });
         match visit
-            .create::<Made>(ROTATE, arguments, &visit.key(ROTATE))
+            .create::<CreatedSubscription>(ROTATE, arguments, &visit.key(ROTATE))
             .await
         {
-            Ok(made) => Ok(shown(visit, &made)),
+            Ok(made) => Ok(secret_page(visit, &made)),
             Err(refusal) if refusal.status == 400 => page(visit, Some(refusal)).await,
             Err(refusal) => Err(refusal),
         }

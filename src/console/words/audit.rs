@@ -1,7 +1,7 @@
 //! Texts of the audit log, and the sentence for an audited operation.
 
 use super::words;
-use crate::records::Kind;
+use crate::records::RecordKind;
 use crate::words::fill;
 
 words! {
@@ -89,7 +89,7 @@ words! {
 
 /// An audited operation, with the data for its sentence.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Deed<'d> {
+pub struct AuditedAction<'d> {
     pub operation: &'d str,
     pub who: &'d str,
     /// The target: its type, whether it is a single resource, and its name.
@@ -104,8 +104,8 @@ pub struct Deed<'d> {
 
 impl Audit {
     /// Returns the noun for the type of the target. The sentence puts it before the name.
-    fn thing(&self, deed: &Deed<'_>) -> &'static str {
-        match deed.kind {
+    fn thing(&self, action: &AuditedAction<'_>) -> &'static str {
+        match action.kind {
             "portal" | "portal_settings" => self.the_portal,
             "portal_branding" => self.the_branding,
             "precheck_step" => self.the_step,
@@ -114,9 +114,9 @@ impl Audit {
             "manual_category_order" => self.the_categories,
             "property" => self.the_flat,
             "translation" => self.the_text,
-            "webhook_subscription" if deed.is_one => self.the_subscription,
+            "webhook_subscription" if action.is_one => self.the_subscription,
             "webhook_subscription" => self.the_subscriptions,
-            "reservation" if deed.name.is_some() => self.the_stay,
+            "reservation" if action.name.is_some() => self.the_stay,
             "reservation" => self.a_stay,
             "api_key" => self.the_key,
             "member" => self.the_member,
@@ -125,36 +125,36 @@ impl Audit {
             "device" => self.the_device,
             "record" => self.the_records,
             "calendar_feed" => self.the_feed,
-            kind if kind.parse::<Kind>().is_ok() => self.the_record,
+            kind if kind.parse::<RecordKind>().is_ok() => self.the_record,
             _ => self.the_thing,
         }
     }
 
     /// Returns the sentence for an operation.
-    pub fn said(&self, deed: &Deed<'_>) -> String {
+    pub fn describe(&self, action: &AuditedAction<'_>) -> String {
         let sentence = self
-            .sentence(deed.operation, deed.is_new)
+            .sentence(action.operation, action.is_new)
             .unwrap_or(self.other);
-        let what = self.thing(deed);
-        let what = if deed.name.is_some() {
+        let what = self.thing(action);
+        let what = if action.name.is_some() {
             format!("{what} {{name}}")
         } else {
             what.to_owned()
         };
         // Articles are contracted before names are filled in, so that names stay unchanged.
         let sentence = contracted(&sentence.replace("{what}", &what));
-        let app = deed.app.map_or_else(
+        let app = action.app.map_or_else(
             || self.an_app.to_owned(),
             |name| fill(self.app, &[("name", name)]),
         );
-        let name = deed.name.unwrap_or_default();
+        let name = action.name.unwrap_or_default();
         fill(
             &sentence,
             &[
-                ("who", deed.who),
+                ("who", action.who),
                 ("name", name),
                 ("app", &app),
-                ("operation", deed.operation),
+                ("operation", action.operation),
             ],
         )
     }
@@ -246,8 +246,8 @@ fn contracted(sentence: &str) -> String {
     ];
     together
         .iter()
-        .fold(sentence.to_owned(), |said, (apart, together)| {
-            said.replace(apart, together)
+        .fold(sentence.to_owned(), |text, (apart, together)| {
+            text.replace(apart, together)
         })
 }
 
@@ -269,12 +269,12 @@ mod tests {
         let audited: Vec<_> = audited.collect();
         assert!(audited.len() > 30, "{}", audited.len());
         for (id, audits) in audited {
-            let said = words
+            let text = words
                 .sentence(id, false)
                 .unwrap_or_else(|| panic!("{id} has no sentence"));
             // A creation has the sentence for creations. An operation that leaves its target
             // unchanged has no sentence about a change of the target.
-            assert_eq!(said == words.made, audits.is_making(), "{id}: {said}");
+            assert_eq!(text == words.made, audits.is_making(), "{id}: {text}");
             let is_of_thing = [
                 words.made,
                 words.edited,
@@ -282,16 +282,16 @@ mod tests {
                 words.moved,
                 words.assigned,
             ]
-            .contains(&said);
-            assert!(!(audits.is_leaving() && is_of_thing), "{id}: {said}");
+            .contains(&text);
+            assert!(!(audits.is_leaving() && is_of_thing), "{id}: {text}");
             assert_eq!(
-                said == words.removed,
+                text == words.removed,
                 !audits.is_leaving()
                     && (id.starts_with("delete") || id.starts_with("remove"))
                     // They remove a part of their target.
                     && !id.ends_with("Scopes")
                     && !id.ends_with("Entry"),
-                "{id}: {said}"
+                "{id}: {text}"
             );
         }
         assert!(BESIDE.iter().all(|id| words.sentence(id, false).is_some()));
@@ -299,35 +299,35 @@ mod tests {
 
     #[test]
     fn an_audit_entry_is_written_as_a_sentence() {
-        let said = |words: &Audit, operation, kind, name| {
-            words.said(&Deed {
+        let text = |words: &Audit, operation, kind, name| {
+            words.describe(&AuditedAction {
                 operation,
                 who: "Marta",
                 kind,
                 is_one: true,
                 name,
-                ..Deed::default()
+                ..AuditedAction::default()
             })
         };
         let (english, spanish, french) = (Audit::ENGLISH, Audit::SPANISH, Audit::FRENCH);
         assert_eq!(
-            said(&english, "createPortal", "portal", Some("Casa {who}")),
+            text(&english, "createPortal", "portal", Some("Casa {who}")),
             "Marta created the portal Casa {who}"
         );
         assert_eq!(
-            said(&english, "putMember", "member", Some("Ada")),
+            text(&english, "putMember", "member", Some("Ada")),
             "Marta changed the member Ada"
         );
         assert_eq!(
-            said(&english, "createSignInLink", "member", Some("Ada")),
+            text(&english, "createSignInLink", "member", Some("Ada")),
             "Marta created a sign-in link for the member Ada"
         );
         assert_eq!(
-            said(&english, "approvePrecheckin", "reservation", None),
+            text(&english, "approvePrecheckin", "reservation", None),
             "Marta approved the submission for a stay"
         );
         assert_eq!(
-            said(
+            text(
                 &english,
                 "createWebhookSubscription",
                 "webhook_subscription",
@@ -336,56 +336,59 @@ mod tests {
             "Marta created the webhook subscription https://a"
         );
         assert_eq!(
-            said(&english, "teleport", "moon", None),
+            text(&english, "teleport", "moon", None),
             "Marta did teleport (something)"
         );
         assert_eq!(
-            said(&spanish, "updateEntityScopes", "portal", Some("de el mar")),
+            text(&spanish, "updateEntityScopes", "portal", Some("de el mar")),
             "Marta cambió las asignaciones del portal de el mar"
         );
         assert_eq!(
-            said(&spanish, "assignPortalToProperty", "property", Some("Uno")),
+            text(&spanish, "assignPortalToProperty", "property", Some("Uno")),
             "Marta cambió el portal asignado al alojamiento Uno"
         );
         assert_eq!(
-            said(&french, "updateEntityScopes", "manual", Some("Clés")),
+            text(&french, "updateEntityScopes", "manual", Some("Clés")),
             "Marta a modifié les affectations du guide Clés"
         );
-        let of_app = Deed {
+        let of_app = AuditedAction {
             operation: "deleteConnection",
             who: "Marta",
             kind: "member",
             is_one: true,
             name: Some("Ada"),
-            ..Deed::default()
+            ..AuditedAction::default()
         };
         assert_eq!(
-            english.said(&of_app),
+            english.describe(&of_app),
             "Marta disconnected an app from the member Ada"
         );
         assert_eq!(
-            spanish.said(&Deed {
+            spanish.describe(&AuditedAction {
                 app: Some("Notes"),
                 ..of_app
             }),
             "Marta desconectó la aplicación Notes del miembro Ada"
         );
-        let new = Deed {
+        let new = AuditedAction {
             operation: "putMember",
             who: "The platform",
             is_new: true,
             ..of_app
         };
-        assert_eq!(english.said(&new), "The platform created the member Ada");
-        let several = Deed {
+        assert_eq!(
+            english.describe(&new),
+            "The platform created the member Ada"
+        );
+        let several = AuditedAction {
             operation: "deleteWebhookSubscription",
             who: "key",
             kind: "webhook_subscription",
             name: Some("https://a"),
-            ..Deed::default()
+            ..AuditedAction::default()
         };
         assert_eq!(
-            english.said(&several),
+            english.describe(&several),
             "key removed the webhook subscriptions to https://a"
         );
     }

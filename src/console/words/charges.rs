@@ -3,7 +3,7 @@
 use super::words;
 
 words! {
-    pub struct Charges {
+    pub struct ChargesWords {
         charges: "Charges", "Cargos", "Frais";
         fee: "Fee", "Tasa", "Frais obligatoires";
         waiver: "Damage waiver", "Exención de daños", "Exonération";
@@ -23,7 +23,7 @@ words! {
     }
 }
 
-impl Charges {
+impl ChargesWords {
     /// Returns the label of a kind.
     pub fn kind(&self, kind: &str) -> &'static str {
         match kind {

@@ -3,7 +3,7 @@
 use super::words;
 
 words! {
-    pub struct Forms {
+    pub struct FormsWords {
         save: "Save", "Guardar", "Enregistrer";
         create: "Create", "Crear", "Créer";
         not_set: "Not set", "Sin definir", "Non défini";

@@ -3,7 +3,7 @@
 use super::words;
 
 words! {
-    pub struct Frame {
+    pub struct FrameWords {
         colon: ":", ":", " :";
         skip: "Skip to the content", "Ir al contenido", "Aller au contenu";
         menu: "Menu", "Menú", "Menu";
@@ -65,7 +65,7 @@ words! {
     }
 }
 
-impl Frame {
+impl FrameWords {
     /// Puts a label before a text, with the colon of the language.
     pub fn labelled(&self, label: &str, text: &str) -> String {
         format!("{label}{} {text}", self.colon)

@@ -44,45 +44,45 @@ macro_rules! words {
 use words;
 
 use crate::words::fill;
-pub use audit::Deed;
+pub use audit::AuditedAction;
 pub use begin::Begin;
 
 /// The texts of a subject: each name with the text in the three languages.
 #[cfg(test)]
-type Said = &'static [(&'static str, [&'static str; 3])];
+type SubjectTexts = &'static [(&'static str, [&'static str; 3])];
 
-/// Declares [`Words`] with one field for each subject.
+/// Declares [`ConsoleWords`] with one field for each subject.
 macro_rules! subjects {
     ($($name:ident: $module:ident::$subject:ident;)*) => {
         /// The texts of all subjects in a language.
-        pub struct Words {
+        pub struct ConsoleWords {
             $(pub $name: $module::$subject,)*
         }
 
-        static IN_ENGLISH: Words = Words { $($name: $module::$subject::ENGLISH,)* };
-        static IN_SPANISH: Words = Words { $($name: $module::$subject::SPANISH,)* };
-        static IN_FRENCH: Words = Words { $($name: $module::$subject::FRENCH,)* };
+        static IN_ENGLISH: ConsoleWords = ConsoleWords { $($name: $module::$subject::ENGLISH,)* };
+        static IN_SPANISH: ConsoleWords = ConsoleWords { $($name: $module::$subject::SPANISH,)* };
+        static IN_FRENCH: ConsoleWords = ConsoleWords { $($name: $module::$subject::FRENCH,)* };
 
         #[cfg(test)]
-        static SUBJECTS: &[(&str, Said)] = &[$((stringify!($name), $module::$subject::ALL),)*];
+        static SUBJECTS: &[(&str, SubjectTexts)] = &[$((stringify!($name), $module::$subject::ALL),)*];
     };
 }
 
 subjects! {
-    frame: frame::Frame;
-    forms: forms::Forms;
+    frame: frame::FrameWords;
+    forms: forms::FormsWords;
     portals: portals::Portals;
-    refused: refused::Refused;
+    refused: refused::RefusedWords;
     assign: assign::Assign;
     begin: begin::Begin;
     submissions: submissions::Submissions;
     stays: stays::Stays;
     calendars: calendars::Calendars;
-    charges: charges::Charges;
-    search: search::Search;
+    charges: charges::ChargesWords;
+    search: search::SearchWords;
     webhooks: webhooks::Webhooks;
     access: access::Access;
-    records: records::Records;
+    records: records::RecordsWords;
     audit: audit::Audit;
     steps: steps::Steps;
     manuals: manuals::Manuals;
@@ -99,7 +99,7 @@ pub fn counted(count: i64, one: &str, more: &str) -> String {
 }
 
 /// Returns the texts in a language, or in English if the language is not supported.
-pub fn of(language: &str) -> &'static Words {
+pub fn of(language: &str) -> &'static ConsoleWords {
     match language {
         "es" => &IN_SPANISH,
         "fr" => &IN_FRENCH,

@@ -1,10 +1,10 @@
 //! Texts of flats and the other records.
 
 use super::words;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 words! {
-    pub struct Records {
+    pub struct RecordsWords {
         flats: "Flats", "Alojamientos", "Logements";
         groups: "Groups", "Grupos", "Groupes";
         tags: "Tags", "Etiquetas", "Étiquettes";
@@ -74,41 +74,41 @@ words! {
     }
 }
 
-impl Records {
+impl RecordsWords {
     /// Returns the name of the records of a kind.
-    pub const fn of(&self, kind: Kind) -> &'static str {
+    pub const fn of(&self, kind: RecordKind) -> &'static str {
         match kind {
-            Kind::PropertyGroup => self.groups,
-            Kind::Tag => self.tags,
-            Kind::Reservation => self.stays,
-            Kind::PaymentAccount => self.accounts,
-            Kind::CustomUrl => self.domains,
-            Kind::FeeProduct => self.fees,
-            Kind::DamageWaiver => self.waivers,
-            Kind::CustomField => self.custom_fields,
-            Kind::Upsell => self.extras,
-            Kind::LockCode => self.codes,
-            Kind::Instruction => self.instructions,
-            Kind::BackgroundCheckAccount => self.checks,
+            RecordKind::PropertyGroup => self.groups,
+            RecordKind::Tag => self.tags,
+            RecordKind::Reservation => self.stays,
+            RecordKind::PaymentAccount => self.accounts,
+            RecordKind::CustomUrl => self.domains,
+            RecordKind::FeeProduct => self.fees,
+            RecordKind::DamageWaiver => self.waivers,
+            RecordKind::CustomField => self.custom_fields,
+            RecordKind::Upsell => self.extras,
+            RecordKind::LockCode => self.codes,
+            RecordKind::Instruction => self.instructions,
+            RecordKind::BackgroundCheckAccount => self.checks,
             _ => self.flats,
         }
     }
 
     /// Returns the label of the button that adds a record of a kind.
-    pub const fn adding(&self, kind: Kind) -> &'static str {
+    pub const fn adding(&self, kind: RecordKind) -> &'static str {
         match kind {
-            Kind::PropertyGroup => self.new_group,
-            Kind::Tag => self.new_tag,
-            Kind::Reservation => self.new_stay,
-            Kind::PaymentAccount => self.new_account,
-            Kind::CustomUrl => self.new_domain,
-            Kind::FeeProduct => self.new_fee,
-            Kind::DamageWaiver => self.new_waiver,
-            Kind::CustomField => self.new_custom_field,
-            Kind::Upsell => self.new_extra,
-            Kind::LockCode => self.new_code,
-            Kind::Instruction => self.new_instruction,
-            Kind::BackgroundCheckAccount => self.new_check,
+            RecordKind::PropertyGroup => self.new_group,
+            RecordKind::Tag => self.new_tag,
+            RecordKind::Reservation => self.new_stay,
+            RecordKind::PaymentAccount => self.new_account,
+            RecordKind::CustomUrl => self.new_domain,
+            RecordKind::FeeProduct => self.new_fee,
+            RecordKind::DamageWaiver => self.new_waiver,
+            RecordKind::CustomField => self.new_custom_field,
+            RecordKind::Upsell => self.new_extra,
+            RecordKind::LockCode => self.new_code,
+            RecordKind::Instruction => self.new_instruction,
+            RecordKind::BackgroundCheckAccount => self.new_check,
             _ => self.new_flat,
         }
     }

@@ -1,13 +1,13 @@
 //! Texts of refusals, chosen by the reason and not by its English wording. In English, the message
 //! about a field is that of the interface.
 
-use engine::error::{Kind, Reason};
+use engine::error::{ErrorKind, Reason};
 
 use super::{counted, words};
 use crate::words::fill;
 
 words! {
-    pub struct Refused {
+    pub struct RefusedWords {
         validation: "The request is not valid.", "La petición no es válida.", "La requête n’est pas valide.";
         authentication: "Nobody is signed in.", "Nadie ha iniciado sesión.", "Personne n’est connecté.";
         authorization: "This is not allowed.", "Esto no está permitido.", "Ceci n’est pas permis.";
@@ -165,21 +165,21 @@ words! {
 /// The beginning of the pattern for colours in the schema.
 const OF_COLOURS: &str = "^#";
 
-impl Refused {
+impl RefusedWords {
     /// Returns the text for a kind of refusal.
-    pub const fn kind(&self, kind: Kind) -> &'static str {
+    pub const fn kind(&self, kind: ErrorKind) -> &'static str {
         match kind {
-            Kind::Validation => self.validation,
-            Kind::Authentication => self.authentication,
-            Kind::Authorization => self.authorization,
-            Kind::TwoFactor => self.two_factor,
-            Kind::NotFound | Kind::Gone => self.not_found,
-            Kind::Conflict => self.conflict,
-            Kind::BusinessRule => self.business_rule,
-            Kind::RateLimit => self.rate_limit,
-            Kind::Internal => self.internal,
-            Kind::Provider => self.provider,
-            Kind::Unavailable => self.unavailable,
+            ErrorKind::Validation => self.validation,
+            ErrorKind::Authentication => self.authentication,
+            ErrorKind::Authorization => self.authorization,
+            ErrorKind::TwoFactor => self.two_factor,
+            ErrorKind::NotFound | ErrorKind::Gone => self.not_found,
+            ErrorKind::Conflict => self.conflict,
+            ErrorKind::BusinessRule => self.business_rule,
+            ErrorKind::RateLimit => self.rate_limit,
+            ErrorKind::Internal => self.internal,
+            ErrorKind::Provider => self.provider,
+            ErrorKind::Unavailable => self.unavailable,
         }
     }
 
@@ -224,7 +224,7 @@ impl Refused {
             Reason::NoInteger => wanted(self.integer),
             Reason::Invalid => self.invalid.into(),
             Reason::Rule(name, _) => self.rule(name)?.into(),
-            Reason::Permission(_) | Reason::Said(_) => return None,
+            Reason::Permission(_) | Reason::Text(_) => return None,
         })
     }
 
@@ -419,7 +419,7 @@ mod tests {
                 .iter()
                 .map(|format| format.name.to_owned()),
         );
-        for words in [Refused::SPANISH, Refused::FRENCH] {
+        for words in [RefusedWords::SPANISH, RefusedWords::FRENCH] {
             let unsaid: Vec<_> = rules
                 .iter()
                 .filter(|name| words.rule(name).is_none())
@@ -438,18 +438,18 @@ mod tests {
 
     #[test]
     fn a_translated_reason_contains_its_values() {
-        let said = |reason| Refused::SPANISH.reason(&reason).unwrap();
-        assert_eq!(said(Reason::MaxLength(40)), "tiene más de 40 caracteres");
+        let text = |reason| RefusedWords::SPANISH.reason(&reason).unwrap();
+        assert_eq!(text(Reason::MaxLength(40)), "tiene más de 40 caracteres");
         assert_eq!(
-            said(Reason::Type("string or null".into())),
+            text(Reason::Type("string or null".into())),
             "tiene que ser un texto o vacío"
         );
-        assert_eq!(said(Reason::MinItems(1)), "necesita al menos 1 elemento");
-        assert_eq!(said(Reason::MaxItems(3)), "admite como mucho 3 elementos");
+        assert_eq!(text(Reason::MinItems(1)), "necesita al menos 1 elemento");
+        assert_eq!(text(Reason::MaxItems(3)), "admite como mucho 3 elementos");
         assert_eq!(
-            said(Reason::Pattern("^#(?:[0-9A-Fa-f]{3})$".into())),
+            text(Reason::Pattern("^#(?:[0-9A-Fa-f]{3})$".into())),
             "tiene que ser un color, como #0E7490"
         );
-        assert_eq!(Refused::FRENCH.reason(&"in other words".into()), None);
+        assert_eq!(RefusedWords::FRENCH.reason(&"in other words".into()), None);
     }
 }

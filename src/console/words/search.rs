@@ -3,7 +3,7 @@
 use super::words;
 
 words! {
-    pub struct Search {
+    pub struct SearchWords {
         search: "Search", "Búsqueda", "Recherche";
         about: "Steps, manuals, categories, portals, brandings, flats, groups, tags and stays, the best match first.", "Pasos, manuales, categorías, portales, marcas, alojamientos, grupos, etiquetas y estancias; primero lo más parecido.", "Étapes, guides, catégories, portails, identités visuelles, logements, groupes, étiquettes et séjours, le plus proche d’abord.";
         what: "What are you looking for?", "¿Qué busca?", "Que cherchez-vous ?";

@@ -158,7 +158,7 @@ impl Stays {
     }
 
     /// Returns the label and the style of a stay's status.
-    pub fn standing(&self, status: &str) -> (&'static str, &'static str) {
+    pub fn state_label(&self, status: &str) -> (&'static str, &'static str) {
         match status {
             "cancelled" => (self.cancelled, "bad"),
             "tentative" => (self.tentative, "off"),

@@ -74,7 +74,7 @@ words! {
 
 impl Submissions {
     /// Returns the label and the style for the status of a step that another system carries out.
-    pub fn standing(&self, status: &str) -> (&'static str, &'static str) {
+    pub fn state_label(&self, status: &str) -> (&'static str, &'static str) {
         match status {
             "completed" => (self.completed, "on"),
             "failed" => (self.failed, "bad"),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use strum::{AsRefStr, VariantArray};
 use uuid::Uuid;
 
-use super::moments::{StayMoments, Terms};
+use super::moments::{DepositTerms, StayMoments};
 
 /// What is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
@@ -102,7 +102,7 @@ pub(super) struct StoredCharge {
     pub charge: Charge,
     /// The terms of a deposit at the time of the submission.
     #[serde(default)]
-    pub terms: Terms,
+    pub terms: DepositTerms,
     #[serde(default)]
     pub is_due_told: bool,
     #[serde(default)]
@@ -114,7 +114,7 @@ pub(super) struct StoredCharge {
 
 /// A moment of a charge that the platform hears of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notice {
+pub(super) enum ChargeMoment {
     /// The charge is due.
     Due,
     /// The paid deposit is to be released.
@@ -123,26 +123,26 @@ pub(super) enum Notice {
 
 impl StoredCharge {
     /// Returns the next notice and its moment. A notice that was given is not returned again.
-    pub(super) fn next_notice(&self) -> Option<(Notice, Moment)> {
+    pub(super) fn next_notice(&self) -> Option<(ChargeMoment, Moment)> {
         let charge = &self.charge;
         match charge.status {
-            ChargeStatus::Due if !self.is_due_told => Some((Notice::Due, charge.due_at)),
+            ChargeStatus::Due if !self.is_due_told => Some((ChargeMoment::Due, charge.due_at)),
             ChargeStatus::Paid if !self.is_release_told => {
-                charge.release_at.map(|at| (Notice::Release, at))
+                charge.release_at.map(|at| (ChargeMoment::Release, at))
             }
             _ => None,
         }
     }
 
     /// Marks the next notice as given if its moment has come, and returns it.
-    pub(super) fn tell(&mut self, now: Timestamp) -> Option<Notice> {
+    pub(super) fn tell(&mut self, now: Timestamp) -> Option<ChargeMoment> {
         let (notice, at) = self.next_notice()?;
         if at.0 > now {
             return None;
         }
         match notice {
-            Notice::Due => self.is_due_told = true,
-            Notice::Release => self.is_release_told = true,
+            ChargeMoment::Due => self.is_due_told = true,
+            ChargeMoment::Release => self.is_release_told = true,
         }
         Some(notice)
     }
@@ -302,7 +302,7 @@ pub(super) mod tests {
         }
         StoredCharge {
             charge,
-            terms: Terms {
+            terms: DepositTerms {
                 days_before: Some(2),
                 release_days: Some(7),
             },
@@ -318,7 +318,10 @@ pub(super) mod tests {
         let text = serde_json::to_string(&charge).unwrap();
         assert_eq!(serde_json::from_str::<StoredCharge>(&text).unwrap(), charge);
         let plain: StoredCharge = serde_json::from_value(example()).unwrap();
-        assert_eq!((plain.terms, plain.is_due_told), (Terms::default(), false));
+        assert_eq!(
+            (plain.terms, plain.is_due_told),
+            (DepositTerms::default(), false)
+        );
     }
 
     #[test]
@@ -328,8 +331,8 @@ pub(super) mod tests {
             for status in ChargeStatus::VARIANTS.iter().copied() {
                 let mut charge = stored(kind, status);
                 let expected = match (kind, status) {
-                    (_, ChargeStatus::Due) => Some(Notice::Due),
-                    (ChargeKind::Deposit, ChargeStatus::Paid) => Some(Notice::Release),
+                    (_, ChargeStatus::Due) => Some(ChargeMoment::Due),
+                    (ChargeKind::Deposit, ChargeStatus::Paid) => Some(ChargeMoment::Release),
                     _ => None,
                 };
                 assert_eq!(charge.tell(at("2026-11-21T09:30:00Z")), None, "too early");

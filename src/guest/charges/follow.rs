@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::charge::StoredCharge;
 use super::moments::StayMoments;
 use super::records::{self, from_row};
-use crate::records::{Kind, Property, Reservation, ReservationStatus, typed_among};
+use crate::records::{Property, RecordKind, Reservation, ReservationStatus, typed_among};
 
 store::statements! {
     /// Selects charges of the stays in some properties, if a notice about the charge is still to be
@@ -23,12 +23,12 @@ store::statements! {
 /// records are already stored.
 pub(in crate::guest) fn follow(
     context: &mut Context<'_, '_>,
-    kind: Kind,
+    kind: RecordKind,
     ids: &[Uuid],
 ) -> Result<()> {
     let charges = match kind {
-        Kind::Reservation => records::of_stays(context, ids.to_vec())?,
-        Kind::Property => context
+        RecordKind::Reservation => records::of_stays(context, ids.to_vec())?,
+        RecordKind::Property => context
             .rows(&OPEN_IN, values![ids])?
             .iter()
             .map(from_row)
@@ -42,11 +42,14 @@ pub(in crate::guest) fn follow(
         .iter()
         .map(|stored| stored.charge.reservation_id)
         .collect();
-    let stays: HashMap<Uuid, Reservation> =
-        typed_among(context, Kind::Reservation, stays.into_iter().collect())?;
+    let stays: HashMap<Uuid, Reservation> = typed_among(
+        context,
+        RecordKind::Reservation,
+        stays.into_iter().collect(),
+    )?;
     let flats: BTreeSet<Uuid> = stays.values().filter_map(|stay| stay.property_id).collect();
     let flats: HashMap<Uuid, Property> =
-        typed_among(context, Kind::Property, flats.into_iter().collect())?;
+        typed_among(context, RecordKind::Property, flats.into_iter().collect())?;
     let now = context.now();
     let mut changed: Vec<StoredCharge> = Vec::new();
     for mut stored in charges {

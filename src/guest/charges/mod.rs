@@ -5,19 +5,19 @@
 //! deposit is to be released, the list of guests' changes tells it once.
 
 mod charge;
+mod charge_notices;
 mod follow;
 mod moments;
 mod operations;
 mod records;
-mod settle;
-mod teller;
+mod submission_charges;
 mod view;
 
+pub use charge_notices::ChargeTeller;
 pub(super) use follow::follow;
 pub(super) use operations::operations;
 pub(super) use records::forget;
-pub(super) use settle::of_submission;
-pub use teller::ChargeTeller;
+pub(super) use submission_charges::of_submission;
 pub use view::DepositView;
 pub(super) use view::{deposit, subtitles};
 
@@ -27,7 +27,7 @@ pub(super) fn statements() -> Vec<&'static store::Statement> {
         follow::STATEMENTS,
         operations::STATEMENTS,
         records::STATEMENTS,
-        teller::STATEMENTS,
+        charge_notices::STATEMENTS,
     ]
     .concat()
 }

@@ -14,7 +14,7 @@ const END_OF_DAY: Time = Time::constant(23, 59, 59, 999_000_000);
 /// The terms of a deposit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Terms {
+pub(super) struct DepositTerms {
     /// Days before check-in at which the deposit is due. `None` is at submission.
     pub days_before: Option<u32>,
     /// Days after check-out at which the deposit is released. `None` is at the check-out time.
@@ -49,7 +49,7 @@ impl StayMoments {
     }
 
     /// Returns when a deposit is due: so many days before check-in, and never before `submitted`.
-    pub(super) fn due(&self, terms: Terms, submitted: Moment) -> Moment {
+    pub(super) fn due(&self, terms: DepositTerms, submitted: Moment) -> Moment {
         let Some(days) = terms.days_before else {
             return submitted;
         };
@@ -57,7 +57,7 @@ impl StayMoments {
     }
 
     /// Returns when a deposit is released.
-    pub(super) fn release(&self, terms: Terms) -> Moment {
+    pub(super) fn release(&self, terms: DepositTerms) -> Moment {
         let days = i64::from(terms.release_days.unwrap_or_default());
         Moment(self.moment(self.check_out, days))
     }
@@ -126,7 +126,7 @@ pub(super) mod tests {
                 "2027-04-02T00:30:00Z",
             ),
         ] {
-            let terms = Terms {
+            let terms = DepositTerms {
                 days_before,
                 release_days,
             };
@@ -135,7 +135,7 @@ pub(super) mod tests {
             assert_eq!(read, expected.into(), "{days_before:?} {release_days:?}");
         }
         let whole_days = madrid([None, None]);
-        let terms = Terms {
+        let terms = DepositTerms {
             days_before: Some(0),
             release_days: None,
         };
@@ -154,7 +154,7 @@ pub(super) mod tests {
         let submitted = Moment("2027-01-01T00:00:00Z".parse().unwrap());
         let mut stay = madrid([Some("02:30"), Some("02:30")]);
         stay.check_in.0 = "2027-03-29".parse().unwrap();
-        let a_day_before = Terms {
+        let a_day_before = DepositTerms {
             days_before: Some(1),
             release_days: Some(u32::MAX),
         };
@@ -164,7 +164,7 @@ pub(super) mod tests {
             "2027-03-28T01:30:00.000Z"
         );
         assert!(stay.release(a_day_before).0 > "9990-01-01T00:00:00Z".parse().unwrap());
-        let long_before = Terms {
+        let long_before = DepositTerms {
             days_before: Some(u32::MAX),
             release_days: None,
         };

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::charge::{Charge, ChargeStatus, ReportedStatus, example};
 use super::records::{self, from_row};
-use crate::records::{Kind, get_record};
+use crate::records::{RecordKind, get_record};
 
 /// Charges of a page if no limit is given.
 const PAGE: u32 = 100;
@@ -125,7 +125,7 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
 }
 
 fn of_stay(context: &mut Context<'_, '_>, input: ById, page: Page) -> Result<Listing<Charge>> {
-    get_record(context, Kind::Reservation, input.id)?;
+    get_record(context, RecordKind::Reservation, input.id)?;
     let total = context
         .row(&COUNT_OF_STAY, values![input.id])?
         .map_or(Ok(0), |row| row.get(0))?;

@@ -7,7 +7,7 @@ use engine::values;
 use store::{Json, Row, Value};
 use uuid::Uuid;
 
-use super::charge::{Notice, StoredCharge};
+use super::charge::{ChargeMoment, StoredCharge};
 use crate::guest::changes::{self, ChangeKind};
 
 store::statements! {
@@ -74,12 +74,12 @@ pub(super) fn save(context: &mut Context<'_, '_>, charges: &[StoredCharge]) -> R
 /// Tells in the list of guests' changes that the moment of a charge has come.
 pub(super) fn note(
     context: &mut Context<'_, '_>,
-    notice: Notice,
+    notice: ChargeMoment,
     stored: &StoredCharge,
 ) -> Result<()> {
     let kind = match notice {
-        Notice::Due => ChangeKind::ChargeDue,
-        Notice::Release => ChangeKind::ChargeReleaseDue,
+        ChargeMoment::Due => ChangeKind::ChargeDue,
+        ChargeMoment::Release => ChangeKind::ChargeReleaseDue,
     };
     let charge = &stored.charge;
     changes::record_charge(
@@ -93,5 +93,5 @@ pub(super) fn note(
 
 /// Deletes the charges of deleted reservations.
 pub(in crate::guest) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&FORGET_CHARGES, values![reservations])
+    context.execute_deferred(&FORGET_CHARGES, values![reservations])
 }

@@ -17,7 +17,7 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, Served, refuse_as};
+use engine::surface::{RequestId, ServedOperation, refuse_as};
 use engine::uploads::Uploads;
 use engine::values;
 use http::HeaderValue;
@@ -32,8 +32,8 @@ use store::{Json, Transaction};
 use uuid::Uuid;
 
 use super::kind::is_shown;
-use super::records::{About, FileView, GuestFile};
-use crate::records::{Photos, Signer};
+use super::records::{FileDocument, FileView, GuestFile};
+use crate::records::{PhotoSigner, Signer};
 
 /// How long an address is valid.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -59,7 +59,7 @@ pub(crate) struct AddressedFile {
 }
 
 /// The address in a request: the signed values and the signature.
-struct Address {
+struct FileAddress {
     organization: Uuid,
     file: Uuid,
     /// The first moment at which the address is no longer valid, in Unix seconds.
@@ -69,7 +69,7 @@ struct Address {
     signature: String,
 }
 
-impl Address {
+impl FileAddress {
     fn is_signed(&self, signer: &Signer) -> bool {
         let (expires, view) = (self.expires.to_be_bytes(), [u8::from(self.is_view)]);
         signer.is_signed(
@@ -101,7 +101,7 @@ pub(super) fn shown(context: &Context<'_, '_>, file: &GuestFile) -> Result<Addre
 }
 
 fn address(context: &Context<'_, '_>, file: &GuestFile, is_view: bool) -> Result<AddressedFile> {
-    let signer = context.part::<Photos>()?.signer(PURPOSE)?;
+    let signer = context.part::<PhotoSigner>()?.signer(PURPOSE)?;
     let (organization, base) = (context.organization.id, context.public_url());
     let expires = context
         .now()
@@ -133,11 +133,11 @@ pub(in crate::guest) fn routes(service: &Arc<Service>) -> Router {
 }
 
 /// The parameters of the path; an error where they are not UTF-8.
-type PathParams = Result<Path<(String, String)>, PathRejection>;
+type GuestFilePath = Result<Path<(String, String)>, PathRejection>;
 
 async fn file(
     State(service): State<Arc<Service>>,
-    path: PathParams,
+    path: GuestFilePath,
     request: HttpRequest,
 ) -> Response {
     let id = request
@@ -158,24 +158,24 @@ async fn file(
         CONTENT_SECURITY_POLICY,
         HeaderValue::from_static("sandbox; default-src 'none'"),
     );
-    response.extensions_mut().insert(Served(OPERATION));
+    response.extensions_mut().insert(ServedOperation(OPERATION));
     response
 }
 
 /// Returns the bytes of the file that an address names; 404 for an invalid address or a missing
 /// file.
-async fn open(service: &Arc<Service>, address: Option<Address>) -> Result<Response> {
+async fn open(service: &Arc<Service>, address: Option<FileAddress>) -> Result<Response> {
     let nothing = || Error::not_found("File");
     let signer = service
-        .kit
-        .part::<Photos>()
+        .app_state
+        .extension::<PhotoSigner>()
         .ok_or_else(nothing)?
         .signer(PURPOSE)?;
     let now = service.clock.now().as_second();
     let address = address
         .filter(|address| now < address.expires && address.is_signed(&signer))
         .ok_or_else(nothing)?;
-    let Address {
+    let FileAddress {
         organization,
         file,
         is_view,
@@ -187,8 +187,8 @@ async fn open(service: &Arc<Service>, address: Option<Address>) -> Result<Respon
         .await?
         .ok_or_else(nothing)?;
     let uploads = service
-        .kit
-        .part::<Uploads>()
+        .app_state
+        .extension::<Uploads>()
         .ok_or_else(|| Error::unavailable("--uploads-url is not set"))?;
     let reading = uploads
         .files
@@ -209,7 +209,7 @@ fn find(
     tx: &mut Transaction<'_>,
     organization: Uuid,
     file: Uuid,
-) -> Result<Option<(String, About)>> {
+) -> Result<Option<(String, FileDocument)>> {
     let Some(row) = tx.row(&FILE, &values![organization, file])? else {
         return Ok(None);
     };
@@ -241,14 +241,14 @@ fn disposition(name: &str, is_shown: bool) -> String {
 }
 
 /// Parses an address; `None` for an address that we cannot have made.
-fn taken_apart((organization, file): &(String, String), query: &str) -> Option<Address> {
+fn taken_apart((organization, file): &(String, String), query: &str) -> Option<FileAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
     let parameter = |wanted: &str| {
         form_urlencoded::parse(query.as_bytes())
             .find(|(name, _)| name == wanted)
             .map(|(_, value)| value)
     };
-    Some(Address {
+    Some(FileAddress {
         organization: uuid(organization)?,
         file: uuid(file)?,
         expires: parameter("expires")?.parse().ok()?,

@@ -13,13 +13,13 @@ use uuid::Uuid;
 
 use super::address::{self, AddressedFile};
 use super::kind::{KINDS, kind, named};
-use super::records::{self, About, FileView, GuestFile};
+use super::records::{self, FileDocument, FileView, GuestFile};
 use super::sweep;
-use crate::guest::asked::Asked;
 use crate::guest::bounds::{self, UploadLimits};
 use crate::guest::changes::{self, ChangeKind};
 use crate::guest::operations::own_stay;
 use crate::guest::precheckin::Precheckin;
+use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck;
 
 /// The file in an upload to a step, and its limits.
@@ -68,7 +68,7 @@ struct OneFile {
 /// Success.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "success": true }))]
-struct Done {
+struct FileSuccess {
     success: bool,
 }
 
@@ -103,7 +103,7 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
 }
 
 /// Returns a step that the guest is shown and that takes files; 404 for any other step.
-fn with_files(precheckin: &Precheckin, step: Uuid) -> Result<&Asked> {
+fn with_files(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let shown = precheckin
         .steps
         .iter()
@@ -112,7 +112,7 @@ fn with_files(precheckin: &Precheckin, step: Uuid) -> Result<&Asked> {
 }
 
 /// Returns the same step if it is open to the guest; 403 and 409 as for saving answers.
-fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&Asked> {
+fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let asked = with_files(precheckin, step)?;
     precheckin.require_open(Some(step))?;
     Ok(asked)
@@ -148,7 +148,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     let used = records::used(context, stay.id)?;
     bounds::check_space(limits(context)?, used, size)?;
     let name = named(&name, &content_type);
-    let about = About {
+    let about = FileDocument {
         name,
         content_type,
         size,
@@ -192,7 +192,7 @@ fn read(context: &mut Context<'_, '_>, input: OneFile) -> Result<AddressedFile> 
     )
 }
 
-fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<Done> {
+fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<FileSuccess> {
     let (stay, setup) = own_stay(context, None)?;
     let precheckin = Precheckin::load(context, &stay, &setup.steps)?;
     one(open_step(&precheckin, input.step_id)?, input.file_id)?;
@@ -203,11 +203,11 @@ fn remove(context: &mut Context<'_, '_>, input: OneFile) -> Result<Done> {
         stay.id,
         Some(input.step_id),
     )?;
-    Ok(Done { success: true })
+    Ok(FileSuccess { success: true })
 }
 
 /// Returns a file of a step; 404 where the step has no file with this id.
-fn one(asked: &Asked, id: Uuid) -> Result<&GuestFile> {
+fn one(asked: &StepOfStay, id: Uuid) -> Result<&GuestFile> {
     asked
         .given
         .files

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
+use engine::app_state::WakeSignal;
 use engine::context::Context;
 use engine::error::Result;
-use engine::kit::Bell;
 use engine::moment::Moment;
 use engine::values;
 use jiff::Timestamp;
@@ -44,12 +44,12 @@ store::statements! {
 }
 
 /// The wake signal for bytes to remove.
-pub(crate) const REMOVALS: Bell = Bell("file_removals");
+pub(crate) const REMOVALS: WakeSignal = WakeSignal("file_removals");
 
 /// The JSON document in the row of a file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct About {
+pub(super) struct FileDocument {
     pub name: String,
     pub content_type: String,
     pub size: u64,
@@ -66,7 +66,7 @@ pub(crate) struct GuestFile {
     pub(super) id: Uuid,
     pub(in crate::guest) created_at: Moment,
     pub(super) key: String,
-    pub(super) about: About,
+    pub(super) about: FileDocument,
 }
 
 /// A file in responses.
@@ -90,8 +90,8 @@ pub struct FileView {
 impl GuestFile {
     /// Reads a row with the columns `id, step_id, created_at, doc, key`.
     fn from_row(row: &Row) -> Result<Self> {
-        let Json(about) = row.get::<Json<About>>(3)?;
-        let about = About {
+        let Json(about) = row.get::<Json<FileDocument>>(3)?;
+        let about = FileDocument {
             name: named(&about.name, &about.content_type),
             ..about
         };
@@ -110,7 +110,7 @@ impl GuestFile {
 
     /// Returns the file as responses show it.
     pub(crate) fn view(&self) -> FileView {
-        let About {
+        let FileDocument {
             name,
             content_type,
             size,
@@ -163,7 +163,7 @@ pub(super) fn insert(
     due: Timestamp,
 ) -> Result<()> {
     let doc = store::Value::json(&file.about)?;
-    context.execute_along(
+    context.execute_deferred(
         &INSERT_FILE,
         values![
             file.id,
@@ -193,24 +193,24 @@ pub(super) fn used(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<U
 
 /// Notes the bytes under a key without a row for removal.
 pub(super) fn drop_bytes(context: &mut Context<'_, '_>, key: String) -> Result<()> {
-    context.execute_along(&NOTE_KEY, values![key])?;
-    context.ring(REMOVALS);
+    context.execute_deferred(&NOTE_KEY, values![key])?;
+    context.wake(REMOVALS);
     Ok(())
 }
 
 /// Deletes the rows of files, and notes their bytes for removal.
 pub(super) fn remove(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<()> {
-    context.execute_along(&NOTE_REMOVAL, values![ids.clone()])?;
-    context.execute_along(&REMOVE_FILES, values![ids])?;
-    context.ring(REMOVALS);
+    context.execute_deferred(&NOTE_REMOVAL, values![ids.clone()])?;
+    context.execute_deferred(&REMOVE_FILES, values![ids])?;
+    context.wake(REMOVALS);
     Ok(())
 }
 
 /// Deletes the rows of the files of deleted reservations, and notes their bytes for removal.
 pub(crate) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
-    context.execute_along(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
+    context.execute_deferred(&NOTE_REMOVAL_OF_STAYS, values![reservations])?;
     if context.execute(&REMOVE_FILES_OF_STAYS, values![reservations])? > 0 {
-        context.ring(REMOVALS);
+        context.wake(REMOVALS);
     }
     Ok(())
 }

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::access::Access;
-use engine::context::{Context, System, Touches};
+use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use engine::sweeping;
-use engine::uploads::{Uploads, folder, made_at};
+use engine::uploads::{Uploads, created_at, folder};
 use engine::values;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use jiff::tz::TimeZone;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use super::records::{self, REMOVALS};
 use crate::events;
-use crate::records::{Kind, Property, Reservation, typed, typed_among};
+use crate::records::{Property, RecordKind, Reservation, typed, typed_among};
 
 /// How often the sweep runs.
 const EVERY: Duration = Duration::from_secs(60);
@@ -113,14 +113,14 @@ pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> 
     system
         .tx
         .execute(&NOTE_FOLDER, &values![organization, folder(organization)])?;
-    system.rung.insert(REMOVALS);
+    system.wake_signals.insert(REMOVALS);
     Ok(())
 }
 
 /// Sweeps once a minute, and removes noted bytes as soon as keys are noted. Ends when `stop` is
 /// cancelled.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
-    let noted = service.kit.bell(REMOVALS);
+    let noted = service.app_state.wake_signal(REMOVALS);
     let mut minute = tokio::time::interval(EVERY);
     minute.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -133,7 +133,7 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
             if is_minute {
                 sweep(&service).await;
             } else {
-                told(
+                log_failure(
                     remove_noted(&service).await,
                     "could not delete removed files from the storage; retrying at the next sweep",
                 );
@@ -149,21 +149,21 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
 
 /// Removes files after their retention, noted bytes, and bytes without a row.
 pub(crate) async fn sweep(service: &Arc<Service>) {
-    told(
+    log_failure(
         remove_old(service).await,
         "could not delete files after their retention; retrying at the next sweep",
     );
-    told(
+    log_failure(
         remove_noted(service).await,
         "could not delete removed files from the storage; retrying at the next sweep",
     );
-    told(
+    log_failure(
         remove_unnamed(service).await,
         "could not delete files without a database row; retrying at the next sweep",
     );
 }
 
-fn told(swept: Result<()>, otherwise: &str) {
+fn log_failure(swept: Result<()>, otherwise: &str) {
     if let Err(error) = swept {
         tracing::warn!(cause = error.cause(), "{otherwise}");
     }
@@ -218,11 +218,11 @@ fn look(
         service.system(tx, now),
         organization,
         &access,
-        Touches::Stream,
+        RaisedRevision::Stream,
     ) {
         Ok(context) => context,
         // The organization is being erased, and its files with it.
-        Err(error) if error.kind() == engine::error::Kind::NotFound => return Ok(()),
+        Err(error) if error.kind() == engine::error::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     let rows = context.rows(&DUE_AMONG, values![ids, now])?;
@@ -231,13 +231,16 @@ fn look(
         .map(|row| Ok((row.get(0)?, row.get(1)?)))
         .collect::<Result<Vec<(Uuid, Uuid)>>>()?;
     let stays: HashSet<Uuid> = due.iter().map(|(_, stay)| *stay).collect();
-    let stays: HashMap<Uuid, Reservation> =
-        typed_among(&mut context, Kind::Reservation, stays.into_iter().collect())?;
+    let stays: HashMap<Uuid, Reservation> = typed_among(
+        &mut context,
+        RecordKind::Reservation,
+        stays.into_iter().collect(),
+    )?;
     let mut looks = HashMap::new();
     for (id, reservation) in stays {
         let property = reservation
             .property_id
-            .map(|id| typed::<Property>(&mut context, Kind::Property, id))
+            .map(|id| typed::<Property>(&mut context, RecordKind::Property, id))
             .transpose()?
             .flatten();
         looks.insert(id, next_look(&context, &reservation, property.as_ref())?);
@@ -308,7 +311,7 @@ async fn remove_noted(service: &Arc<Service>) -> Result<()> {
 /// Removes the bytes of a key, or of all keys in a folder. Without a configured storage there are
 /// no bytes.
 async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
-    let Some(uploads) = service.kit.part::<Uploads>() else {
+    let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());
     };
     if let Some(folder) = key.strip_suffix('/') {
@@ -325,7 +328,7 @@ async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
 
 /// Removes bytes that no row names, once an hour, on the first node that takes the duty.
 async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
-    let Some(uploads) = service.kit.part::<Uploads>() else {
+    let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());
     };
     let now = service.clock.now();
@@ -343,7 +346,7 @@ async fn remove_unnamed(service: &Arc<Service>) -> Result<()> {
     }
     let oldest = now.checked_sub(UNNAMED).unwrap_or(Timestamp::MIN);
     // A key that does not follow our naming is not one of our files.
-    let is_old = move |key: &str| made_at(key).is_some_and(|made| made <= oldest);
+    let is_old = move |key: &str| created_at(key).is_some_and(|made| made <= oldest);
     uploads
         .files
         .clear_unfinished(is_old)

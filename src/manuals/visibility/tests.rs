@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn rules(rules: Value) -> Vec<Rule> {
+fn rules(rules: Value) -> Vec<VisibilityRule> {
     serde_json::from_value(rules).unwrap()
 }
 
 /// Four nights in Barcelona, from 2026-12-11T14:00Z to 2026-12-15T10:00Z.
-fn stay() -> StayFacts {
-    StayFacts {
+fn stay() -> VisibilityFacts {
+    VisibilityFacts {
         check_in: "2026-12-11".parse().unwrap(),
         check_out: "2026-12-15".parse().unwrap(),
         check_in_time: Some("15:00".parse().unwrap()),
@@ -265,7 +265,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
             time.map(|time| time.parse().unwrap()),
         );
         let zone = TimeZone::get(zone).unwrap();
-        let stay = StayFacts {
+        let stay = VisibilityFacts {
             check_in: date,
             check_out: date,
             check_in_time: time,
@@ -442,7 +442,7 @@ fn each_rule_decides_visibility() {
         );
         assert_eq!(visibility.is_shown(), expected == "visible");
     }
-    let same_day = StayFacts {
+    let same_day = VisibilityFacts {
         check_out: stay().check_in,
         ..stay()
     };
@@ -454,7 +454,7 @@ fn each_rule_decides_visibility() {
         ),
         Visibility::OutOfSeason
     );
-    let known = StayFacts {
+    let known = VisibilityFacts {
         verification_status: Some(VerificationStatus::Verified),
         ..stay()
     };

@@ -5,20 +5,20 @@ use engine::typed;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use super::super::fault::{Fault, Faults, Lack};
-use super::super::person::{self, Asked, Detail, Need};
-use super::{Filled, MOST_GUESTS, every, id_field, sent, was};
+use super::super::fault::{FaultKind, Faults, FieldFault};
+use super::super::person::{self, GuestField, Need, RequestedFields};
+use super::{FilledForm, MOST_GUESTS, every, id_field, sent, was};
 use crate::guest::StepView;
 use crate::precheck::is_there;
 
 /// The fields of one guest in a form.
-struct Sheet<'f> {
+struct GuestFields<'f> {
     fields: &'f [(String, String)],
     /// The number of the guest; `None` for the guest who booked.
     guest: Option<usize>,
 }
 
-impl<'f> Sheet<'f> {
+impl<'f> GuestFields<'f> {
     fn name(&self, detail: &str) -> String {
         self.guest.map_or_else(
             || detail.to_owned(),
@@ -41,7 +41,7 @@ impl<'f> Sheet<'f> {
         sent(self.fields, &id_field(self.guest?))
     }
 
-    fn is_blank(&self, asked: &Asked<'_>) -> bool {
+    fn is_blank(&self, asked: &RequestedFields<'_>) -> bool {
         asked
             .details
             .iter()
@@ -49,34 +49,35 @@ impl<'f> Sheet<'f> {
     }
 
     /// Returns the values that the form showed.
-    fn shown(&self, asked: &Asked<'_>) -> Object {
-        let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
+    fn shown(&self, asked: &RequestedFields<'_>) -> Object {
+        let value =
+            |detail: &GuestField<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
         let values = asked.details.iter().map(value);
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns the changes of the guest's details, and the details that are lacking afterwards. Without
-    /// `is_strict`, missing values are not lacking.
+    /// Returns the changes of the guest's details, and the details that are lacking afterwards.
+    /// Without `is_strict`, missing values are not lacking.
     fn changes(
         &self,
-        asked: &Asked<'_>,
+        asked: &RequestedFields<'_>,
         saved: Option<&Object>,
         is_strict: bool,
-    ) -> (Object, Vec<Fault>) {
+    ) -> (Object, Vec<FieldFault>) {
         let (mut changes, mut faults) = (Object::new(), Vec::new());
         let mut after = saved.cloned().unwrap_or_default();
-        for Detail { name, need } in &asked.details {
+        for GuestField { name, need } in &asked.details {
             if every(self.fields, &self.name(name)).len() > 1 {
                 let field = self.name(name);
-                faults.push(Fault {
+                faults.push(FieldFault {
                     field,
-                    lack: Lack::Invalid,
+                    kind: FaultKind::Invalid,
                 });
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form shows a value that is not saved: the booking's value, before anything is saved,
-            // or a needed value that another person has emptied.
+            // The form shows a value that is not saved: the booking's value, before anything is
+            // saved, or a needed value that another person has emptied.
             let is_unsaved = !value.is_empty()
                 && !is_there(&after, name)
                 && (saved.is_none() || *need != Need::Never);
@@ -96,15 +97,15 @@ impl<'f> Sheet<'f> {
         });
         let mut has_name = false;
         for detail in lacking {
-            let lack = match detail.need {
+            let kind = match detail.need {
                 Need::Either if has_name => continue,
-                Need::Either => Lack::Name,
-                _ => Lack::Value,
+                Need::Either => FaultKind::Name,
+                _ => FaultKind::Value,
             };
-            has_name = has_name || lack == Lack::Name;
+            has_name = has_name || kind == FaultKind::Name;
             let field = self.name(detail.name);
             if !faults.iter().any(|fault| fault.field == field) {
-                faults.push(Fault { field, lack });
+                faults.push(FieldFault { field, kind });
             }
         }
         (changes, faults)
@@ -117,11 +118,11 @@ pub(super) fn details(
     check_in: Date,
     fields: &[(String, String)],
 ) -> Result<Object, Faults> {
-    let asked = Asked::of(step, false, check_in);
+    let asked = RequestedFields::of(step, false, check_in);
     let mut faults = Faults::strangers(fields, |name| {
         asked.has(name.strip_suffix(".was").unwrap_or(name))
     });
-    let sheet = Sheet {
+    let sheet = GuestFields {
         fields,
         guest: None,
     };
@@ -130,26 +131,26 @@ pub(super) fn details(
     faults.or(answers)
 }
 
-/// Reads the other guests. A new guest whose fields are all blank is left out, and a saved one whose
-/// fields were all emptied is removed. The buttons that add or remove a guest save the fields even
-/// if some are missing.
+/// Reads the other guests. A new guest whose fields are all blank is left out, and a saved one
+/// whose fields were all emptied is removed. The buttons that add or remove a guest save the fields
+/// even if some are missing.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,
     fields: &[(String, String)],
-) -> Result<Filled, Faults> {
-    let asked = Asked::of(step, true, check_in);
+) -> Result<FilledForm, Faults> {
+    let asked = RequestedFields::of(step, true, check_in);
     let mut faults = Faults::strangers(fields, |name| is_of_guests(&asked, name));
     let adds = sent(fields, "add").is_some();
     let removed: Option<usize> = sent(fields, "remove").and_then(|number| number.parse().ok());
     let numbers = fields
         .iter()
         .filter_map(|(name, _)| person::guest_of(name).map(|(guest, _)| guest));
-    let shown = numbers.max().map_or(0, |last| last + 1).min(MOST_GUESTS);
+    let page_stay = numbers.max().map_or(0, |last| last + 1).min(MOST_GUESTS);
     let saved = saved_guests(step);
     let (mut named, mut places) = (Vec::new(), Vec::new());
-    for guest in 0..shown {
-        let sheet = Sheet {
+    for guest in 0..page_stay {
+        let sheet = GuestFields {
             fields,
             guest: Some(guest),
         };
@@ -165,8 +166,8 @@ pub(super) fn guests(
         } else {
             let is_strict = !adds && removed.is_none();
             // Somebody else may have removed the guest whom the form shows.
-            let shown = sheet.id().map(|_| sheet.shown(&asked));
-            let before = known.and_then(Value::as_object).or(shown.as_ref());
+            let page_stay = sheet.id().map(|_| sheet.shown(&asked));
+            let before = known.and_then(Value::as_object).or(page_stay.as_ref());
             let (changes, found) = sheet.changes(&asked, before, is_strict);
             faults.0.extend(found);
             match known {
@@ -183,20 +184,20 @@ pub(super) fn guests(
         }
     }
     let again = if adds {
-        Some((shown + 1).min(MOST_GUESTS))
+        Some((page_stay + 1).min(MOST_GUESTS))
     } else {
-        removed.map(|_| shown.saturating_sub(1))
+        removed.map(|_| page_stay.saturating_sub(1))
     };
     let answers = Object::from_iter([("guests".to_owned(), json!(named))]);
-    faults.or(Filled {
+    faults.or(FilledForm {
         guests: again,
         places,
-        ..Filled::of(answers)
+        ..FilledForm::of(answers)
     })
 }
 
 /// Returns whether a field belongs to the form of the other guests.
-fn is_of_guests(asked: &Asked<'_>, name: &str) -> bool {
+fn is_of_guests(asked: &RequestedFields<'_>, name: &str) -> bool {
     let of_guest = person::guest_of(name.strip_suffix(".was").unwrap_or(name))
         .is_some_and(|(guest, name)| guest < MOST_GUESTS && asked.has(name));
     let is_id = || (0..MOST_GUESTS).any(|guest| name == id_field(guest));
@@ -220,8 +221,8 @@ fn id_of(guest: &Value) -> (String, Value) {
 }
 
 /// Returns all values of a guest that are filled in.
-fn whole(sheet: &Sheet<'_>, asked: &Asked<'_>) -> Object {
-    let value = |detail: &Detail<'_>| (detail.name.to_owned(), json!(sheet.value(detail.name)));
+fn whole(sheet: &GuestFields<'_>, asked: &RequestedFields<'_>) -> Object {
+    let value = |detail: &GuestField<'_>| (detail.name.to_owned(), json!(sheet.value(detail.name)));
     let values = asked.details.iter().map(value);
     values.filter(|(_, value)| value != "").collect()
 }

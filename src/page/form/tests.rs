@@ -10,7 +10,7 @@ fn id(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-fn fields(sent: &[(&str, &str)]) -> Fields {
+fn fields(sent: &[(&str, &str)]) -> FormFields {
     sent.iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect()
@@ -26,22 +26,22 @@ fn step(step_type: StepType, more: Value) -> StepView {
 }
 
 /// Returns the answers, or the refused fields with their faults.
-fn answered(step: &StepView, sent: &[(&str, &str)]) -> Result<Value, Vec<(String, Lack)>> {
+fn answered(step: &StepView, sent: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
     let answered =
         filled(step, CHECK_IN, &fields(sent)).map(|filled| Value::Object(filled.answers));
     answered.map_err(|faults| {
         faults
             .0
             .into_iter()
-            .map(|fault| (fault.field, fault.lack))
+            .map(|fault| (fault.field, fault.kind))
             .collect()
     })
 }
 
-fn lacks(expected: &[(&str, Lack)]) -> Result<Value, Vec<(String, Lack)>> {
+fn lacks(expected: &[(&str, FaultKind)]) -> Result<Value, Vec<(String, FaultKind)>> {
     Err(expected
         .iter()
-        .map(|(field, lack)| ((*field).to_owned(), *lack))
+        .map(|(field, kind)| ((*field).to_owned(), *kind))
         .collect())
 }
 
@@ -50,7 +50,7 @@ fn an_agreement_must_be_accepted_and_signed_if_required() {
     let plain = step(StepType::Agreement, json!({}));
     assert_eq!(
         answered(&plain, &[]),
-        lacks(&[("isAccepted", Lack::Acceptance)])
+        lacks(&[("isAccepted", FaultKind::Acceptance)])
     );
     assert_eq!(
         answered(&plain, &[("isAccepted", "true")]),
@@ -59,13 +59,13 @@ fn an_agreement_must_be_accepted_and_signed_if_required() {
     for sent in [vec![("isAccepted", "on")], vec![("isAccepted", "true"); 2]] {
         assert_eq!(
             answered(&plain, &sent),
-            lacks(&[("isAccepted", Lack::Invalid)])
+            lacks(&[("isAccepted", FaultKind::Invalid)])
         );
     }
     let signed = step(StepType::Agreement, json!({ "isSignatureRequired": true }));
     assert_eq!(
         answered(&signed, &[("isAccepted", "true"), ("signedName", " ")]),
-        lacks(&[("signedName", Lack::Signature)])
+        lacks(&[("signedName", FaultKind::Signature)])
     );
     let sent = [("isAccepted", "true"), ("signedName", " Ada L ")];
     assert_eq!(
@@ -110,9 +110,9 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
         &[("lastName", " "), ("shoeSize", "38"), ("phone", "1")],
     );
     let expected = [
-        ("shoeSize", Lack::Stranger),
-        ("firstName", Lack::Name),
-        ("email", Lack::Value),
+        ("shoeSize", FaultKind::Stranger),
+        ("firstName", FaultKind::Name),
+        ("email", FaultKind::Value),
     ];
     assert_eq!(missing, lacks(&expected));
     let one_name = [("lastName", "Teresa"), ("email", "t@example.com")];
@@ -123,7 +123,7 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
     );
     assert_eq!(
         answered(&own, &[("birthDate", "1990-01-02")]),
-        lacks(&[("Car plate", Lack::Value)])
+        lacks(&[("Car plate", FaultKind::Value)])
     );
     let sent = [("Car plate", "B 1"), ("birthDate", "1990-01-02")];
     assert_eq!(
@@ -152,7 +152,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
     let half = [("g.0.firstName", "Ana"), ("g.0.email", "")];
     assert_eq!(
         answered(&others, &half),
-        lacks(&[("g.0.email", Lack::Value)])
+        lacks(&[("g.0.email", FaultKind::Value)])
     );
     let adding = filled(
         &others,
@@ -177,7 +177,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
     .unwrap();
     assert_eq!(
         removing,
-        Filled {
+        FilledForm {
             answers: serde_json::from_value(json!({ "guests": [{ "firstName": "Luis" }] }))
                 .unwrap(),
             guests: Some(1),
@@ -195,7 +195,7 @@ fn guest_fields_become_a_list_without_empty_guests() {
     ] {
         assert_eq!(
             answered(&others, &[(name, "x")]),
-            lacks(&[(name, Lack::Stranger)]),
+            lacks(&[(name, FaultKind::Stranger)]),
             "{name}"
         );
     }
@@ -210,14 +210,14 @@ fn a_form_of_guests_sends_only_what_it_changed() {
         StepType::OtherGuests,
         json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": saved } }),
     );
-    let shown = [
+    let page_stay = [
         ("g.0.firstName", "Ana"),
         ("g.0.firstName.was", "Ana"),
         ("g.0.email", "a@b.co"),
         ("g.0.email.was", "a@b.co"),
         ("id.0", "a"),
     ];
-    let with = |more: &[(&str, &str)]| answered(&others, &[&shown[..], more].concat());
+    let with = |more: &[(&str, &str)]| answered(&others, &[&page_stay[..], more].concat());
     assert_eq!(
         with(&[]),
         Ok(json!({ "guests": [] })),
@@ -286,14 +286,17 @@ fn a_baby_needs_no_document() {
     assert!(answered(&others, &guest("2026-01-02")).is_ok());
     assert_eq!(
         answered(&others, &guest("1990-01-02")),
-        lacks(&[("g.0.documentNumber", Lack::Value)])
+        lacks(&[("g.0.documentNumber", FaultKind::Value)])
     );
 }
 
 #[test]
 fn a_deposit_form_sends_the_deposit_or_a_waiver() {
     let deposit = step(StepType::DamageDeposit, json!({}));
-    assert_eq!(answered(&deposit, &[]), lacks(&[("choice", Lack::Choice)]));
+    assert_eq!(
+        answered(&deposit, &[]),
+        lacks(&[("choice", FaultKind::Choice)])
+    );
     assert_eq!(
         answered(&deposit, &[("choice", "none")]),
         Ok(json!({ "choice": "none" }))
@@ -318,14 +321,14 @@ fn steps_of_other_systems_are_confirmed() {
     );
     assert_eq!(
         answered(&upload, &[]),
-        lacks(&[("isConfirmed", Lack::Value)])
+        lacks(&[("isConfirmed", FaultKind::Value)])
     );
     assert_eq!(
         answered(
             &step(StepType::Main, json!({})),
             &[("isConfirmed", "false")]
         ),
-        lacks(&[("isConfirmed", Lack::Invalid)])
+        lacks(&[("isConfirmed", FaultKind::Invalid)])
     );
 }
 
@@ -370,7 +373,7 @@ fn question_fields_become_options_or_texts() {
     );
     assert_eq!(
         ask(&[(&text, "a"), (&text, "b")]),
-        lacks(&[(&text, Lack::Invalid)])
+        lacks(&[(&text, FaultKind::Invalid)])
     );
     for name in [
         "isAccepted",
@@ -384,7 +387,7 @@ fn question_fields_become_options_or_texts() {
     ] {
         assert_eq!(
             ask(&[(name, "x"), (&choice, &one)]),
-            lacks(&[(name, Lack::Stranger)]),
+            lacks(&[(name, FaultKind::Stranger)]),
             "{name}"
         );
     }
@@ -432,6 +435,6 @@ proptest! {
         let known = ["isAccepted", "signedName", "shownText", "firstName", "lastName", "email", "phone", "add", "remove", "choice", "isConfirmed"];
         prop_assume!(!known.contains(&name.as_str()));
         let refused = answered(&step(step_type, json!({})), &[(name.as_str(), value.as_str())]).unwrap_err();
-        prop_assert!(refused.contains(&(name, Lack::Stranger)));
+        prop_assert!(refused.contains(&(name, FaultKind::Stranger)));
     }
 }

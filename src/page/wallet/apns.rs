@@ -38,7 +38,7 @@ pub struct Apns {
 
 /// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pushed {
+pub(super) enum PushResult {
     /// The service has it.
     Taken,
     /// The phone has the pass no more, or its token is not good.
@@ -51,7 +51,7 @@ pub(super) enum Pushed {
 
 /// The body of a refusal.
 #[derive(Default, Deserialize)]
-struct Refusal {
+struct PushRefusal {
     #[serde(default)]
     reason: String,
 }
@@ -82,10 +82,10 @@ impl Apns {
     }
 
     /// Wakes a phone by its token.
-    pub(super) async fn push(&self, token: &str) -> Pushed {
+    pub(super) async fn push(&self, token: &str) -> PushResult {
         let mut url = self.url.clone();
         let Ok(mut path) = url.path_segments_mut() else {
-            return Pushed::Refused;
+            return PushResult::Refused;
         };
         path.pop_if_empty().extend(["3", "device", token]);
         drop(path);
@@ -101,7 +101,7 @@ impl Apns {
                 let status = response.status();
                 let reason = reason(response).await;
                 let pushed = judged(status, &reason);
-                if matches!(pushed, Pushed::Refused | Pushed::Failed) {
+                if matches!(pushed, PushResult::Refused | PushResult::Failed) {
                     tracing::warn!(
                         status = status.as_u16(),
                         reason,
@@ -116,7 +116,7 @@ impl Apns {
                     error = %innermost(&error),
                     "could not reach Apple's push service; the push is sent again later"
                 );
-                Pushed::Failed
+                PushResult::Failed
             }
         }
     }
@@ -134,21 +134,21 @@ async fn reason(mut response: Response) -> String {
             return String::new();
         }
     }
-    let Refusal { mut reason } = serde_json::from_slice(&body).unwrap_or_default();
+    let PushRefusal { mut reason } = serde_json::from_slice(&body).unwrap_or_default();
     reason.retain(|letter| letter.is_ascii_alphanumeric());
     reason.truncate(60);
     reason
 }
 
 /// Returns the result of a push by its answer.
-fn judged(status: StatusCode, reason: &str) -> Pushed {
+fn judged(status: StatusCode, reason: &str) -> PushResult {
     match status.as_u16() {
-        200..=299 => Pushed::Taken,
-        410 => Pushed::Gone,
-        400 if NO_TOKEN.contains(&reason) => Pushed::Gone,
+        200..=299 => PushResult::Taken,
+        410 => PushResult::Gone,
+        400 if NO_TOKEN.contains(&reason) => PushResult::Gone,
         // A wrong or expired certificate can be replaced, and too many pushes are accepted later.
-        403 | 408 | 429 | 500..=599 => Pushed::Failed,
-        _ => Pushed::Refused,
+        403 | 408 | 429 | 500..=599 => PushResult::Failed,
+        _ => PushResult::Refused,
     }
 }
 
@@ -159,15 +159,15 @@ mod tests {
     #[test]
     fn an_answer_decides_whether_a_push_is_repeated() {
         for (status, reason, expected) in [
-            (200, "", Pushed::Taken),
-            (410, "Unregistered", Pushed::Gone),
-            (400, "BadDeviceToken", Pushed::Gone),
-            (400, "BadTopic", Pushed::Refused),
-            (404, "BadPath", Pushed::Refused),
-            (301, "", Pushed::Refused),
-            (403, "BadCertificate", Pushed::Failed),
-            (429, "TooManyRequests", Pushed::Failed),
-            (503, "Shutdown", Pushed::Failed),
+            (200, "", PushResult::Taken),
+            (410, "Unregistered", PushResult::Gone),
+            (400, "BadDeviceToken", PushResult::Gone),
+            (400, "BadTopic", PushResult::Refused),
+            (404, "BadPath", PushResult::Refused),
+            (301, "", PushResult::Refused),
+            (403, "BadCertificate", PushResult::Failed),
+            (429, "TooManyRequests", PushResult::Failed),
+            (503, "Shutdown", PushResult::Failed),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
             assert_eq!(judged(status, reason), expected, "{status} {reason}");

@@ -6,40 +6,45 @@ use jiff::ToSpan as _;
 use jiff::civil::{Date, Time};
 use serde_json::{Value, json};
 
-use super::super::shown::Shown;
+use super::super::page_stay::PageStay;
 use super::super::theme;
 use super::PassSigner;
 use crate::guest::passes::PassView;
 use crate::words::fill;
 
-/// Returns the content of a stay's pass. `url` is the address of the stay's page, and `service` that
-/// of the web service for updates. A pass that is no longer good is voided and has no door code.
+/// Returns the content of a stay's pass. `url` is the address of the stay's page, and `service`
+/// that of the web service for updates. A pass that is no longer good is voided and has no door
+/// code.
 #[must_use]
 pub(crate) fn pass(
-    shown: &Shown,
+    page_stay: &PageStay,
     signer: &PassSigner,
     url: &str,
     service: &str,
     details: &PassView,
 ) -> Value {
-    let (words, stay, flat) = (shown.words, &shown.view.reservation, shown.flat());
-    let branding = shown.view.branding.as_ref();
-    let organization = branding.map_or_else(|| shown.name(), |branding| &branding.name);
-    let [ground, ink] = theme::brand_parts(branding)
+    let (words, stay, flat) = (
+        page_stay.words,
+        &page_stay.view.reservation,
+        page_stay.flat(),
+    );
+    let branding = page_stay.view.branding.as_ref();
+    let organization = branding.map_or_else(|| page_stay.name(), |branding| &branding.name);
+    let [ground, text_colour] = theme::brand_parts(branding)
         .map(|[red, green, blue]| format!("rgb({red}, {green}, {blue})"));
     let time = |time: Option<&String>| time.and_then(|time| time.parse::<Time>().ok());
     let check_in_time = time(flat.and_then(|flat| flat.check_in_time.as_ref()));
-    let moment = |date: Date, time: Time| date.to_datetime(time).to_zoned(shown.zone()).ok();
+    let moment = |date: Date, time: Time| date.to_datetime(time).to_zoned(page_stay.zone()).ok();
     let written = |moment: Option<jiff::Zoned>| {
         moment.map(|moment| moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
     };
     let at = |date: Date, time: Option<Time>| match time {
-        Some(time) => format!("{}, {}", shown.day(date), shown.dates().time(time)),
-        None => shown.day(date),
+        Some(time) => format!("{}, {}", page_stay.day(date), page_stay.dates().time(time)),
+        None => page_stay.day(date),
     };
     let field = |key: &str, label: &str, value: String| json!({ "key": key, "label": label, "value": value });
     let leaves = time(flat.and_then(|flat| flat.check_out_time.as_ref()));
-    let address = shown.address().join("\n");
+    let address = page_stay.address().join("\n");
     let mut back = vec![field("page", words.phase.your_stay, url.to_owned())];
     if !address.is_empty() {
         back.insert(0, field("address", words.phase.address, address));
@@ -57,7 +62,7 @@ pub(crate) fn pass(
             field(&format!("door-code-{place}"), label, code.code.clone())
         })
         .collect();
-    let guest = shown
+    let guest = page_stay
         .guest_name()
         .into_iter()
         .map(|name| field("guest", words.preview.guest, name.to_owned()));
@@ -69,10 +74,10 @@ pub(crate) fn pass(
         "serialNumber": stay.id,
         "organizationName": organization,
         "logoText": organization,
-        "description": fill(words.keep.calendar_title, &[("property", shown.name())]),
+        "description": fill(words.keep.calendar_title, &[("property", page_stay.name())]),
         "backgroundColor": ground,
-        "foregroundColor": ink,
-        "labelColor": ink,
+        "foregroundColor": text_colour,
+        "labelColor": text_colour,
         "relevantDate": written(moment(stay.check_in, check_in_time.unwrap_or(Time::midnight()))),
         "expirationDate": written(last.and_then(|last| moment(last, Time::midnight()))),
         "barcodes": [{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }],
@@ -80,7 +85,7 @@ pub(crate) fn pass(
         "authenticationToken": details.authentication_token,
         "voided": (!details.is_enabled).then_some(true),
         "generic": {
-            "primaryFields": [field("property", words.phase.your_stay, shown.name().to_owned())],
+            "primaryFields": [field("property", words.phase.your_stay, page_stay.name().to_owned())],
             "secondaryFields": [
                 field("check-in", words.phase.check_in, at(stay.check_in, check_in_time)),
                 field("check-out", words.phase.check_out, at(stay.check_out, leaves)),

@@ -2,8 +2,8 @@
 //! guest-requests#passes, 6).
 //!
 //! Every node looks at the registered passes. A pass is built again where its organization changed
-//! since the last look, or where a door code came into force or ended. [`crate::guest::pushes`] lists the
-//! phones that wait for a push.
+//! since the last look, or where a door code came into force or ended. [`crate::guest::pushes`]
+//! lists the phones that wait for a push.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::super::visit::Visit;
+use super::super::visit::PageRequest;
 use super::PassSigner;
-use super::apns::{Apns, Pushed};
+use super::apns::{Apns, PushResult};
 use super::service::current;
 use crate::guest::passes;
-use crate::guest::pushes::{self, PAGE, Push, Settled, Watched};
+use crate::guest::pushes::{self, PAGE, Push, PushOutcome, Watched};
 
 /// Pause between two looks.
 const EVERY: Duration = Duration::from_secs(30);
@@ -32,17 +32,17 @@ const MOST_UNDER_WAY: usize = 16;
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A stay, by its organization and its reservation.
-type Stay = (Uuid, Uuid);
+type StayId = (Uuid, Uuid);
 
 /// A look at a pass, and how long it holds.
 #[derive(Clone, Copy)]
-struct Look {
+struct PassLook {
     revisions: (i64, i64),
     /// The time at which the pass changes by itself; null where it does not.
     until: Option<Timestamp>,
 }
 
-impl Look {
+impl PassLook {
     fn holds(&self, revisions: (i64, i64), now: Timestamp) -> bool {
         self.revisions == revisions && self.until.is_none_or(|until| now < until)
     }
@@ -53,7 +53,7 @@ impl Look {
 pub struct PassPushes {
     service: Arc<Service>,
     apns: Arc<Apns>,
-    looks: Arc<Mutex<HashMap<Stay, Look>>>,
+    looks: Arc<Mutex<HashMap<StayId, PassLook>>>,
 }
 
 impl PassPushes {
@@ -131,13 +131,13 @@ impl PassPushes {
     }
 
     /// Builds a pass, which notes whether it changed.
-    async fn look_at(&self, Watched { pass, revisions }: Watched) -> Look {
+    async fn look_at(&self, Watched { pass, revisions }: Watched) -> PassLook {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
-        let mut visit = Visit::without_browser(service.clone(), pass.token);
+        let mut visit = PageRequest::without_browser(service.clone(), pass.token);
         // A stay that cannot be read now is read at the next look.
         let Ok(current) = current(service, &mut visit, stay).await else {
-            return Look {
+            return PassLook {
                 revisions,
                 until: Some(now),
             };
@@ -155,7 +155,7 @@ impl PassPushes {
                 );
             }
         }
-        Look {
+        PassLook {
             revisions,
             until: current.next_change_at,
         }
@@ -165,8 +165,8 @@ impl PassPushes {
     async fn push(&self) -> Result<()> {
         let service = &self.service;
         let is_valid = service
-            .kit
-            .part::<PassSigner>()
+            .app_state
+            .extension::<PassSigner>()
             .is_some_and(|signer| signer.is_valid(service.clock.now()));
         if !is_valid {
             return Ok(());
@@ -196,12 +196,12 @@ impl PassPushes {
         }
     }
 
-    async fn send(&self, claimed: Vec<Push>) -> Vec<(Push, Settled)> {
+    async fn send(&self, claimed: Vec<Push>) -> Vec<(Push, PushOutcome)> {
         let sent = claimed.into_iter().map(|push| async move {
             let settled = match self.apns.push(&push.token).await {
-                Pushed::Taken | Pushed::Refused => Settled::Over,
-                Pushed::Gone => Settled::Gone,
-                Pushed::Failed => Settled::Again,
+                PushResult::Taken | PushResult::Refused => PushOutcome::Over,
+                PushResult::Gone => PushOutcome::Gone,
+                PushResult::Failed => PushOutcome::Again,
             };
             (push, settled)
         });
@@ -211,7 +211,7 @@ impl PassPushes {
             .await
     }
 
-    fn looks(&self) -> MutexGuard<'_, HashMap<Stay, Look>> {
+    fn looks(&self) -> MutexGuard<'_, HashMap<StayId, PassLook>> {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

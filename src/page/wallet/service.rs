@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::super::shown::Shown;
-use super::super::visit::Visit;
+use super::super::page_stay::PageStay;
+use super::super::visit::PageRequest;
 use super::super::{form, theme};
 use super::{PassSigner, package, pass};
 use crate::guest::passes::{self, HeldPass, PassView, Registered};
@@ -38,8 +38,8 @@ const BODY_DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum length of a device's identifier and of a push token.
 const NAME_LENGTH: usize = 200;
 
-type Server = State<Arc<Service>>;
-type Names<T> = Result<Path<T>, PathRejection>;
+type WalletService = State<Arc<Service>>;
+type WalletPath<T> = Result<Path<T>, PathRejection>;
 
 /// Returns the routes of the web service.
 pub(in crate::page) fn routes(service: &Arc<Service>) -> Router {
@@ -65,14 +65,14 @@ struct Registration {
 }
 
 /// A pass that a device asks for, with a good token.
-struct Opened {
-    visit: Visit,
+struct OpenedPass {
+    visit: PageRequest,
     stay: (Uuid, Uuid),
 }
 
 /// A pass as it is now.
-pub(super) struct Current {
-    shown: Shown,
+pub(super) struct CurrentPass {
+    shown: PageStay,
     content: Value,
     is_enabled: bool,
     changed_at: Timestamp,
@@ -80,7 +80,7 @@ pub(super) struct Current {
     pub(super) next_change_at: Option<Timestamp>,
 }
 
-impl Current {
+impl CurrentPass {
     /// Whether the guest leaves before a moment.
     pub(super) fn departs_before(&self, moment: Timestamp) -> bool {
         let date = moment.to_zoned(self.shown.zone()).date();
@@ -105,8 +105,8 @@ fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response
 }
 
 async fn register(
-    State(service): Server,
-    names: Names<(String, String, String)>,
+    State(service): WalletService,
+    names: WalletPath<(String, String, String)>,
     request: HttpRequest,
 ) -> Response {
     let outcome = registered(&service, names, request).await;
@@ -115,7 +115,7 @@ async fn register(
 
 async fn registered(
     service: &Arc<Service>,
-    names: Names<(String, String, String)>,
+    names: WalletPath<(String, String, String)>,
     request: HttpRequest,
 ) -> Result<Response, u16> {
     let Ok(Path((device, pass_type, serial))) = names else {
@@ -148,8 +148,8 @@ async fn registered(
 }
 
 async fn unregister(
-    State(service): Server,
-    names: Names<(String, String, String)>,
+    State(service): WalletService,
+    names: WalletPath<(String, String, String)>,
     request: HttpRequest,
 ) -> Response {
     let outcome = unregistered(&service, names, request.headers()).await;
@@ -158,7 +158,7 @@ async fn unregister(
 
 async fn unregistered(
     service: &Arc<Service>,
-    names: Names<(String, String, String)>,
+    names: WalletPath<(String, String, String)>,
     headers: &HeaderMap,
 ) -> Result<Response, u16> {
     let Ok(Path((device, pass_type, serial))) = names else {
@@ -175,8 +175,8 @@ async fn unregistered(
 }
 
 async fn changed(
-    State(service): Server,
-    names: Names<(String, String)>,
+    State(service): WalletService,
+    names: WalletPath<(String, String)>,
     request: HttpRequest,
 ) -> Response {
     let (parts, _) = request.into_parts();
@@ -187,7 +187,7 @@ async fn changed(
 
 async fn changed_since(
     service: &Arc<Service>,
-    names: Names<(String, String)>,
+    names: WalletPath<(String, String)>,
     since: Option<i64>,
 ) -> Result<Response, u16> {
     let Ok(Path((device, pass_type))) = names else {
@@ -204,7 +204,7 @@ async fn changed_since(
         .map_err(|error| failed(&error))?;
     let (mut serials, mut last) = (Vec::new(), None);
     for pass in held {
-        let mut visit = Visit::without_browser(service.clone(), pass.token);
+        let mut visit = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
         // A stay that cannot be read now is asked for again later.
         let Ok(current) = current(service, &mut visit, stay).await else {
@@ -229,8 +229,8 @@ async fn changed_since(
 }
 
 async fn latest(
-    State(service): Server,
-    names: Names<(String, String)>,
+    State(service): WalletService,
+    names: WalletPath<(String, String)>,
     request: HttpRequest,
 ) -> Response {
     let outcome = latest_pass(&service, names, request.headers()).await;
@@ -239,7 +239,7 @@ async fn latest(
 
 async fn latest_pass(
     service: &Arc<Service>,
-    names: Names<(String, String)>,
+    names: WalletPath<(String, String)>,
     headers: &HeaderMap,
 ) -> Result<Response, u16> {
     let Ok(Path((pass_type, serial))) = names else {
@@ -289,8 +289,8 @@ async fn latest_pass(
 async fn log(request: HttpRequest) -> Response {
     let outcome = match read(request.into_body()).await {
         Some(body) => match serde_json::from_slice::<Value>(&body) {
-            Ok(said) => {
-                let messages = said["logs"].as_array().map_or(0, Vec::len);
+            Ok(text) => {
+                let messages = text["logs"].as_array().map_or(0, Vec::len);
                 tracing::info!(messages, "a device reports problems with a pass");
                 Ok(empty(200))
             }
@@ -304,8 +304,8 @@ async fn log(request: HttpRequest) -> Response {
 /// Returns the signer of passes of a type, if there is one.
 fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
     service
-        .kit
-        .part::<PassSigner>()
+        .app_state
+        .extension::<PassSigner>()
         .filter(|signer| signer.pass_type == pass_type && signer.is_valid(service.clock.now()))
 }
 
@@ -315,7 +315,7 @@ async fn open(
     headers: &HeaderMap,
     pass_type: &str,
     serial: &str,
-) -> Result<Opened, u16> {
+) -> Result<OpenedPass, u16> {
     signer(service, pass_type).ok_or(404_u16)?;
     let reservation = Uuid::try_parse(serial).map_err(|_| 401_u16)?;
     let token = headers
@@ -330,8 +330,8 @@ async fn open(
         .await
         .map_err(|error| failed(&error))?
         .ok_or(401_u16)?;
-    Ok(Opened {
-        visit: Visit::without_browser(service.clone(), token),
+    Ok(OpenedPass {
+        visit: PageRequest::without_browser(service.clone(), token),
         stay: (organization, reservation),
     })
 }
@@ -339,19 +339,19 @@ async fn open(
 /// Returns a pass as it is now, and notes whether it changed.
 pub(super) async fn current(
     service: &Arc<Service>,
-    visit: &mut Visit,
+    visit: &mut PageRequest,
     (organization, reservation): (Uuid, Uuid),
-) -> Result<Current, u16> {
-    let shown = visit.look().await.map_err(|refusal| refusal.status)?;
+) -> Result<CurrentPass, u16> {
+    let page_stay = visit.look().await.map_err(|refusal| refusal.status)?;
     let details: PassView = visit
         .ask("getPass", &[], Vec::new(), HeaderMap::new(), Body::empty())
         .await
         .map_err(|refusal| refusal.status)?;
     let signer = visit.signer().ok_or(404_u16)?;
     let content = pass(
-        &shown,
+        &page_stay,
         signer,
-        &visit.url(&shown.view),
+        &visit.url(&page_stay.view),
         &visit.passes_url(),
         &details,
     );
@@ -372,8 +372,8 @@ pub(super) async fn current(
             .await
             .map_err(|error| failed(&error))?
     };
-    Ok(Current {
-        shown,
+    Ok(CurrentPass {
+        shown: page_stay,
         content,
         is_enabled: details.is_enabled,
         changed_at,

@@ -69,9 +69,9 @@ impl PassSigner {
     /// Reads a PEM file with a certificate, its key, and optionally other certificates of its
     /// chain. The error says in words what is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let told = |error: String| format!("--pass-certificate: {}: {error}", path.display());
-        let text = std::fs::read(path).map_err(|error| told(error.to_string()))?;
-        Self::parse(&text).map_err(told)
+        let reported = |error: String| format!("--pass-certificate: {}: {error}", path.display());
+        let text = std::fs::read(path).map_err(|error| reported(error.to_string()))?;
+        Self::parse(&text).map_err(reported)
     }
 
     fn parse(text: &[u8]) -> Result<Self, String> {
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn an_invalid_pass_certificate_is_refused_with_a_reason() {
         let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
-        for (text, told) in [
+        for (text, reported) in [
             (String::new(), "no private key"),
             ("not PEM".into(), "no private key"),
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n".into(), "encrypted with a password"),
@@ -283,7 +283,7 @@ mod tests {
             ("x".repeat(LARGEST + 1), "larger than 65536 bytes"),
         ] {
             let error = PassSigner::parse(text.as_bytes()).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(reported), "{error}");
         }
         let error = PassSigner::read(Path::new("/nowhere/pass.pem")).unwrap_err();
         assert!(

@@ -3,7 +3,7 @@
 use engine::operation::Object;
 use serde_json::Value;
 
-use super::Found;
+use super::FoundIssues;
 
 /// Maximum length of the signed name, in characters.
 const NAME_LENGTH: usize = 200;
@@ -28,7 +28,7 @@ pub(super) fn is_given(answers: &Object, is_signature_required: bool) -> bool {
 /// Adds an issue for each wrong field, and for each field that an agreement does not have. The
 /// service records the proof of acceptance, so no guest can send one. A blank name counts as
 /// missing, not as wrong.
-pub(super) fn judge(answers: &Object, found: &mut Found) {
+pub(super) fn judge(answers: &Object, found: &mut FoundIssues) {
     judge_consent(answers, &["signedName"], found);
     match answers.get("signedName") {
         None | Some(Value::Null) => {}
@@ -39,7 +39,7 @@ pub(super) fn judge(answers: &Object, found: &mut Found) {
 }
 
 /// Adds an issue where `isAccepted` is wrong, and for each field besides it and those in `besides`.
-pub(super) fn judge_consent(answers: &Object, besides: &[&str], found: &mut Found) {
+pub(super) fn judge_consent(answers: &Object, besides: &[&str], found: &mut FoundIssues) {
     if answers
         .get("isAccepted")
         .is_some_and(|accepted| !accepted.is_boolean())
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_signed_name_has_at_most_200_characters() {
         let at_fault = |answers: Value| {
-            let mut found = Found::default();
+            let mut found = FoundIssues::default();
             judge(answers.as_object().unwrap(), &mut found);
             found
                 .0

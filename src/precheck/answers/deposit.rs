@@ -4,7 +4,7 @@ use engine::operation::Object;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Found;
+use super::FoundIssues;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
 /// Whether the guest has chosen. Saved answers without a `choice` confirm a step that offers
@@ -41,7 +41,7 @@ fn waiver(answers: &Object) -> Option<Uuid> {
 
 /// Adds an issue if the choice is not offered. The guest may name the waiver later, if the step
 /// offers any.
-pub(super) fn judge(answers: &Object, offered: &[DepositChoice], found: &mut Found) {
+pub(super) fn judge(answers: &Object, offered: &[DepositChoice], found: &mut FoundIssues) {
     let offers = |option| offered.iter().any(|offer| offer.choice == option);
     match answers.get("choice") {
         None => {}
@@ -170,7 +170,7 @@ mod tests {
         ] {
             let offered: Vec<DepositChoice> = offered.into_iter().cloned().collect();
             let answers = answers.as_object().unwrap();
-            let mut found = Found::default();
+            let mut found = FoundIssues::default();
             judge(answers, &offered, &mut found);
             let paths: Vec<Value> = found.0.iter().map(|issue| json!(issue.path)).collect();
             let expected: Vec<Value> = at_fault.map(|field| json!([field])).into_iter().collect();

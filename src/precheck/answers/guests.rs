@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::super::guest_fields::{GuestPart, is_there};
 use super::super::step::Step;
-use super::{Found, Ground, Merging, Requirements};
+use super::{AnswerContext, FoundIssues, Merging, Requirements};
 
 /// Maximum number of guests besides the one who booked.
 const MOST: usize = 50;
@@ -77,7 +77,7 @@ pub fn required(step: &Step) -> Vec<&str> {
 }
 
 /// Whether a guest has filled in every field that is required of them.
-pub(super) fn is_told(requirements: &Requirements<'_>, guest: &Object) -> bool {
+pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bool {
     requirements
         .of_guest(guest)
         .all(|field| is_there(guest, field))
@@ -85,7 +85,7 @@ pub(super) fn is_told(requirements: &Requirements<'_>, guest: &Object) -> bool {
 
 /// Whether every other guest has filled in every required field, and, if the number of other guests
 /// is known, whether that many are listed. At most [`MOST`] guests are expected.
-pub(super) fn are_told(
+pub(super) fn are_complete(
     requirements: &Requirements<'_>,
     answers: &Object,
     others: Option<u32>,
@@ -94,17 +94,18 @@ pub(super) fn are_told(
         Some(Value::Array(guests)) => guests.as_slice(),
         _ => &[],
     };
-    let told = named
+    let reported = named
         .iter()
         .filter(|guest| {
             guest
                 .as_object()
-                .is_some_and(|guest| is_told(requirements, guest))
+                .is_some_and(|guest| is_complete(requirements, guest))
         })
         .count();
-    let is_enough = others
-        .is_none_or(|others| usize::try_from(others).is_ok_and(|others| told >= others.min(MOST)));
-    is_enough && (requirements.required.is_empty() || told == named.len())
+    let is_enough = others.is_none_or(|others| {
+        usize::try_from(others).is_ok_and(|others| reported >= others.min(MOST))
+    });
+    is_enough && (requirements.required.is_empty() || reported == named.len())
 }
 
 /// Merges the sent fields into the saved ones. A field that is sent as null is removed.
@@ -288,8 +289,8 @@ pub(super) fn judge(
     required: &[&str],
     guest: &Object,
     path: &[PathSegment],
-    ground: &Ground<'_>,
-    found: &mut Found,
+    ground: &AnswerContext<'_>,
+    found: &mut FoundIssues,
 ) {
     for field in required {
         if let Some(message) = guest
@@ -302,7 +303,12 @@ pub(super) fn judge(
 }
 
 /// Adds an issue for each wrong field of the other guests.
-pub(super) fn judge_all(required: &[&str], sent: &Object, ground: &Ground<'_>, found: &mut Found) {
+pub(super) fn judge_all(
+    required: &[&str],
+    sent: &Object,
+    ground: &AnswerContext<'_>,
+    found: &mut FoundIssues,
+) {
     match sent.get("guests") {
         Some(Value::Array(guests)) if guests.len() > MOST => {
             found.add(&["guests"], TOO_MANY);
@@ -324,7 +330,7 @@ pub(super) fn judge_all(required: &[&str], sent: &Object, ground: &Ground<'_>, f
 
 /// Returns the error of a field's value, if any. A blank value counts as missing, not as wrong.
 #[must_use]
-pub fn fault(field: &str, value: &Value, ground: &Ground<'_>) -> Option<&'static str> {
+pub fn fault(field: &str, value: &Value, ground: &AnswerContext<'_>) -> Option<&'static str> {
     let text = match value {
         Value::Null => return None,
         Value::String(text) if text.chars().count() > TEXT_LENGTH => {
@@ -375,7 +381,7 @@ mod tests {
     use super::super::super::guest_fields::GuestFieldRules;
     use super::*;
 
-    const GROUND: Ground<'_> = Ground {
+    const GROUND: AnswerContext<'_> = AnswerContext {
         today: Date::constant(2026, 11, 21),
         country: "ES",
         choices: &[],
@@ -386,7 +392,7 @@ mod tests {
     }
 
     fn at_fault(required: &[&str], sent: Value) -> Vec<Value> {
-        let mut found = Found::default();
+        let mut found = FoundIssues::default();
         judge_all(required, &object(sent), &GROUND, &mut found);
         found.0.into_iter().map(|issue| json!(issue.path)).collect()
     }
@@ -531,7 +537,7 @@ mod tests {
                 check_in: None,
             };
             assert_eq!(
-                are_told(&requirements, &object(answers.clone()), others),
+                are_complete(&requirements, &object(answers.clone()), others),
                 is_complete,
                 "{required:?} {answers} {others:?}"
             );

@@ -25,7 +25,7 @@ pub use questions::{flagged, given, has_flags, shown};
 
 /// The facts besides the step that answers are checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'g> {
+pub struct AnswerContext<'g> {
     /// Today's date at the flat.
     pub today: Date,
     /// The region whose phone numbers need no country code.
@@ -36,7 +36,7 @@ pub struct Ground<'g> {
 
 /// The data of a guest for a step, and the facts that decide whether it is enough.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct HandedIn<'h> {
+pub struct GuestInput<'h> {
     /// The saved answers.
     pub answers: Option<&'h Object>,
     /// The type of each uploaded file; `None` for a file without a type.
@@ -93,8 +93,8 @@ impl<'r> Requirements<'r> {
 
 /// Whether a guest has done their part of a step.
 #[must_use]
-pub fn is_complete(step: &Step, handed_in: &HandedIn<'_>) -> bool {
-    let HandedIn {
+pub fn is_complete(step: &Step, handed_in: &GuestInput<'_>) -> bool {
+    let GuestInput {
         answers,
         documents,
         others,
@@ -121,9 +121,9 @@ pub fn is_complete(step: &Step, handed_in: &HandedIn<'_>) -> bool {
         AnswerForm::Consent => is_accepted(answers),
         AnswerForm::Questions => questions::are_answered(&step.questions, answers),
         AnswerForm::Agreement => agreement::is_given(answers, step.is_signature_required()),
-        AnswerForm::LeadGuest => guests::is_told(&requirements(GuestPart::Lead), answers),
+        AnswerForm::LeadGuest => guests::is_complete(&requirements(GuestPart::Lead), answers),
         AnswerForm::OtherGuests => {
-            guests::are_told(&requirements(GuestPart::Others), answers, others)
+            guests::are_complete(&requirements(GuestPart::Others), answers, others)
         }
         AnswerForm::DepositChoice => deposit::is_chosen(answers),
         AnswerForm::Confirmation => true,
@@ -174,8 +174,8 @@ pub fn merged(
 /// Returns the issues of the sent answers of a step; paths begin below `answers`. A missing answer
 /// is not an issue, because the guest can send it later.
 #[must_use]
-pub fn issues(step: &Step, sent: &Object, ground: &Ground<'_>) -> Vec<Issue> {
-    let mut found = Found::default();
+pub fn issues(step: &Step, sent: &Object, ground: &AnswerContext<'_>) -> Vec<Issue> {
+    let mut found = FoundIssues::default();
     match step.step_type.answer_form() {
         AnswerForm::Questions => questions::judge(&step.questions, sent, &mut found),
         AnswerForm::Agreement => agreement::judge(sent, &mut found),
@@ -194,9 +194,9 @@ pub fn issues(step: &Step, sent: &Object, ground: &Ground<'_>) -> Vec<Issue> {
 
 /// The issues found so far.
 #[derive(Debug, Default)]
-struct Found(Vec<Issue>);
+struct FoundIssues(Vec<Issue>);
 
-impl Found {
+impl FoundIssues {
     fn add(&mut self, path: &[&str], message: &'static str) {
         self.0.push(Issue::new(path, message));
     }
@@ -234,13 +234,13 @@ mod tests {
         let mut step = step(StepType::Agreement);
         let complete = |step: &Step, answers: Value| {
             let answers = object(answers);
-            let handed_in = HandedIn {
+            let handed_in = GuestInput {
                 answers: Some(&answers),
-                ..HandedIn::default()
+                ..GuestInput::default()
             };
             is_complete(step, &handed_in)
         };
-        assert!(!is_complete(&step, &HandedIn::default()));
+        assert!(!is_complete(&step, &GuestInput::default()));
         assert!(!complete(&step, json!({})));
         assert!(!complete(&step, json!({ "isAccepted": false })));
         assert!(complete(
@@ -267,11 +267,11 @@ mod tests {
     fn required_documents_complete_a_step() {
         let saved = object(json!({}));
         let complete = |step: &Step, is_saved: bool, documents: &[Option<&str>], has_storage| {
-            let handed_in = HandedIn {
+            let handed_in = GuestInput {
                 answers: is_saved.then_some(&saved),
                 documents,
                 has_storage,
-                ..HandedIn::default()
+                ..GuestInput::default()
             };
             is_complete(step, &handed_in)
         };
@@ -316,12 +316,12 @@ mod tests {
             prop_assume!(!matches!(step_type, StepType::Agreement | StepType::BackgroundCheck | StepType::AdditionalQuestions));
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
-            let ground = Ground { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
+            let ground = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
             prop_assert_eq!(issues(&step, &sent, &ground), []);
-            prop_assert!(!is_complete(&step, &HandedIn::default()));
+            prop_assert!(!is_complete(&step, &GuestInput::default()));
             let merging = Merging { saved: None, is_change: false, new_id: &mut Uuid::nil };
             let saved = merged(step_type, merging, sent).unwrap();
-            let handed_in = HandedIn { answers: Some(&saved), ..HandedIn::default() };
+            let handed_in = GuestInput { answers: Some(&saved), ..GuestInput::default() };
             prop_assert!(is_complete(&step, &handed_in));
         }
     }

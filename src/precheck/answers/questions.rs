@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::question::{Question, QuestionKind, QuestionOption};
-use super::Found;
+use super::FoundIssues;
 
 /// Maximum length of a text answer, in characters.
 const TEXT_LENGTH: usize = 6000;
@@ -107,7 +107,7 @@ fn is_answered(question: &Question, answers: &Object) -> bool {
 }
 
 /// Adds an issue for each wrong answer.
-pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut Found) {
+pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut FoundIssues) {
     for (key, answer) in answers {
         let question = key
             .parse()
@@ -122,7 +122,7 @@ pub(super) fn judge(questions: &[Question], answers: &Object, found: &mut Found)
     }
 }
 
-fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut Found) {
+fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut FoundIssues) {
     let fields = match answer {
         Value::Null => return,
         Value::Object(fields) => fields,
@@ -141,7 +141,7 @@ fn judge_answer(question: &Question, key: &str, answer: &Value, found: &mut Foun
     }
 }
 
-fn judge_text(key: &str, value: &Value, found: &mut Found) {
+fn judge_text(key: &str, value: &Value, found: &mut FoundIssues) {
     match value.as_str() {
         None => found.add(&[key, "text"], "must be of type string"),
         Some(text) if text.chars().count() > TEXT_LENGTH => {
@@ -151,7 +151,7 @@ fn judge_text(key: &str, value: &Value, found: &mut Found) {
     }
 }
 
-fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut Found) {
+fn judge_choice(question: &Question, key: &str, value: &Value, found: &mut FoundIssues) {
     let Some(ids) = value.as_array() else {
         return found.add(&[key, "optionIds"], "must be of type array");
     };
@@ -228,7 +228,7 @@ mod tests {
             question(3, FreeFormInput, true, &[]),
         ];
         let issues = |answers: &Object| {
-            let mut found = Found::default();
+            let mut found = FoundIssues::default();
             judge(&asked, answers, &mut found);
             found.0
         };

@@ -79,9 +79,9 @@ pub use properties::Property;
 pub use reservations::{Guest, Reservation, ReservationStatus, VerificationStatus};
 pub(crate) use reservations::{Oddity, oddity, settle_language};
 pub use reviews::SurveyKind;
-pub(super) use reviews::{Review, photo_urls};
-pub(super) use setup::{CustomUrl, Image, Instruction, Named, PaymentAccount, Priced};
-pub use tasks::{Task, TaskStatus};
+pub(super) use reviews::{ReviewRecord, photo_urls};
+pub(super) use setup::{CustomUrl, Instruction, ManualImage, NamedRecord, PaymentAccount, Priced};
+pub use tasks::{TaskRecord, TaskStatus};
 pub(super) use values::{NAMES, WITHHELD};
 pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 

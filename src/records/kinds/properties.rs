@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::values::{
     Address, AtMost, HttpsUrl, Latitude, Longitude, PropertyGroupId, TagId, TimeOfDay, TimeZone,
-    Withheld,
+    WithheldField,
 };
 
 record! {
@@ -45,7 +45,7 @@ record! {
         wifi_name: Option<Label>, read where it fits as Option<String>;
         /// Password of its wireless network. No read of the public interface returns it, and no
         /// webhook.
-        wifi_password: Option<Withheld<Label>>, read where it fits as Option<String>;
+        wifi_password: Option<WithheldField<Label>>, read where it fits as Option<String>;
         /// A text or a number for each custom field, by its id.
         custom_fields: Option<Value>;
     }

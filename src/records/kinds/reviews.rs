@@ -6,15 +6,17 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::FLAT;
-use super::values::{AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, Withheld};
+use super::values::{
+    AtMost, ByName, LongText, OneOf, PropertyId, Rating, ReservationId, WithheldField,
+};
 
 record! {
     /// A guest's review of a stay.
-    pub struct Review {
+    pub struct ReviewRecord {
         /// Id of the property that the review is about.
         property_id: PropertyId;
         /// Its origin: the guest portal's survey, or a property-management system.
-        source: OneOf<Source>;
+        source: OneOf<ReviewSource>;
         /// The survey of the guest portal that it answers; null for any other review.
         survey_kind: Option<OneOf<SurveyKind>>;
         /// When the guest gave the review.
@@ -32,7 +34,7 @@ record! {
         private_review: Option<LongText>;
         /// Keys of the guest's photos, at most 100. Reads return short-lived `photoUrls` in their
         /// place.
-        photo_keys: Option<Withheld<AtMost<100, String>>>;
+        photo_keys: Option<WithheldField<AtMost<100, String>>>;
     }
     example { "propertyId": FLAT, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z", "overallRating": 5, "photoUrls": [] }
 }
@@ -40,7 +42,7 @@ record! {
 /// The origin of a review.
 #[derive(Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
-enum Source {
+enum ReviewSource {
     PortalSurvey,
     Pms,
 }

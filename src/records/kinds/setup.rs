@@ -8,7 +8,7 @@ use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, Place, WebUrl};
 
 record! {
     /// A record that needs only a name: groups, tags, fees, departments and more.
-    pub struct Named {
+    pub struct NamedRecord {
         /// Its name; may be empty.
         name: Label;
     }
@@ -19,8 +19,8 @@ record! {
     pub struct Priced {
         /// Its name; may be empty.
         name: Label;
-        /// Its price, in the minor unit of its currency: a whole number of at least 0. Null: no price
-        /// is known.
+        /// Its price, in the minor unit of its currency: a whole number of at least 0. Null: no
+        /// price is known.
         amount_cents: Option<Cents>;
         /// Its price, if `amountCents` is null or left out.
         price_cents: Option<Cents>;
@@ -58,7 +58,7 @@ record! {
 
 record! {
     /// A picture that manuals show.
-    pub struct Image {
+    pub struct ManualImage {
         /// Address of the image, an absolute http or https URL.
         url: WebUrl;
     }

@@ -11,7 +11,7 @@ use super::values::{DepartmentId, LongText, OneOf, PropertyId, ReservationId};
 
 record! {
     /// A task in a property.
-    pub struct Task {
+    pub struct TaskRecord {
         /// Id of the property that the task is about.
         property_id: PropertyId;
         /// Title of the task; may be empty.
@@ -28,7 +28,8 @@ record! {
         description: Option<LongText>;
         /// Id of the reservation that the task is about; null: none.
         reservation_id: Option<ReservationId>;
-        /// Where the task comes from: `guest_portal` for an issue that a guest reported. Null: not known.
+        /// Where the task comes from: `guest_portal` for an issue that a guest reported. Null: not
+        /// known.
         source: Option<Label>;
     }
     example { "propertyId": FLAT, "title": "Change the linen", "status": "open" }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use strum::VariantArray;
 
 use super::Declared;
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 /// The mark of an id: the kind of record that it names.
 pub(in crate::records) const NAMES: &str = "x-names";
@@ -50,7 +50,7 @@ macro_rules! value {
 /// record is deleted. Rules therefore read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
-        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: Kind::$kind });
+        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", NAMES: RecordKind::$kind });
     };
 }
 
@@ -186,9 +186,9 @@ impl<T: Declared> JsonSchema for Part<T> {
 }
 
 /// A value that no read of the public interface and no webhook returns.
-pub(super) struct Withheld<T>(PhantomData<T>);
+pub(super) struct WithheldField<T>(PhantomData<T>);
 
-impl<T: JsonSchema> JsonSchema for Withheld<T> {
+impl<T: JsonSchema> JsonSchema for WithheldField<T> {
     inline!(generator, {
         let mut schema = T::json_schema(generator);
         schema.insert(WITHHELD.into(), Value::Bool(true));

@@ -7,7 +7,7 @@ use strum::VariantArray;
 use uuid::Uuid;
 
 use super::values::{OneOf, Part, WorkflowId};
-use crate::records::Kind;
+use crate::records::RecordKind;
 
 record! {
     /// An automation that runs the nodes of its live version.
@@ -43,7 +43,7 @@ record! {
         /// When the node ran; the run fires `workflow.step` once.
         occurred_at: Moment, read as Moment;
         /// Kind of record that the run was about; null where it had none.
-        record_type: Option<OneOf<About>>, read as Option<Kind>;
+        record_type: Option<OneOf<WorkflowSubject>>, read as Option<RecordKind>;
         /// Id of the record that the run was about; null where it had none.
         record_id: Option<Uuid>, read as Option<Uuid>;
     }
@@ -56,7 +56,7 @@ record! {
 /// The kinds of records that a run can be about.
 #[derive(Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
-enum About {
+enum WorkflowSubject {
     Reservation,
     Task,
     Review,

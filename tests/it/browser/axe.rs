@@ -54,16 +54,16 @@ pub async fn violations(window: &Window) -> Vec<String> {
     let found = window.run(RUN).await;
     let text =
         |violation: &Value, name: &str| violation[name].as_str().unwrap_or_default().to_owned();
-    let said = |violation: &Value| {
+    let message = |violation: &Value| {
         let [id, help, target, html, why] =
             ["id", "help", "target", "html", "why"].map(|name| text(violation, name));
         format!("{id}: {help}\n    at {target}\n    {html}\n    {why}")
     };
-    found.as_array().unwrap().iter().map(said).collect()
+    found.as_array().unwrap().iter().map(message).collect()
 }
 
-/// Opens a page with its scripts disabled, and returns its violations. Axe itself runs after the page
-/// is loaded.
+/// Opens a page with its scripts disabled, and returns its violations. Axe itself runs after the
+/// page is loaded.
 pub async fn violations_without_scripts(window: &Window, address: &str) -> Vec<String> {
     let source = AXE
         .as_ref()

@@ -27,8 +27,8 @@ async fn open(window: &Window, house: &House<'_>, rest: &str) {
     window.go(&page).await;
 }
 
-/// Clicks the first element that matches a selector, and waits for the next page. A bar at the lower
-/// edge of a phone's screen may cover the element, so no pointer is used.
+/// Clicks the first element that matches a selector, and waits for the next page. A bar at the
+/// lower edge of a phone's screen may cover the element, so no pointer is used.
 async fn press(window: &Window, selector: &str) {
     let script = format!("document.querySelector({}).click()", json!(selector));
     let click = async {
@@ -52,9 +52,9 @@ async fn fill(window: &Window, fields: &[(&str, &str)]) {
 
 /// Checks that the page says some texts and does not say others.
 #[track_caller]
-fn says(text: &str, said: &[&str], unsaid: &[&str]) {
-    for said in said {
-        assert!(text.contains(said), "{said}: {text}");
+fn says(text: &str, message: &[&str], unsaid: &[&str]) {
+    for message in message {
+        assert!(text.contains(message), "{message}: {text}");
     }
     for unsaid in unsaid {
         assert!(!text.contains(unsaid), "{unsaid}: {text}");

@@ -12,7 +12,7 @@ use super::people::{judged, press, speak};
 use super::window::{ENTER, Window};
 use crate::console::steps::with_questions;
 use crate::console::things::{KEYS, Things, WEBHOOKS};
-use crate::covers::Provider;
+use crate::covers::PhotoProvider;
 use crate::files::uploads;
 use crate::people::link_for;
 use crate::support::App;
@@ -37,7 +37,7 @@ pub(super) async fn enters(window: &Window, things: &Things<'_>) {
 
 /// Starts a server with test data and a signed-in member.
 async fn furnished(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
-    let photos = Provider::start().await;
+    let photos = PhotoProvider::start().await;
     let flags = photos.flags();
     let flags: Vec<&str> = [WEBHOOKS, KEYS, uploads()]
         .into_iter()
@@ -158,8 +158,8 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
         // The colour picker of an unset colour starts with the effective colour, white.
         let unset = "const typed = document.getElementById('f-backgroundColor'); return [typed.value, typed.previousElementSibling.value]";
         assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
-        let told = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
-        assert_eq!(window.run(told).await, json!("16.1 · good"), "how well it can be read");
+        let reported = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
+        assert_eq!(window.run(reported).await, json!("16.1 · good"), "how well it can be read");
         // Typed text is guarded when another form is submitted, but not when its own form is
         // submitted.
         go(&format!("/categories/{}", things.category)).await;

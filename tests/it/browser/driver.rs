@@ -54,12 +54,12 @@ impl Driver {
             .spawn()
             .unwrap();
         let output = BufReader::new(guard.stdout.take().unwrap());
-        let (said, port) = mpsc::channel();
+        let (text, port) = mpsc::channel();
         // The thread reads on after the port is known, so that the driver's output never blocks.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 if let Some((_, port)) = line.split_once("started successfully on port ") {
-                    said.send(port.trim_end_matches('.').to_owned()).ok();
+                    text.send(port.trim_end_matches('.').to_owned()).ok();
                 }
             }
         });

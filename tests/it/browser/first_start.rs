@@ -1,6 +1,6 @@
-//! Tests the first start in a browser: a person gets from the set-up link of a new server to a guest
-//! who opens their page, and every screen for records by hand is accessible without scripts (rules:
-//! organizations#first-start; records#records-by-hand).
+//! Tests the first start in a browser: a person gets from the set-up link of a new server to a
+//! guest who opens their page, and every screen for records by hand is accessible without scripts
+//! (rules: organizations#first-start; records#records-by-hand).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -62,11 +62,11 @@ fn setup_link(database: &str, base: &str) -> String {
         .args(["--public-url", base])
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    let link = said
+    let text = String::from_utf8(output.stdout).unwrap();
+    let link = text
         .split_whitespace()
         .find(|word| word.starts_with(base))
-        .unwrap_or_else(|| panic!("{said}"));
+        .unwrap_or_else(|| panic!("{text}"));
     link.to_owned()
 }
 

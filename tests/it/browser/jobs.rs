@@ -362,7 +362,7 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
         assert!(looks < 400, "it is tried for ever");
         looks += 1;
         desk.app.clock.advance(Duration::from_secs(1));
-        desk.app.server.means.due.notify_one();
+        desk.app.server.dependencies.due.notify_one();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     desk.window.reload().await;

@@ -35,7 +35,7 @@ const SEND_NOTHING: &str = "
 ";
 
 /// A state of the page and its address.
-struct Scene {
+struct PageScene {
     name: String,
     /// Path below `/stay/`.
     path: String,
@@ -43,7 +43,7 @@ struct Scene {
     is_refused: bool,
 }
 
-impl Scene {
+impl PageScene {
     fn new(name: &str, path: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -59,7 +59,7 @@ impl Scene {
     }
 }
 
-async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
+async fn scenes(casa: &Casa<'_>) -> Vec<PageScene> {
     let mut scenes = Vec::new();
     for (name, dates) in [
         ("arrival day", ARRIVAL_DAY),
@@ -67,16 +67,16 @@ async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
         ("departure day", DEPARTURE_DAY),
         ("after", AFTER),
     ] {
-        scenes.push(Scene::new(name, casa.stay(dates, json!({})).await));
+        scenes.push(PageScene::new(name, casa.stay(dates, json!({})).await));
     }
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new(
         "cancelled",
         casa.stay(BEFORE, json!({ "status": "cancelled" })).await,
     ));
     let token = casa.stay(BEFORE, json!({})).await;
-    scenes.push(Scene::new("before", &token));
+    scenes.push(PageScene::new("before", &token));
     for (step_type, step) in &casa.steps {
-        scenes.push(Scene::new(step_type, format!("{token}/steps/{step}")));
+        scenes.push(PageScene::new(step_type, format!("{token}/steps/{step}")));
         let refusable = [
             "your_details",
             "other_guests",
@@ -87,75 +87,87 @@ async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
         ];
         if refusable.contains(step_type) {
             let name = format!("{step_type}, refused");
-            scenes.push(Scene {
+            scenes.push(PageScene {
                 is_refused: true,
-                ..Scene::new(&name, format!("{token}/steps/{step}"))
+                ..PageScene::new(&name, format!("{token}/steps/{step}"))
             });
         }
     }
-    scenes.push(Scene::new("review", format!("{token}/review")));
-    scenes.push(Scene::new("messages", format!("{token}/messages")));
-    scenes.push(Scene {
+    scenes.push(PageScene::new("review", format!("{token}/review")));
+    scenes.push(PageScene::new("messages", format!("{token}/messages")));
+    scenes.push(PageScene {
         is_refused: true,
-        ..Scene::new("messages, refused", format!("{token}/messages"))
+        ..PageScene::new("messages, refused", format!("{token}/messages"))
     });
     for rest in ["issues", "extras"] {
-        scenes.push(Scene::new(rest, format!("{token}/{rest}")));
+        scenes.push(PageScene::new(rest, format!("{token}/{rest}")));
     }
-    scenes.push(Scene {
+    scenes.push(PageScene {
         is_refused: true,
-        ..Scene::new("issues, refused", format!("{token}/issues"))
+        ..PageScene::new("issues, refused", format!("{token}/issues"))
     });
     let during = casa.stay(DURING, json!({})).await;
-    scenes.push(Scene::new("survey", format!("{during}/reviews/checkin")));
-    scenes.push(Scene {
+    scenes.push(PageScene::new(
+        "survey",
+        format!("{during}/reviews/checkin"),
+    ));
+    scenes.push(PageScene {
         is_refused: true,
-        ..Scene::new("survey, refused", format!("{during}/reviews/checkin"))
+        ..PageScene::new("survey, refused", format!("{during}/reviews/checkin"))
     });
     for manual in &casa.manuals {
-        scenes.push(Scene::new("manual", format!("{token}/manuals/{manual}")));
+        scenes.push(PageScene::new(
+            "manual",
+            format!("{token}/manuals/{manual}"),
+        ));
     }
     let documents = casa.step("document_upload");
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new(
         "files",
         format!("{}/steps/{documents}", casa.with_files().await),
     ));
     let preview = casa.preview().await;
-    scenes.push(Scene::new("preview", &preview));
+    scenes.push(PageScene::new("preview", &preview));
     for step_type in ["your_details", "document_upload", "agreement"] {
-        scenes.push(Scene::new(
+        scenes.push(PageScene::new(
             &format!("preview, {step_type}"),
             format!("{preview}/steps/{}", casa.step(step_type)),
         ));
     }
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new(
         "preview, messages",
         format!("{preview}/messages"),
     ));
     let back = casa.sent_back().await;
-    scenes.push(Scene::new("sent back", &back));
-    scenes.push(Scene::new("sent back, review", format!("{back}/review")));
+    scenes.push(PageScene::new("sent back", &back));
+    scenes.push(PageScene::new(
+        "sent back, review",
+        format!("{back}/review"),
+    ));
     for (step_type, step) in casa.steps.iter().take(4) {
-        scenes.push(Scene::new(
+        scenes.push(PageScene::new(
             &format!("sent back, {step_type}"),
             format!("{back}/steps/{step}"),
         ));
     }
     let waiting = casa.stay(BEFORE, json!({})).await;
     casa.answer_all(&waiting).await;
-    scenes.push(Scene::new("answered", &waiting));
-    scenes.push(Scene::new("answered, review", format!("{waiting}/review")));
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new("answered", &waiting));
+    scenes.push(PageScene::new(
+        "answered, review",
+        format!("{waiting}/review"),
+    ));
+    scenes.push(PageScene::new(
         "answered, background_check",
         format!("{waiting}/steps/{}", casa.step("background_check")),
     ));
     let nobodys = crate::support::new_id();
-    scenes.push(Scene::new("no such stay", "nonsense"));
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new("no such stay", "nonsense"));
+    scenes.push(PageScene::new(
         "no such step",
         format!("{token}/steps/{nobodys}"),
     ));
-    scenes.push(Scene::new(
+    scenes.push(PageScene::new(
         "no such manual",
         format!("{token}/manuals/{nobodys}"),
     ));
@@ -168,13 +180,13 @@ async fn scenes(casa: &Casa<'_>) -> Vec<Scene> {
             .await;
         let token = casa.stay(BEFORE, json!({})).await;
         casa.hand_in(&token).await;
-        scenes.push(Scene::new(name, &token));
-        scenes.push(Scene::new(
+        scenes.push(PageScene::new(name, &token));
+        scenes.push(PageScene::new(
             &format!("{name}, reviewed"),
             format!("{token}/review"),
         ));
         for (step_type, step) in &casa.steps {
-            scenes.push(Scene::new(
+            scenes.push(PageScene::new(
                 &format!("{name}, {step_type}"),
                 format!("{token}/steps/{step}"),
             ));
@@ -211,7 +223,7 @@ impl Found {
     }
 }
 
-async fn look(window: &Window, app: &App, scene: &Scene, language: &str, found: &mut Found) {
+async fn look(window: &Window, app: &App, scene: &PageScene, language: &str, found: &mut Found) {
     let name = format!("{} ({language})", scene.name);
     window.resize(PHONE).await;
     window

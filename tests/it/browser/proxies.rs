@@ -15,7 +15,7 @@ use super::window::Window;
 use crate::oauth::{Pairs, Tokens, VERIFIER, ask, encoded, pairs, query, with};
 use crate::people::{ada, link_for};
 use crate::support::house::House;
-use crate::support::proxy::{PROXIES, Proxy, PublicSide};
+use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy};
 use crate::support::{Answer, App, new_id};
 
 /// Time limit for one proxy.
@@ -36,7 +36,7 @@ async fn members_guests_apps_and_tools_come_through_each_shipped_proxy() {
         let side = PublicSide::with_tls();
         let public_url = format!("--public-url={}", side.url());
         let app = App::on_sqlite(&[&public_url, "--trusted-proxy=127.0.0.1"]).await;
-        let Some(proxy) = Proxy::before(&app.base, program, &side).await else {
+        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
             continue;
         };
         let house = House::build(&app).await;

@@ -122,8 +122,8 @@ on_both! {
         }
         let browser = crate::console::marta(&house.org).await;
         let shown = crate::console::page(&browser, &format!("/console/submissions/{}", house.stay)).await;
-        for said in ["No parties.", "Signed:", "The text has been changed since."] {
-            assert!(shown.contains(said), "{said}: {shown}");
+        for text in ["No parties.", "Signed:", "The text has been changed since."] {
+            assert!(shown.contains(text), "{text}: {shown}");
         }
         // The text stays when the step gets another one, or none of its own.
         house.update(rules.step, json!({ "contractTemplateTextMlTextId": null, "contractTemplateText": "Shoes!" })).await.data();

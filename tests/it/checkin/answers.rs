@@ -3,14 +3,14 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, Survey, Written};
+use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
 use crate::support::house::House;
 use crate::support::{App, new_id, on_both};
 
 on_both! {
     async fn missing_answers_can_be_saved_later(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let rows: [(Chosen, Written, bool); 10] = [
             (&[], &[], false),
             (&[(DRIVE, &[])], &[], false),
@@ -38,7 +38,7 @@ on_both! {
 
     async fn every_wrong_answer_is_named(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let agreement = house.step("agreement", json!({})).await;
         let [drive, car, bed, extras] = [DRIVE, CAR, BED, EXTRAS].map(|number| survey.question(number));
         let (yes, double, twins, crib) = (survey.option(DRIVE, 0), survey.option(BED, 0), survey.option(BED, 1), survey.option(EXTRAS, 0));
@@ -125,7 +125,7 @@ on_both! {
 
     async fn kept_questions_keep_their_saved_answers(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let answers = survey.answers(&[(DRIVE, &[0]), (BED, &[1]), (EXTRAS, &[0])], &[(CAR, "A red one"), (AGE, "Two")]);
         house.answer(survey.step, answers.clone()).await.data();
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::waiting::{read, report, state};
-use super::{BED, CAR, Chosen, DRIVE, EXTRAS, Survey, Written};
+use super::{BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
 use crate::support::house::{House, with};
 use crate::support::{App, Org, on_both, reservation};
 
@@ -158,20 +158,20 @@ on_both! {
 
     async fn sentences_for_the_team_stay_until_they_are_replaced(app: App) {
         let (house, step) = with_policy(&app, json!({})).await;
-        let told = async |body: Value, expected: &[&str]| {
-            let said = report(&house, step, body).await;
-            assert_eq!(said["flags"], json!(expected));
+        let reported = async |body: Value, expected: &[&str]| {
+            let text = report(&house, step, body).await;
+            assert_eq!(text["flags"], json!(expected));
             let read = read(&house).await;
             let messages: Vec<&str> = read["flags"].as_array().unwrap().iter().map(|flag| flag["message"].as_str().unwrap()).collect();
             assert_eq!(messages, expected);
         };
-        told(json!({ "status": "pending", "flags": ["Two names.", "A copy."] }), &["Two names.", "A copy."]).await;
-        told(json!({ "status": "completed" }), &["Two names.", "A copy."]).await;
-        told(json!({ "status": "completed", "flags": null }), &["Two names.", "A copy."]).await;
-        told(json!({ "status": "completed", "flags": [] }), &[]).await;
+        reported(json!({ "status": "pending", "flags": ["Two names.", "A copy."] }), &["Two names.", "A copy."]).await;
+        reported(json!({ "status": "completed" }), &["Two names.", "A copy."]).await;
+        reported(json!({ "status": "completed", "flags": null }), &["Two names.", "A copy."]).await;
+        reported(json!({ "status": "completed", "flags": [] }), &[]).await;
         assert_eq!(house.submit().await.data()["status"], "approved");
         // After an approval, a flag is listed and changes nothing.
-        told(json!({ "status": "completed", "flags": ["Late."] }), &["Late."]).await;
+        reported(json!({ "status": "completed", "flags": ["Late."] }), &["Late."]).await;
         assert_eq!((house.status().await, flags(&house).await), ("approved".into(), vec![external()]));
         let view = app.stay(&house.token, "").await.data();
         assert!(!view.to_string().contains("Late."), "the guest is not told");
@@ -187,7 +187,7 @@ on_both! {
 
     async fn an_option_with_a_flag_holds_the_submission(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let answers = survey.answers(&[(DRIVE, &[1]), (BED, &[0]), (EXTRAS, &[1])], &[]);
         house.answer(survey.step, answers.clone()).await.data();
         house.submit().await.data();

@@ -66,8 +66,8 @@ on_both! {
         let details = house.step("your_details", json!({ "requiredGuestFields": FIELDS, "guestFieldRules": rules() })).await;
         let address = format!("{}/stay/{}/steps/{details}", app.base, house.token);
         let page = app.http.get(&address).send().await.unwrap().text().await.unwrap();
-        for said in ["Second last name", "Needed from the age of 14.", "Needed for some guests only.", "The two letters of the country"] {
-            assert!(page.contains(said), "{said}: {page}");
+        for text in ["Second last name", "Needed from the age of 14.", "Needed for some guests only.", "The two letters of the country"] {
+            assert!(page.contains(text), "{text}: {page}");
         }
         let send = async |typed: &[(&str, &str)]| {
             let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(typed).finish();
@@ -105,7 +105,7 @@ on_both! {
 
     async fn a_greeting_uses_the_name_that_is_there(app: App) {
         let house = House::build(&app).await;
-        for (guest, said) in [
+        for (guest, text) in [
             (json!({ "firstName": "Ada", "lastName": "L" }), "Your stay · Ada<"),
             (json!({ "firstName": null, "lastName": "Teresa" }), "Your stay · Teresa<"),
             (json!({ "firstName": " ", "lastName": "Teresa" }), "Your stay · Teresa<"),
@@ -114,7 +114,7 @@ on_both! {
             let stay = with(reservation(Some(house.flat)), json!({ "guest": guest }));
             house.org.put_record("reservation", house.stay, stay).await;
             let page = app.http.get(format!("{}/stay/{}", app.base, house.token)).send().await.unwrap().text().await.unwrap();
-            assert!(page.contains(said), "{guest}: {page}");
+            assert!(page.contains(text), "{guest}: {page}");
         }
     }
 
@@ -124,8 +124,8 @@ on_both! {
         let browser = crate::console::marta(&house.org).await;
         let path = format!("/console/steps/{step}");
         let shown = crate::console::page(&browser, &path).await;
-        for said in ["Which guests to ask", "From this age on", "Only these nationalities", "The guest who booked"] {
-            assert!(shown.contains(said), "{said}: {shown}");
+        for text in ["Which guests to ask", "From this age on", "Only these nationalities", "The guest who booked"] {
+            assert!(shown.contains(text), "{text}: {shown}");
         }
         let form = crate::console::Form::of(&shown, &path);
         let form = form
@@ -150,14 +150,14 @@ on_both! {
         let path = format!("/console/steps/{step}");
         let shown = page(&browser, &path).await;
         let read = plain(&shown);
-        for said in [
+        for text in [
             "Document number: guests from the age of 14",
             "Car plate: guests up to the age of 80; only the other guests",
             "Remove: Car plate",
             "<option value=\"Second last name\">",
             "<option value=\"Car plate\">",
         ] {
-            assert!(read.contains(said), "{said}: {read}");
+            assert!(read.contains(text), "{text}: {read}");
         }
         let form = Form::of(&shown, &path);
         let field = |number: usize, part: &str| form.value(&format!("guestFieldRules.{number}.{part}"));
@@ -182,7 +182,7 @@ on_both! {
         assert!(saved.contains("Second last name: nationality ES, PT"), "{saved}");
 
         let blank = "guestFieldRules.3";
-        for (about, said, place) in [
+        for (about, text, place) in [
             ("Document number", "There is another line for the same detail.", "field"),
             ("", "Say which detail this line is about.", "field"),
             ("phone", "has a rule for a field that is not asked", "field"),
@@ -191,7 +191,7 @@ on_both! {
             let age = if place == "field" { "9" } else { "200" };
             let form = Form::of(&saved, &path).with(&format!("{blank}.field"), about).with(&format!("{blank}.minimumAge"), age);
             let refused = form.refused(&browser, 400).await;
-            assert!(plain(&refused).contains(said), "{about}: {refused}");
+            assert!(plain(&refused).contains(text), "{about}: {refused}");
             assert!(refused.contains(&format!("id=\"f-guestFieldRules-3-{place}-error\"")), "{about}: {refused}");
             assert_eq!(Form::of(&refused, &path).value(&format!("{blank}.minimumAge")), Some(age));
         }

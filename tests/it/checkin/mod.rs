@@ -6,16 +6,16 @@ mod answers;
 mod details;
 mod flags;
 mod guest_rules;
+mod guest_view;
 mod messages;
 mod random;
 mod reviews;
-mod several;
-mod shown;
+mod several_people;
 mod steps;
 mod steps_done;
 mod submission;
-mod unasked;
 mod waiting;
+mod without_steps;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -24,7 +24,7 @@ use crate::support::house::House;
 
 /// A step with five questions: DRIVE (required), CAR (required if they drive), BED, EXTRAS (if they
 /// do not drive, or the beds are twins), and AGE of the child (if a crib is wanted).
-struct Survey {
+struct QuestionStep {
     step: Uuid,
     questions: Value,
 }
@@ -40,7 +40,7 @@ const BED: usize = 2;
 const EXTRAS: usize = 3;
 const AGE: usize = 4;
 
-impl Survey {
+impl QuestionStep {
     async fn build(house: &House<'_>) -> Self {
         let drive = house
             .text(&[("en", "Will you drive?"), ("es", "¿Vienes en coche?")])

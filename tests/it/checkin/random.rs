@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::several::Phone;
+use super::several_people::StepPhone;
 use crate::support::house::{House, guest, id, with};
 use crate::support::{App, on_both, reservation};
 
@@ -48,7 +48,7 @@ struct World<'h> {
     extra: Uuid,
     flats: [Uuid; 2],
     /// The open forms of the other guests on both phones.
-    phones: [Option<Phone<'h>>; 2],
+    phones: [Option<StepPhone<'h>>; 2],
     /// The names of the guests who are saved, by their ids.
     named: BTreeMap<String, String>,
     /// The number of names given so far.
@@ -110,8 +110,8 @@ impl<'h> World<'h> {
         self.house.precheckin().await
     }
 
-    fn note(&mut self, said: impl Into<String>) {
-        self.log.push(said.into());
+    fn note(&mut self, text: impl Into<String>) {
+        self.log.push(text.into());
     }
 
     async fn act(&mut self) {
@@ -171,7 +171,7 @@ impl<'h> World<'h> {
         let phone = usize::try_from(self.chance.below(2)).unwrap();
         if self.is_open(self.others).await == Some(true) {
             self.note(format!("phone {phone} opens the form"));
-            self.phones[phone] = Some(Phone::open(self.house, self.others, "?guests=5").await);
+            self.phones[phone] = Some(StepPhone::open(self.house, self.others, "?guests=5").await);
         }
     }
 
@@ -390,13 +390,13 @@ impl<'h> World<'h> {
         );
         let path = self.house.org.path("/guest-changes?limit=1000");
         let changes = app.platform().get(&path).await.data();
-        let told = changes["items"]
+        let reported = changes["items"]
             .as_array()
             .unwrap()
             .iter()
             .filter(|change| change["kind"] == "submitted")
             .count();
-        assert_eq!(told, self.submissions, "{:?}", self.log);
+        assert_eq!(reported, self.submissions, "{:?}", self.log);
     }
 
     fn check_guests(&self, guests: &Value) {

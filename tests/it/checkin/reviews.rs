@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use super::{AGE, BED, CAR, DRIVE, EXTRAS, Survey};
+use super::{AGE, BED, CAR, DRIVE, EXTRAS, QuestionStep};
 use crate::support::house::{House, guest, id, ids, with};
 use crate::support::receiver::subscribe;
 use crate::support::{Answer, Api, App, new_id, on_both, reservation};
@@ -204,7 +204,7 @@ on_both! {
 
     async fn incomplete_steps_stay_open_while_changes_are_requested(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let details = house.step("your_details", json!({})).await;
         house.answer(survey.step, survey.answers(&[(DRIVE, &[1])], &[])).await.data();
         house.answer(details, json!({})).await.data();
@@ -268,7 +268,7 @@ on_both! {
 
     async fn reviews_show_the_texts_of_questions_and_options(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         house.update(survey.step, json!({ "displayTitle": "Your arrival" })).await.data();
         let answers = survey.answers(&[(DRIVE, &[0]), (BED, &[1]), (EXTRAS, &[0, 1])], &[(CAR, "A red one")]);
         house.answer(survey.step, answers).await.data();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, Survey};
+use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep};
 use crate::precheck::TYPES;
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
@@ -64,7 +64,7 @@ on_both! {
     async fn a_step_view_has_the_fields_of_the_contract(app: App) {
         let house = House::build(&app).await;
         house.step("your_details", json!({})).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         let precheckin = house.precheckin().await;
         let fields = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(fields(&precheckin), ["isEnabled", "openSteps", "promptMessage", "status", "steps"]);
@@ -85,7 +85,7 @@ on_both! {
 
     async fn questions_are_shown_in_the_guests_language(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         for (language, expected) in [
             ("en", json!([["yes_no", "Will you drive?", ["Yes", "No"]], ["single_select", "Which bed?", ["Double", "Twins"]]])),
             ("es", json!([["yes_no", "¿Vienes en coche?", ["Sí", "No"]], ["single_select", "Which bed?", ["Doble", "Dos camas"]]])),
@@ -109,7 +109,7 @@ on_both! {
 
     async fn a_question_is_asked_once_its_condition_holds(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionStep::build(&house).await;
         assert_eq!(survey.asked(&house.step_view(survey.step, "en").await), [DRIVE, BED]);
         let rows: [(Chosen, &[usize]); 8] = [
             (&[(DRIVE, &[0])], &[DRIVE, CAR, BED]),

@@ -245,8 +245,8 @@ on_both! {
         for (number, step) in steps.iter().enumerate() {
             let step_type = ELSEWHERE.get(number).copied().unwrap_or("agreement");
             assert_eq!(house.step_view(*step, "en").await.get("progress"), None);
-            let said = say(&house, *step, full.clone()).await.data();
-            assert_eq!((&said["stepId"], &said["status"], said["updatedAt"].is_string()), (&json!(step), &json!("action_required"), true));
+            let text = say(&house, *step, full.clone()).await.data();
+            assert_eq!((&text["stepId"], &text["status"], text["updatedAt"].is_string()), (&json!(step), &json!("action_required"), true));
             let view = house.step_view(*step, "en").await;
             assert_eq!((&view["progress"], &view["isComplete"]), (&full, &json!(false)));
             // The other system's status takes precedence over the guest's answer.

@@ -88,8 +88,8 @@ on_both! {
         assert_eq!(app.api(&token(&rotated)).get("/tasks").await.status, 401);
         assert_eq!(browser.get(&format!("{path}/revoke")).await.status, 404);
         let log = plain(&page(&browser, "/console/audit").await);
-        for said in ["created the API key", "created a new token for the API key", "revoked the API key"] {
-            assert!(log.contains(said), "{said}: {log}");
+        for text in ["created the API key", "created a new token for the API key", "revoked the API key"] {
+            assert!(log.contains(text), "{text}: {log}");
         }
         assert!(!log.contains("sk_"), "{log}");
     }

@@ -25,7 +25,7 @@ on_both! {
         assert_eq!(platform.send(reqwest::Method::DELETE, &org.path(&format!("/members/{other}")), None).await.status, 200);
         let browser = signed_in(&org, ada).await;
         let log = plain(&page(&browser, "/console/audit").await);
-        for said in [
+        for text in [
             "The platform created a sign-in link for the member Member",
             "The platform created an access token of an app for the member Member",
             "The platform disconnected an app from the member Member",
@@ -33,7 +33,7 @@ on_both! {
             "The platform created the member Member",
             "a sign-in link",
         ] {
-            assert!(log.contains(said), "{said}: {log}");
+            assert!(log.contains(text), "{text}: {log}");
         }
         assert_eq!(log.matches("<b dir=\"auto\">The platform removed the member").count(), 1, "{log}");
         assert_eq!(log.matches("<b dir=\"auto\">The platform created the member").count(), 2, "{log}");
@@ -51,10 +51,10 @@ on_both! {
         house.submit().await.data();
         house.api.post(&format!("/reservations/{}/precheckin/approve", house.stay), json!({})).await.data();
         let browser = marta(&house.org).await;
-        let said = "key approved the submission for the stay of Ada L (11–15 December)";
+        let text = "key approved the submission for the stay of Ada L (11–15 December)";
         for path in ["/console/audit".to_owned(), format!("/console/stays/{}", house.stay), "/console/access/keys".to_owned()] {
             let shown = page(&browser, &path).await;
-            assert!(shown.contains(said), "{path}: {shown}");
+            assert!(shown.contains(text), "{path}: {shown}");
         }
         let spanish = browser.request(reqwest::Method::GET, "/console/audit").header("accept-language", "es");
         let spanish = html(&browser.send(spanish).await);

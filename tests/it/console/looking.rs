@@ -48,8 +48,8 @@ on_both! {
             .with("supportEmail", "");
         house.step("your_details", json!({})).await;
         let seen = framed(&looking(&shown, &typed).send(&browser).await, 200);
-        for said in ["Ring <twice>", "Late & lazy"] {
-            assert!(seen.contains(said), "{said}: {seen}");
+        for text in ["Ring <twice>", "Late & lazy"] {
+            assert!(seen.contains(text), "{text}: {seen}");
         }
         let french = framed(&looking(&shown, &typed).with("language", "fr").send(&browser).await, 200);
         assert!(french.contains("lang=\"fr\"") && french.contains("Late & lazy"), "{french}");

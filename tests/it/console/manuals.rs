@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Form, marta, page, plain, read};
-use crate::covers::{Provider, with_provider};
+use crate::covers::{PhotoProvider, with_provider};
 use crate::support::{App, on_both};
 
 on_both! {
@@ -22,12 +22,12 @@ on_both! {
         });
         let id = api.post("/portal-manuals", manual).await.data()["id"].as_str().unwrap().to_owned();
         let shown = page(&marta(&org).await, &format!("/console/manuals/{id}")).await;
-        for said in [
+        for text in [
             "15 October 2025 – 30 April 2026, 15 October 2026 – 30 April 2027",
             "Until 1 day after check-out.",
             "For stays of 1 night or more.",
         ] {
-            assert!(shown.contains(said), "{said}: {shown}");
+            assert!(shown.contains(text), "{text}: {shown}");
         }
     }
 
@@ -235,7 +235,7 @@ on_both! {
 }
 
 with_provider! {
-    async fn a_stock_photo_becomes_the_cover(app: App, provider: Provider) {
+    async fn a_stock_photo_becomes_the_cover(app: App, provider: PhotoProvider) {
         let org = app.org().await;
         let api = org.key().await;
         let id = api.post("/portal-manuals", json!({ "nickname": "Pool", "title": "Pool" })).await.data()["id"].as_str().unwrap().to_owned();

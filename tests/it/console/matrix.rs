@@ -9,7 +9,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::console::{Address, addresses};
+use vestibule::console::{ScreenAddress, addresses};
 
 use super::things::{KEYS, Things, WEBHOOKS, subscribed};
 use super::{Form, html, marta, plain};
@@ -59,7 +59,7 @@ const OF_PEOPLE: [&str; 9] = [
 ];
 
 /// A member with a browser session and a REST token.
-struct Member {
+struct MatrixMember {
     name: String,
     browser: Browser,
     api: Api,
@@ -68,7 +68,7 @@ struct Member {
     known: BTreeMap<&'static str, bool>,
 }
 
-impl Member {
+impl MatrixMember {
     async fn new(
         things: &Things<'_>,
         name: &str,
@@ -148,13 +148,13 @@ impl Member {
 
     /// Returns whether an address is hidden from members with limited flats, because an API key
     /// reaches all flats.
-    fn is_closed(&self, address: &Address) -> bool {
+    fn is_closed(&self, address: &ScreenAddress) -> bool {
         self.is_limited && address.needs.iter().any(|need| OF_PEOPLE.contains(need))
     }
 
     /// Returns whether the write operations of an address are permitted, whatever reads it needs
     /// first.
-    async fn may_write(&mut self, address: &Address) -> bool {
+    async fn may_write(&mut self, address: &ScreenAddress) -> bool {
         for operation in &address.needs {
             let is_write = vestibule::app::app()
                 .operation(operation)
@@ -166,7 +166,7 @@ impl Member {
         !self.is_closed(address)
     }
 
-    async fn may(&mut self, address: &Address) -> bool {
+    async fn may(&mut self, address: &ScreenAddress) -> bool {
         for operation in &address.needs {
             if self.is_refused(operation).await {
                 return false;
@@ -176,7 +176,7 @@ impl Member {
     }
 
     /// Returns the REST status of reading the resource that a console address is about.
-    async fn reading(&mut self, address: &Address, at: &str) -> u16 {
+    async fn reading(&mut self, address: &ScreenAddress, at: &str) -> u16 {
         let parts: Vec<&str> = at.split('?').next().unwrap().split('/').collect();
         let mut asked: Vec<String> = Vec::new();
         for operation in &address.needs {
@@ -218,7 +218,7 @@ impl Member {
 
 /// Returns the names of the addresses that a page leads to, by links and by forms with a button.
 fn ways(html: &str) -> BTreeSet<&'static str> {
-    let all: Vec<Address> = addresses().collect();
+    let all: Vec<ScreenAddress> = addresses().collect();
     let parts = |path: &str| {
         path.split(['?', '#'])
             .next()
@@ -229,7 +229,7 @@ fn ways(html: &str) -> BTreeSet<&'static str> {
     };
     let find = |method: &Method, path: &str| {
         let wanted = parts(&plain(path));
-        let fits = |address: &&Address| {
+        let fits = |address: &&ScreenAddress| {
             let own = parts(&address.path);
             address.method == *method
                 && own.len() == wanted.len()
@@ -279,7 +279,7 @@ fn ways(html: &str) -> BTreeSet<&'static str> {
 }
 
 /// Returns whether a request to an address may change something.
-fn writes(address: &Address) -> bool {
+fn writes(address: &ScreenAddress) -> bool {
     let write = |id: &&str| {
         vestibule::app::app()
             .operation(id)
@@ -306,7 +306,7 @@ impl Shown {
             ways: BTreeMap::new(),
             forms: BTreeMap::new(),
         };
-        let posts: Vec<Address> = addresses()
+        let posts: Vec<ScreenAddress> = addresses()
             .filter(|address| address.method == Method::POST)
             .collect();
         for address in addresses().filter(|address| address.method == Method::GET) {
@@ -357,11 +357,11 @@ impl Shown {
 }
 
 /// Checks one member against every address.
-async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut Member) {
+async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember) {
     let home = html(&member.browser.get("/console").await);
     let form = field(&home, "form");
     let who = member.name.clone();
-    let all: Vec<Address> = addresses().collect();
+    let all: Vec<ScreenAddress> = addresses().collect();
     let mut allowed: BTreeSet<&str> = BTreeSet::new();
     for address in &all {
         if member.may(address).await && !member.is_closed(address) {
@@ -491,7 +491,7 @@ on_both! {
             sets.push((format!("all but {}", permission.as_ref()), others, None));
         }
         for (name, permissions, properties) in sets {
-            let mut member = Member::new(&things, &name, &permissions, properties.as_deref()).await;
+            let mut member = MatrixMember::new(&things, &name, &permissions, properties.as_deref()).await;
             check(&mut things, &shown, &mut member).await;
         }
     }

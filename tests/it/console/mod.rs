@@ -1,9 +1,10 @@
 //! Tests the console over HTTP, as a browser without scripts sees it.
 
+mod access;
 mod assignments;
 mod changing;
+mod concurrent_changes;
 mod empty;
-mod entering;
 pub mod hostile;
 mod keeping;
 mod keys;
@@ -20,7 +21,6 @@ pub mod steps;
 mod submissions;
 mod texts;
 pub mod things;
-mod together;
 mod webhooks;
 mod work;
 
@@ -174,14 +174,14 @@ impl Form {
     /// Sends the form and follows the redirect. Checks the result in the address and returns the
     /// address and the page.
     #[track_caller]
-    pub fn done(&self, browser: &Browser, said: &str) -> impl Future<Output = (String, String)> {
+    pub fn done(&self, browser: &Browser, text: &str) -> impl Future<Output = (String, String)> {
         let caller = std::panic::Location::caller();
         async move {
             let answer = self.send(browser).await;
             assert_eq!(answer.status, 303, "{caller}: {}", answer.body);
             let location = answer.header("location").unwrap().to_owned();
             assert!(
-                location.contains(&format!("done={said}")),
+                location.contains(&format!("done={text}")),
                 "{caller}: {location}"
             );
             let page = page(browser, location.split('#').next().unwrap()).await;

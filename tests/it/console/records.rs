@@ -58,8 +58,8 @@ on_both! {
         ] {
             assert!(parts.contains(&format!("href=\"{way}")), "{way}: {parts}");
         }
-        for said in ["House rules", "Heating", "Street door", "airbnb", "Wi-Fi"] {
-            assert!(parts.contains(said), "{said}: {parts}");
+        for text in ["House rules", "Heating", "Street door", "airbnb", "Wi-Fi"] {
+            assert!(parts.contains(text), "{text}: {parts}");
         }
         assert!(!parts.contains("Back door") && !parts.contains("4711"), "{parts}");
         // A member who may see flats only sees no stays, codes or feeds.

@@ -141,9 +141,9 @@ async fn walk(app: &App, browser: &Browser) -> BTreeMap<String, u64> {
         if known.len() >= OF_A_SORT || !known.insert(path.clone()) {
             continue;
         }
-        let _ = app.server.service.store.heaviest();
+        let _ = app.server.service.store.max_work();
         let answer = browser.get(&path).await;
-        let statements = app.server.service.store.heaviest().statements;
+        let statements = app.server.service.store.max_work().statements;
         assert_eq!(answer.status, 200, "{path}");
         // This also checks the size limit of a page.
         let page = html(&answer);

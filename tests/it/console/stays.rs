@@ -77,8 +77,8 @@ on_both! {
         assert!(stay.contains("0 of 2 steps are shown") && stay.contains(&format!("/console/portals/{}", house.portal)), "{stay}");
         assert!(stay.contains("Ada L") && stay.contains("/stay/"), "{stay}");
         let why = page(&browser, &format!("{path}/why")).await;
-        for said in ["The stay has 4 nights; the step is for stays of 30 nights or more.", "Shortest stay of 4 nights or less", "flat Flat", "To change this:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
-            assert!(why.contains(said), "{said}: {why}");
+        for text in ["The stay has 4 nights; the step is for stays of 30 nights or more.", "Shortest stay of 4 nights or less", "flat Flat", "To change this:", &format!("/console/steps/{step}"), &format!("/console/assignments/steps/{idle}")] {
+            assert!(why.contains(text), "{text}: {why}");
         }
         assert!(!why.contains(NASTY) && plain(&why).contains(NASTY));
         assert!(why.contains(&format!("/console/steps/{step}#f-minLos")), "a link to the rule: {why}");
@@ -88,8 +88,8 @@ on_both! {
         assert_eq!(browser.get(&format!("{path}/why?at=soon")).await.status, 400);
         let spanish = browser.request(reqwest::Method::GET, &format!("{path}/why")).header("accept-language", "es");
         let spanish = html(&browser.send(spanish).await);
-        for said in ["Qué lo cambiaría", "La estancia tiene 4 noches; el paso es para estancias de 30 noches o más.", "Estancia mínima de 4 noches o menos"] {
-            assert!(spanish.contains(said), "{said}: {spanish}");
+        for text in ["Qué lo cambiaría", "La estancia tiene 4 noches; el paso es para estancias de 30 noches o más.", "Estancia mínima de 4 noches o menos"] {
+            assert!(spanish.contains(text), "{text}: {spanish}");
         }
         assert!(!spanish.contains("minLos ("), "{spanish}");
 
@@ -131,7 +131,7 @@ on_both! {
         let browser = marta(&house.org).await;
         let path = format!("/console/stays/{}/why", house.stay);
         let (steps, manuals) = (page(&browser, &path).await, page(&browser, &format!("{path}?of=manuals")).await);
-        for said in [
+        for text in [
             "Booked 39 days before check-in; the step asks for at most 14 days ahead.",
             "“Booked at most this many days ahead” set to 39 or more, or left empty; or “For every guest” ticked.",
             "Booked 39 days before check-in; the step asks for at least 60 days ahead.",
@@ -139,9 +139,9 @@ on_both! {
             "Booked through direct, which is among “All channels but these”.",
             "“Only these channels” with direct",
         ] {
-            assert!(steps.contains(said), "{said}: {steps}");
+            assert!(steps.contains(text), "{text}: {steps}");
         }
-        for said in [
+        for text in [
             "It is shown from 11 December 2026, 15:00, in the flat’s time zone.",
             "No night of the stay is in one of its seasons.",
             "that has a night of this stay: 11–15 December",
@@ -149,7 +149,7 @@ on_both! {
             "a rule “Booking channel” that includes direct.",
             "It is not shown while the guest’s identity is: Not verified.",
         ] {
-            assert!(manuals.contains(said), "{said}: {manuals}");
+            assert!(manuals.contains(text), "{text}: {manuals}");
         }
         for (language, title) in [("es", "Por qué"), ("fr", "Pourquoi")] {
             let request = browser.request(reqwest::Method::GET, &format!("{path}?of=manuals")).header("accept-language", language);

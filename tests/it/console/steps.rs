@@ -120,8 +120,8 @@ on_both! {
         press(&browser, "up", &ids[2]).await;
         assert_eq!(order(&api).await, ["First", "C", "A", "B"], "the first of its type stays below other types");
         let form = Form::of(&page(&browser, "/console/steps").await, "/console/steps?from=0").without("order").without("moved");
-        let (_, said) = form.with("up", &ids[2]).done(&browser, "unchanged").await;
-        assert!(said.contains("There was nothing to change."), "{said}");
+        let (_, text) = form.with("up", &ids[2]).done(&browser, "unchanged").await;
+        assert!(text.contains("There was nothing to change."), "{text}");
         let form = Form::of(&page(&browser, "/console/steps").await, "/console/steps?from=0");
         let dragged = form.with("order", &[&*ids[1], &ids[2], &ids[0]].join(",")).with("moved", &ids[1]);
         dragged.done(&browser, "moved").await;
@@ -232,8 +232,8 @@ on_both! {
         let browser = marta(&house.org).await;
         let asked = async || house.step_view(id, "en").await["requiredDocumentTypes"].clone();
         let shown = page(&browser, &path).await;
-        for said in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
-            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        for text in ["To remove it, tick “Clear it”.", "If you choose nothing, it stays unchanged"] {
+            assert!(plain(&shown).contains(text), "{text}: {shown}");
         }
         // Fields without a selection stay unchanged. Clearing needs its own checkbox.
         let (_, saved) = Form::of(&shown, &path).with("nickname", "Documents").done(&browser, "saved").await;

@@ -96,13 +96,13 @@ on_both! {
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
         let english = page(&browser, &path).await;
-        for said in ["Your details", "Your trip", "17 May 1988", "3 February 2001", "Identity card", "Female", "How do you come?", "2026-12-11", "Confirmed by the guest"] {
-            assert!(plain(&english).contains(said), "{said}: {english}");
+        for message in ["Your details", "Your trip", "17 May 1988", "3 February 2001", "Identity card", "Female", "How do you come?", "2026-12-11", "Confirmed by the guest"] {
+            assert!(plain(&english).contains(message), "{message}: {english}");
         }
         let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "es");
         let spanish = plain(&html(&browser.send(request).await));
-        for said in ["Tus datos", "Su viaje", "17 de mayo de 1988", "¿Cómo llega?", "Confirmado por el huésped", "Mujer"] {
-            assert!(spanish.contains(said), "{said}: {spanish}");
+        for message in ["Tus datos", "Su viaje", "17 de mayo de 1988", "¿Cómo llega?", "Confirmado por el huésped", "Mujer"] {
+            assert!(spanish.contains(message), "{message}: {spanish}");
         }
         for unsaid in ["Your details", "Your trip", "1988-05-17", "Other guests", "Confirmed", "female"] {
             assert!(!spanish.contains(unsaid), "{unsaid}: {spanish}");
@@ -138,14 +138,14 @@ on_both! {
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
         assert!(page(&browser, &path).await.contains("reports when it is complete"));
-        let say = async |said| {
+        let say = async |text| {
             let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
-            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+            app.platform().ok(reqwest::Method::PUT, &path, Some(text)).await;
         };
         say(json!({ "status": "action_required", "actionUrl": "https://verify.example.com/secret", "message": NASTY, "amountCents": 12_345, "currency": "EUR" })).await;
         let shown = page(&browser, &path).await;
-        for said in ["waiting for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
-            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        for text in ["waiting for the guest", "€123.45", NASTY, "Full cover", "Damage waiver"] {
+            assert!(plain(&shown).contains(text), "{text}: {shown}");
         }
         assert!(!shown.contains("verify.example.com") && !shown.contains(NASTY) && !shown.contains("reports when it is complete"), "{shown}");
         say(json!({ "status": "completed" })).await;
@@ -161,25 +161,25 @@ on_both! {
         house.answer(rules, json!({ "isAccepted": true })).await.data();
         house.answer(check, json!({ "isAccepted": true })).await.data();
         house.answer(papers, json!({})).await.data();
-        let say = async |step: uuid::Uuid, said| {
+        let say = async |step: uuid::Uuid, text| {
             let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
-            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+            app.platform().ok(reqwest::Method::PUT, &path, Some(text)).await;
         };
         say(identity, json!({ "status": "completed", "checks": ["document_expired"], "flags": [NASTY] })).await;
         house.submit().await.data();
         let browser = marta(&house.org).await;
         let path = format!("/console/submissions/{}", house.stay);
         let shown = page(&browser, &path).await;
-        for said in ["Waits for another system", "Reasons to look at it", "Document has expired", "This step is looked at for every guest.", NASTY] {
-            assert!(plain(&shown).contains(said), "{said}: {shown}");
+        for text in ["Waits for another system", "Reasons to look at it", "Document has expired", "This step is looked at for every guest.", NASTY] {
+            assert!(plain(&shown).contains(text), "{text}: {shown}");
         }
         assert!(plain(&shown).contains("Text shown: English, SHA-256 99c789cf"), "{shown}");
         assert!(!shown.contains(NASTY), "{shown}");
         say(check, json!({ "status": "failed" })).await;
         let request = browser.request(reqwest::Method::GET, &path).header("accept-language", "es");
         let spanish = plain(&html(&browser.send(request).await));
-        for said in ["Motivos para revisarlo", "Documento caducado", "La comprobación de antecedentes ha fallado.", "Texto mostrado: English"] {
-            assert!(spanish.contains(said), "{said}: {spanish}");
+        for text in ["Motivos para revisarlo", "Documento caducado", "La comprobación de antecedentes ha fallado.", "Texto mostrado: English"] {
+            assert!(spanish.contains(text), "{text}: {spanish}");
         }
         assert!(!spanish.contains("The background check failed."), "{spanish}");
     }
@@ -206,8 +206,8 @@ on_both! {
         app.platform().ok(reqwest::Method::PUT, &path, Some(paid)).await;
         for path in &pages {
             let shown = page(&browser, path).await;
-            for said in ["Charges", "Linen", "€25.00", "Paid", "pi_1", NASTY, "Deposit", "€300.00", "To be paid", "Bank", "9 December", "To be released"] {
-                assert!(plain(&shown).contains(said), "{said}: {shown}");
+            for text in ["Charges", "Linen", "€25.00", "Paid", "pi_1", NASTY, "Deposit", "€300.00", "To be paid", "Bank", "9 December", "To be released"] {
+                assert!(plain(&shown).contains(text), "{text}: {shown}");
             }
             assert!(!shown.contains(NASTY), "{shown}");
         }

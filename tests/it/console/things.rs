@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::console::Address;
+use vestibule::console::ScreenAddress;
 
 use crate::files::send;
 use crate::oauth::connect;
@@ -235,7 +235,7 @@ impl<'a> Things<'a> {
 
     /// Returns the paths of an address, one for each resource that it can be about. A new screen
     /// needs an entry here.
-    pub fn at(&self, address: &Address) -> Vec<String> {
+    pub fn at(&self, address: &ScreenAddress) -> Vec<String> {
         let path = &*address.path;
         let House { portal, stay, .. } = &self.house;
         let Self {

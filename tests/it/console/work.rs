@@ -94,8 +94,8 @@ on_both! {
         let browser = marta(org).await;
         let log = page(&browser, "/console/audit").await;
         let assigned = format!("/console/assignments/portals/{}?to=properties", house.portal);
-        for said in [&format!("/console/categories/{category}"), &format!("/console/translations/{text}"), &assigned, "Casa Mar", "Find parking", "2 added", "1 removed"] {
-            assert!(log.contains(&*said.replace('&', "&#38;")), "{said}: {log}");
+        for message in [&format!("/console/categories/{category}"), &format!("/console/translations/{text}"), &assigned, "Casa Mar", "Find parking", "2 added", "1 removed"] {
+            assert!(log.contains(&*message.replace('&', "&#38;")), "{message}: {log}");
         }
         assert!(!log.contains(&format!("<span dir=\"auto\">{branding}")), "{log}");
         assert!(!log.contains(&flats[0].to_string()), "{log}");
@@ -109,13 +109,13 @@ on_both! {
     async fn refusals_are_shown_in_the_browser_language(app: App) {
         let org = app.org().await;
         let stranger = member_with(&org, &[Permission::ViewTasks], None).await;
-        let said = |answer: crate::support::Answer| (answer.status, html(&answer));
+        let text = |answer: crate::support::Answer| (answer.status, html(&answer));
         let asked = stranger.request(reqwest::Method::GET, "/console/portals").header("accept-language", "es");
-        let (status, refused) = said(stranger.send(asked).await);
+        let (status, refused) = text(stranger.send(asked).await);
         assert!(status == 403 && refused.contains("Le falta un permiso") && !refused.contains("You lack"), "{refused}");
         let form = stranger.request(reqwest::Method::POST, "/console/portals/new").header("accept-language", "fr");
         let form = form.header("content-type", "application/x-www-form-urlencoded").body("form=x&name=y");
-        let (status, refused) = said(stranger.send(form).await);
+        let (status, refused) = text(stranger.send(form).await);
         assert!(status == 403 && refused.contains("Ce formulaire") && !refused.contains("The form"), "{refused}");
     }
 
@@ -141,8 +141,8 @@ on_both! {
         Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
         // The default period is the last day. If nothing has failed, the page says that nothing is
         // sent.
-        let (_, said) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
-        assert!(said.contains("Nothing has failed since then"), "{said}");
+        let (_, text) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
+        assert!(text.contains("Nothing has failed since then"), "{text}");
         let rotate = page(&browser, &format!("{path}/rotate")).await;
         assert!(rotate.contains(&format!("<a class=\"button plain\" href=\"{path}\">Cancel</a>")), "{rotate}");
         let rotate = Form::of(&rotate, "/rotate");

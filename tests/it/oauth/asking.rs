@@ -4,7 +4,8 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    CHALLENGE, Pairs, REDIRECT, Scene, ask, encoded, form, leads_to, pairs, query, register, with,
+    CHALLENGE, MemberScene, Pairs, REDIRECT, ask, encoded, form, leads_to, pairs, query, register,
+    with,
 };
 use crate::people::{Browser, html, path_of};
 use crate::support::{Answer, App, on_both};
@@ -28,7 +29,7 @@ fn assert_error_page(answer: &Answer) {
 
 on_both! {
     async fn a_wrong_client_or_redirect_address_never_redirects(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         for browser in [&scene.browser, &stranger] {
             for client in ["", "nonsense", "0192f0c1-2345-7abc-8def-0123456789ab", "http://app.example/client.json", "\0", "' or 1=1"] {
@@ -61,7 +62,7 @@ on_both! {
     }
 
     async fn other_errors_return_to_the_app_with_state_and_issuer(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (right, stranger) = (scene.ask(), Browser::new(&app));
         let back = async |browser: &Browser, query_: &str, error: &str| {
             let there = leads_to(&come(browser, query_).await);
@@ -101,7 +102,7 @@ on_both! {
     }
 
     async fn a_visitor_signs_in_and_returns_to_the_request(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let stranger = Browser::new(&app);
         let query_ = encoded(&scene.ask());
         let answer = come(&stranger, &format!("{query_}&prompt=none&nonce=1")).await;
@@ -122,7 +123,7 @@ on_both! {
     }
 
     async fn a_long_request_survives_the_sign_in(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let long = with(scene.ask(), "state", &"abcdefghijklmn+/".repeat(256));
         let stranger = Browser::new(&app);
         let answer = come(&stranger, &encoded(&long)).await;
@@ -141,7 +142,7 @@ on_both! {
     }
 
     async fn self_registered_apps_get_no_redirect_before_the_sign_in(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let evil = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "token_endpoint_auth_method": "none" })).await;
         let right = ask(evil.body["client_id"].as_str().unwrap(), "https://evil.example/");
         for query_ in [encoded(&right), encoded(&with(right.clone(), "scope", "x")), encoded(&with(right.clone(), "response_type", ""))] {
@@ -153,7 +154,7 @@ on_both! {
     }
 
     async fn scopes_that_clients_always_send_keep_nobody_out(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         for (scope, granted) in [
             ("view_properties offline_access", Some("view_properties")),
             (" view_properties  view_tasks ", Some("view_properties view_tasks")),
@@ -170,7 +171,7 @@ on_both! {
     }
 
     async fn an_editor_with_a_scheme_of_its_own_is_let_in(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let uri = "cursor://anysphere.cursor-mcp/oauth/callback";
         let client = register(&app, json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" })).await;
         assert_eq!(client.status, 201, "{}", client.body);
@@ -188,7 +189,7 @@ on_both! {
     }
 
     async fn loopback_apps_may_use_any_port(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let uris = ["http://127.0.0.1/cb", "http://localhost:3000/cb", "com.example.app:/cb"];
         let client = register(&app, json!({ "redirect_uris": uris, "token_endpoint_auth_method": "none" })).await;
         let client = client.body["client_id"].as_str().unwrap();

@@ -5,12 +5,12 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Scene, Tokens, ask, pairs, refused, register, token, with};
+use super::{MemberScene, Tokens, ask, pairs, refused, register, token, with};
 use crate::support::{Answer, App, on_both};
 
 on_both! {
     async fn a_self_registered_client_exchanges_codes(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let uri = "https://notes.example/cb";
         let public = register(&app, json!({ "client_name": "Notes", "redirect_uris": [uri], "token_endpoint_auth_method": "none", "software_id": "x" })).await;
         assert_eq!((public.status, public.header("cache-control")), (201, Some("no-store")));
@@ -92,8 +92,8 @@ on_both! {
 
     async fn a_client_serves_members_of_any_organization(app: App) {
         // An app belongs to no organization. A grant belongs to the member's organization only.
-        let (one, other) = (Scene::build(&app).await, Scene::build(&app).await);
-        let ask_by = |scene: &Scene| with(scene.ask_for_api(), "client_id", &one.org.oauth_app.to_string());
+        let (one, other) = (MemberScene::build(&app).await, MemberScene::build(&app).await);
+        let ask_by = |scene: &MemberScene| with(scene.ask_for_api(), "client_id", &one.org.oauth_app.to_string());
         let code = other.code(&ask_by(&other)).await;
         refused(&token(&app, &other.exchange_of(&code)).await, 400, "invalid_grant");
         let tokens = Tokens::of(&one.exchange(&code).await);

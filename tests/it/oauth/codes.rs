@@ -8,12 +8,12 @@ use futures_util::future::join;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Scene, Tokens, VERIFIER, encoded, pairs, post, refused, register, token, with};
+use super::{MemberScene, Tokens, VERIFIER, encoded, pairs, post, refused, register, token, with};
 use crate::support::{Answer, App, on_both};
 
 on_both! {
     async fn exchanged_tokens_are_valid_only_at_their_resource(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_properties")).await;
         assert_eq!(tokens.scope, "view_properties view_tasks");
         scene.api(&tokens).get("/portals").await.data();
@@ -35,7 +35,7 @@ on_both! {
     }
 
     async fn a_refused_exchange_does_not_use_the_code(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let code = scene.code(&scene.ask_for_api()).await;
         let right = scene.exchange_of(&code);
         let other = register(&app, json!({ "redirect_uris": ["https://client.example/cb"], "token_endpoint_auth_method": "none" })).await;
@@ -77,7 +77,7 @@ on_both! {
     }
 
     async fn a_reused_code_revokes_its_tokens(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (code, bystander) = (scene.code(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
         let tokens = Tokens::of(&scene.exchange(&code).await);
         let renewed = Tokens::of(&scene.refresh(&tokens.refresh).await);
@@ -97,7 +97,7 @@ on_both! {
     }
 
     async fn a_concurrent_second_exchange_revokes_the_tokens(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         for _ in 0..5 {
             let code = scene.code(&scene.ask_for_api()).await;
             let (one, other) = join(scene.exchange(&code), scene.exchange(&code)).await;
@@ -109,7 +109,7 @@ on_both! {
     }
 
     async fn a_code_expires_after_a_minute(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (late, early) = (scene.code(&scene.ask()).await, scene.code(&scene.ask()).await);
         app.clock.advance(Duration::from_secs(59));
         Tokens::of(&scene.exchange(&early).await);
@@ -118,7 +118,7 @@ on_both! {
     }
 
     async fn a_confidential_app_must_present_its_secret(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let id = scene.org.oauth_app;
         let make = async || app.platform().post(&format!("/oauth-apps/{id}/client-secret"), json!({})).await;
         let first = make().await;
@@ -155,14 +155,14 @@ on_both! {
         Tokens::of(&attempt(None, &first).await);
         // The member's session ends within that day, so the member signs in again.
         app.clock.advance(Duration::from_secs(82_800));
-        let scene = Scene { browser: crate::people::signed_in(&scene.org, scene.member).await, ..scene };
+        let scene = MemberScene { browser: crate::people::signed_in(&scene.org, scene.member).await, ..scene };
         let code = scene.code(&scene.ask()).await;
         refused(&token(&app, &with(scene.exchange_of(&code), "client_secret", &first)).await, 401, "invalid_client");
         Tokens::of(&token(&app, &with(scene.exchange_of(&code), "client_secret", &second)).await);
     }
 
     async fn redirect_address_and_resource_are_optional_in_an_exchange(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let code = scene.code(&with(scene.ask(), "redirect_uri", "")).await;
         let id = scene.org.oauth_app.to_string();
         let form = pairs(&[("grant_type", "authorization_code"), ("client_id", &id), ("code", &code), ("code_verifier", VERIFIER)]);

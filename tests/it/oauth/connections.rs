@@ -7,13 +7,13 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::site::{Page, Site};
-use super::{Scene, Tokens, ask, refused, token, with};
+use super::{MemberScene, Tokens, ask, refused, token, with};
 use crate::support::receiver::subscribe;
 use crate::support::{App, on_both};
 
 on_both! {
     async fn each_app_member_and_resource_is_a_connection(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let admin = scene.org.key().await;
         assert_eq!(admin.get("/connections").await.data(), json!([]));
         scene.code(&scene.ask()).await;
@@ -40,7 +40,7 @@ on_both! {
 
     async fn ending_a_connection_revokes_everything_it_granted(app: App) {
         for ends in ["connection", "platform", "member"] {
-            let scene = Scene::build(&app).await;
+            let scene = MemberScene::build(&app).await;
             let admin = scene.org.key().await;
             let (api, mcp, code) = (scene.tokens(&scene.ask_for_api()).await, scene.tokens(&scene.ask()).await, scene.code(&scene.ask()).await);
             let subscription = subscribe(&scene.api(&api), "device.offline", "https://receiver.invalid/").await["id"].clone();
@@ -68,7 +68,7 @@ on_both! {
     }
 
     async fn an_unknown_connection_is_404(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let admin = scene.org.key().await;
         for app in ["x", "https%3A%2F%2Fapp.example%2Fclient.json", "https%3A%2F%2F", "a%00b"] {
             admin.send(Method::DELETE, &format!("/connections/{app}/{}", scene.member), None).await.error(404);
@@ -76,12 +76,12 @@ on_both! {
     }
 
     async fn an_app_acts_for_a_member_in_a_single_organization(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
         // The same member, in another organization, connects the same app there.
         let other = app.org().await;
         other.member(scene.member, None, &[Permission::ViewTasks], true).await;
-        let there = Scene { browser: crate::people::signed_in(&other, scene.member).await, member: scene.member, org: other };
+        let there = MemberScene { browser: crate::people::signed_in(&other, scene.member).await, member: scene.member, org: other };
         let ask = with(there.ask_for_api(), "client_id", &scene.org.oauth_app.to_string());
         let moved = Tokens::of(&scene.exchange(&there.code(&ask).await).await);
         scene.api(&tokens).get("/portals").await.error(401);
@@ -90,7 +90,7 @@ on_both! {
     }
 
     async fn organizations_that_connect_an_app_at_once_do_not_block_each_other(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let other = app.org().await;
         other.member(scene.member, None, &[Permission::ViewTasks], true).await;
         let connect = async |org: &crate::support::Org<'_>| {
@@ -101,7 +101,8 @@ on_both! {
             let answers = tokio::join!(connect(&scene.org), connect(&other));
             let mut working = 0;
             for answer in [answers.0, answers.1] {
-                // A 503 asks to try again, because the other organization has changed the connection.
+                // A 503 asks to try again, because the other organization has changed the
+                // connection.
                 assert!([201, 503].contains(&answer.status), "round {round}: {}", answer.body);
                 if let Some(token) = answer.body["data"]["token"].as_str() {
                     working += usize::from(app.api(token).get("/tasks").await.status == 200);
@@ -112,7 +113,7 @@ on_both! {
     }
 
     async fn subscriptions_last_as_long_as_their_grant(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
         let id: uuid::Uuid = subscribe(&scene.api(&tokens), "device.offline", "https://receiver.invalid/").await["id"].as_str().unwrap().parse().unwrap();
         let is_active = async || {
@@ -133,7 +134,7 @@ on_both! {
 async fn a_connection_of_a_document_client_is_named_by_its_url() {
     let site = Site::start().await;
     for app in site.servers().await {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (url, redirect) = (
             format!("{}/client.json?v=1", site.base),
             "https://notes.example/cb",

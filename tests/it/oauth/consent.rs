@@ -4,13 +4,13 @@ use engine::access::Permission;
 use serde_json::json;
 use strum::VariantArray as _;
 
-use super::{Scene, borrowed, encoded, form, leads_to, query, register, with};
+use super::{MemberScene, borrowed, encoded, form, leads_to, query, register, with};
 use crate::people::{Browser, html, signed_in};
 use crate::support::{App, new_id, on_both};
 
 on_both! {
     async fn the_consent_page_names_the_app_and_its_scopes(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let page = scene.page(&with(scene.ask(), "scope", "view_tasks view_guides")).await;
         for text in ["Connect Client?", "client.example", "Casa", "member@example.com", "the tools for assistants", "all of them", "read house manuals", "see tasks and shifts"] {
             assert!(page.contains(text), "{text}: {page}");
@@ -31,7 +31,7 @@ on_both! {
         let (held, member) = ([Permission::ViewTasks, Permission::ViewGuides], new_id());
         org.member(member, Some(&flats), &held, true).await;
         let browser = signed_in(&org, member).await;
-        let scene = Scene { org, member, browser };
+        let scene = MemberScene { org, member, browser };
         let ask = with(scene.ask_for_api(), "scope", "view_tasks manage_organization");
         let page = scene.page(&ask).await;
         assert!(page.contains("Flat, Flat") && page.contains("It will not be allowed to"), "{page}");
@@ -49,7 +49,7 @@ on_both! {
     }
 
     async fn the_consent_page_warns_about_unverified_apps(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let name = "<script>alert(1)</script> {host}";
         let client = register(&app, json!({ "redirect_uris": ["https://evil.example/"], "client_name": name, "token_endpoint_auth_method": "none" })).await;
         let page = scene.page(&crate::oauth::ask(client.body["client_id"].as_str().unwrap(), "https://evil.example/")).await;
@@ -57,7 +57,7 @@ on_both! {
     }
 
     async fn only_the_members_own_form_grants_consent(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let page = scene.page(&scene.ask()).await;
         let right = form(&page, "approve");
         let send = async |browser: &Browser, fields: &crate::oauth::Pairs| browser.post("/oauth/consent", &fields.iter().map(borrowed).collect::<Vec<_>>()).await;
@@ -98,7 +98,7 @@ on_both! {
     }
 
     async fn the_consent_page_forbids_frames_and_binds_no_later_address_of_the_app(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let answer = scene.browser.get(&format!("/oauth/authorize?{}", encoded(&scene.ask()))).await;
         html(&answer);
         let policy = answer.header("content-security-policy").unwrap();
@@ -106,7 +106,7 @@ on_both! {
     }
 
     async fn consent_is_requested_every_time(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         for _ in 0..2 {
             scene.tokens(&scene.ask()).await;
         }

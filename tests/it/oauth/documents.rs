@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::site::{Page, Site};
-use super::{Pairs, Scene, Tokens, ask, encoded, token, with};
+use super::{MemberScene, Pairs, Tokens, ask, encoded, token, with};
 use crate::people::{Browser, html, signed_in};
 use crate::support::App;
 
@@ -16,7 +16,7 @@ fn document(url: &str) -> Value {
 }
 
 /// Checks that the person gets an error page which says that the client cannot be checked.
-async fn assert_refused(scene: &Scene<'_>, url: &str) {
+async fn assert_refused(scene: &MemberScene<'_>, url: &str) {
     let answer = scene
         .browser
         .get(&format!(
@@ -35,7 +35,7 @@ async fn assert_refused(scene: &Scene<'_>, url: &str) {
     );
 }
 
-fn exchange_of(scene: &Scene<'_>, url: &str, code: &str) -> Pairs {
+fn exchange_of(scene: &MemberScene<'_>, url: &str, code: &str) -> Pairs {
     with(
         with(scene.exchange_of(code), "client_id", url),
         "redirect_uri",
@@ -47,7 +47,7 @@ fn exchange_of(scene: &Scene<'_>, url: &str, code: &str) -> Pairs {
 async fn a_client_document_is_used_for_a_day() {
     let site = Site::start().await;
     for app in site.servers().await {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let url = format!("{}/client.json", site.base);
         site.put("/client.json", Page::json(&document(&url)));
         let before = site.asked();
@@ -80,7 +80,7 @@ async fn a_client_document_is_used_for_a_day() {
         );
         scene.page(&ask(&url, REDIRECT)).await;
         app.clock.advance(Duration::from_secs(86_400));
-        let scene = Scene {
+        let scene = MemberScene {
             browser: signed_in(&scene.org, scene.member).await,
             ..scene
         };
@@ -107,7 +107,7 @@ async fn a_client_document_is_used_for_a_day() {
 async fn an_invalid_client_document_is_refused() {
     let site = Site::start().await;
     for app in site.servers().await {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let good = site.put(
             "/good.json",
             Page::json(&document(&format!("{}/good.json", site.base))),
@@ -184,7 +184,7 @@ async fn client_documents_are_never_fetched_from_private_networks() {
     );
     let ca = &site.flags()[1];
     let app = App::on_sqlite(&[ca.as_str()]).await;
-    let scene = Scene::build(&app).await;
+    let scene = MemberScene::build(&app).await;
     for url in [
         url.as_str(),
         "https://localhost/client.json",

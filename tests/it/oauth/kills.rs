@@ -23,7 +23,7 @@ const PUBLIC_URL: &str = "--public-url=http://stay.example";
 const KILLS: u32 = 20;
 
 /// A database on which nodes start and stop, and a browser with a signed-in member.
-struct House {
+struct NodeHouse {
     /// An app used for SQL only. Its clock is not the nodes' clock.
     database: App,
     node: Node,
@@ -31,7 +31,7 @@ struct House {
     browser: Browser,
 }
 
-impl House {
+impl NodeHouse {
     async fn build() -> Option<Self> {
         let database = App::on_postgres(&[PUBLIC_URL]).await?;
         let node = Node::start(&database.database_url, &[PUBLIC_URL]);
@@ -146,7 +146,7 @@ const EXCHANGED: Option<(bool, i64, i64)> = Some((true, 1, 1));
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_outlives_the_node_that_issued_it() {
-    let Some(mut house) = House::build().await else {
+    let Some(mut house) = NodeHouse::build().await else {
         return;
     };
     let code = house.code().await;
@@ -171,7 +171,7 @@ async fn a_code_outlives_the_node_that_issued_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
-    let Some(house) = House::build().await else {
+    let Some(house) = NodeHouse::build().await else {
         return;
     };
     let other = house.another_node();
@@ -199,7 +199,7 @@ async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
 /// The kills are spread over the duration of an exchange.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_exchange_is_complete_or_not_started() {
-    let Some(house) = House::build().await else {
+    let Some(house) = NodeHouse::build().await else {
         return;
     };
     let measured = house.another_node();
@@ -255,7 +255,7 @@ async fn a_killed_exchange_is_complete_or_not_started() {
 /// code.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exchange_killed_while_waiting_leaves_the_code_valid() {
-    let Some(house) = House::build().await else {
+    let Some(house) = NodeHouse::build().await else {
         return;
     };
     for _ in 0..3 {

@@ -7,11 +7,11 @@ mod connections;
 mod consent;
 mod documents;
 mod kills;
+mod lost_access;
 mod metadata;
 mod nodes;
 mod refreshing;
 pub mod site;
-mod standing;
 mod sweeping;
 
 use engine::access::Permission;
@@ -55,13 +55,13 @@ pub fn encoded(pairs: &Pairs) -> String {
 }
 
 /// An organization with a member who is signed in in a browser.
-pub struct Scene<'a> {
+pub struct MemberScene<'a> {
     pub org: Org<'a>,
     pub member: Uuid,
     pub browser: Browser,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> MemberScene<'a> {
     pub async fn build(app: &'a App) -> Self {
         Self::of(app, None, Permission::VARIANTS).await
     }
@@ -173,7 +173,7 @@ impl<'a> Scene<'a> {
     }
 
     pub fn resource(&self, path: &str) -> String {
-        format!("{}{path}", self.app().server.service.kit.public_url)
+        format!("{}{path}", self.app().server.service.app_state.public_url)
     }
 
     /// Returns the parameters of a valid authorization request for the REST interface.
@@ -190,7 +190,7 @@ pub async fn connect(org: &Org<'_>, member: Uuid) -> Tokens {
         oauth_app: org.oauth_app,
     };
     let browser = signed_in(&org, member).await;
-    let scene = Scene {
+    let scene = MemberScene {
         org,
         member,
         browser,

@@ -7,7 +7,7 @@ use futures_util::future::join;
 use serde_json::json;
 
 use super::site::{Page, Site};
-use super::{Pairs, Scene, Tokens, ask, encoded, post, refused, register, token, with};
+use super::{MemberScene, Pairs, Tokens, ask, encoded, post, refused, register, token, with};
 use crate::people::Browser;
 use crate::support::middle_box::MiddleBox;
 use crate::support::standby::Standby;
@@ -24,7 +24,7 @@ async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
         return;
     };
     let other = app.second_node(&[PUBLIC_URL]).await;
-    let scene = Scene::build(&app).await;
+    let scene = MemberScene::build(&app).await;
     let code = scene.code(&scene.ask_for_api()).await;
     let form = scene.exchange_of(&code);
     refused(
@@ -76,7 +76,7 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
         return;
     };
     let other = app.second_node(&[PUBLIC_URL]).await;
-    let scene = Scene::build(&app).await;
+    let scene = MemberScene::build(&app).await;
     let first = scene.tokens(&scene.ask_for_api()).await;
     let client = scene.org.oauth_app.to_string();
     let form = |tokens: &Tokens| {
@@ -153,7 +153,7 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
     let both = format!("{first},{second}?target_session_attrs=read-write");
     let app = App::on(both, &[PUBLIC_URL]).await;
     let other = app.second_node(&[PUBLIC_URL]).await;
-    let scene = Scene::build(&app).await;
+    let scene = MemberScene::build(&app).await;
     let tokens = scene.tokens(&scene.ask_for_api()).await;
     let client = scene.org.oauth_app.to_string();
     let form = |tokens: &Tokens| {
@@ -205,7 +205,7 @@ async fn a_client_is_known_on_both_nodes() {
         return;
     };
     let other = app.second_node(&flags).await;
-    let scene = Scene::build(&app).await;
+    let scene = MemberScene::build(&app).await;
     let (url, redirect) = (
         format!("{}/client.json", site.base),
         "https://notes.example/cb",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join;
 use serde_json::json;
 
-use super::{Scene, Tokens, pairs, post, refused, register, with};
+use super::{MemberScene, Tokens, pairs, post, refused, register, with};
 use crate::support::{Answer, App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ async fn revoke(app: &App, client: &str, token: &str) -> Answer {
 
 on_both! {
     async fn a_refresh_token_works_for_a_minute_after_its_exchange(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         assert!(second.refresh != first.refresh && second.access != first.access && second.scope == first.scope);
@@ -36,7 +36,7 @@ on_both! {
     }
 
     async fn a_late_reuse_of_a_refresh_token_ends_the_grant(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let (first, bystander) = (scene.tokens(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         app.clock.advance(MINUTE);
@@ -51,7 +51,7 @@ on_both! {
     }
 
     async fn two_at_once_have_the_same_pair(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let (one, other) = join(scene.refresh(&first.refresh), scene.refresh(&first.refresh)).await;
         let (one, other) = (Tokens::of(&one), Tokens::of(&other));
@@ -60,7 +60,7 @@ on_both! {
     }
 
     async fn a_replaced_token_answers_with_the_same_pair_for_a_minute_and_then_ends_the_grant(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
         let second = Tokens::of(&scene.refresh_with(&first.refresh, &[("scope", "view_tasks")]).await);
         app.clock.advance(Duration::from_secs(59));
@@ -77,7 +77,7 @@ on_both! {
     }
 
     async fn a_revoked_access_token_does_not_come_back_with_its_pair(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         let id = scene.org.oauth_app.to_string();
@@ -88,7 +88,7 @@ on_both! {
     }
 
     async fn two_processes_of_one_assistant_go_on_for_days(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&scene.ask_for_api()).await;
         let (mut one, mut other) = (first.clone(), first);
         for round in 0..48_u64 {
@@ -105,7 +105,7 @@ on_both! {
     }
 
     async fn a_refresh_may_narrow_but_not_widen_its_scope(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
         for (scope, error) in [("view_tasks manage_organization", "invalid_scope"), ("view_everything", "invalid_scope"), ("openid view_everything", "invalid_scope")] {
             refused(&scene.refresh_with(&first.refresh, &[("scope", scope)]).await, 400, error);
@@ -128,7 +128,7 @@ on_both! {
     }
 
     async fn a_grant_ends_after_30_days_without_use(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let mut tokens = scene.tokens(&scene.ask_for_api()).await;
         for _ in 0..3 {
             app.clock.advance(29 * DAY);
@@ -142,7 +142,7 @@ on_both! {
     }
 
     async fn a_refresh_token_belongs_to_a_single_client(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&scene.ask_for_api()).await;
         let other = register(&app, json!({ "redirect_uris": ["https://x.example/"], "token_endpoint_auth_method": "none" })).await;
         let other = other.body["client_id"].as_str().unwrap().to_owned();
@@ -160,7 +160,7 @@ on_both! {
     }
 
     async fn a_client_revokes_its_own_tokens(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let id = scene.org.oauth_app.to_string();
         let (one, other) = (scene.tokens(&scene.ask_for_api()).await, scene.tokens(&scene.ask_for_api()).await);
         assert_eq!(revoke(&app, &id, &one.access).await.status, 200);

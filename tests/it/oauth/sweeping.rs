@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Scene, Tokens, ask, refused, register, token, with};
+use super::{MemberScene, Tokens, ask, refused, register, token, with};
 use crate::people::signed_in;
 use crate::support::{App, on_both};
 
@@ -19,7 +19,7 @@ async fn count(app: &App, table: &str) -> i64 {
 
 on_both! {
     async fn expired_grants_and_tokens_are_removed(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let tokens = scene.tokens(&scene.ask()).await;
         scene.code(&scene.ask()).await;
         let counts = async || (count(&app, "oauth_grant").await, count(&app, "oauth_refresh_token").await, count(&app, "access_token").await);
@@ -42,7 +42,7 @@ on_both! {
     }
 
     async fn a_registered_client_without_grants_is_removed_after_30_days(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let uri = "https://notes.example/cb";
         let metadata = json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" });
         let idle = register(&app, metadata.clone()).await.body["client_id"].as_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ on_both! {
     }
 
     async fn the_number_of_codes_of_a_member_is_bounded(app: App) {
-        let scene = Scene::build(&app).await;
+        let scene = MemberScene::build(&app).await;
         let mut codes = Vec::new();
         for _ in 0..21 {
             codes.push(scene.code(&scene.ask()).await);

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use super::{ADA, Browser, action, lacks, manual, shows};
+use super::{ADA, StayBrowser, action, lacks, manual, shows};
 use crate::support::house::House;
 use crate::support::{Answer, App, new_id, on_both};
 
@@ -11,8 +11,8 @@ on_both! {
     async fn the_page_is_shown_only_to_its_token(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({})).await;
-        let browser = Browser::new(&house);
-        let stranger = Browser::with_token(&app, "nonsense");
+        let browser = StayBrowser::new(&house);
+        let stranger = StayBrowser::with_token(&app, "nonsense");
         for rest in [format!("/steps/{details}"), "/submit".into(), "/messages".into(), format!("/steps/{details}/files")] {
             shows(&stranger.refused(404, &rest, ADA).await, &["We cannot find this stay."]);
             let json = stranger.body(&rest, "{}").header("content-type", "application/json");
@@ -28,7 +28,7 @@ on_both! {
             lacks(&browser.refused(404, rest, ADA).await, &["<form"]);
         }
         for token in ["%00", "%ff", "a%20b", "%22%3E%3Cscript%3E"] {
-            let browser = Browser::with_token(&app, token);
+            let browser = StayBrowser::with_token(&app, token);
             browser.missing("").await;
             browser.refused(404, "/submit", ADA).await;
         }
@@ -46,7 +46,7 @@ on_both! {
     async fn opening_a_form_address_leads_to_its_page(app: App) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let file = format!("/steps/{step}/files/{}/remove", new_id());
         for (rest, leads) in [
             (format!("/steps/{step}/files?language=es"), format!("/steps/{step}?language=es")),
@@ -63,7 +63,7 @@ on_both! {
 
     async fn pages_are_not_stored_indexed_or_sent_as_referrer(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let ask = |rest: &str| browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token));
         for rest in ["", "/review", "/messages", "/nowhere", "/stay.ics", "/manifest.webmanifest", "/worker.js"] {
             let answer = Answer::of(ask(rest)).await;
@@ -114,7 +114,7 @@ on_both! {
 
     async fn a_page_behind_a_path_links_below_that_path(app: App, "--public-url=https://stay.example.com/guests/") {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open("/messages").await;
         assert_eq!(action(&page, "/messages"), Some(format!("/guests/stay/{}/messages", house.token)));
         let answer = browser.post("/messages", &[("text", "Hello")]).await;

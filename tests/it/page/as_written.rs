@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Browser, between, lacks, manual, shows};
+use super::{StayBrowser, between, lacks, manual, shows};
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
@@ -40,7 +40,7 @@ on_both! {
         for line in ["<p>Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;</p>", "<p>a*b*c_d_e&lt;f&gt;&amp;g</p>", "<p>[Door]: 4321#</p>"] {
             assert!(html.contains(line), "{line} is not in {html}");
         }
-        shows(&Browser::new(&house).open("").await, &["Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;"]);
+        shows(&StayBrowser::new(&house).open("").await, &["Press *1234*, then 5*6*7#. Password: &lt;b3ach&gt;"]);
     }
 
     async fn a_write_warns_of_html_that_guests_do_not_see(app: App) {
@@ -70,7 +70,7 @@ on_both! {
         ] {
             assert_eq!(described(&house, language).await["title"], expected, "{language}");
         }
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         shows(&browser.open("?language=zh-Hant").await, &["<html lang=\"en\"", "lang=\"zh-TW\" dir=\"ltr\">洗衣機<"]);
         shows(&browser.open("?language=iw").await, &["<html lang=\"he\" dir=\"rtl\">", "כביסה <bdi dir=\"ltr\">*12#</bdi>"]);
         let accepted = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "iw");
@@ -91,7 +91,7 @@ on_both! {
 
     async fn dates_follow_the_region_and_name_other_years(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         shows(&browser.open("?language=en-US").await, &["December 11–15 · 4 nights", "from 3:00 PM"]);
         shows(&browser.open("?language=en-GB").await, &["11–15 December · 4 nights", "from 15:00"]);
         let american = browser.http.get(format!("{}/stay/{}", app.base, house.token)).header("accept-language", "en-US");
@@ -102,7 +102,7 @@ on_both! {
 
     async fn a_stay_can_be_added_to_google_calendar(app: App) {
         let house = House::build(&app).await;
-        let page = Browser::new(&house).open("").await;
+        let page = StayBrowser::new(&house).open("").await;
         let link = between(&page, "https://calendar.google.com/calendar/render?", "\"");
         shows(link, &["dates=20261211T150000%2F20261215T110000", "ctz=Europe%2FMadrid"]);
         // The address of the page is the guest's credential, so no other site gets it.
@@ -111,7 +111,7 @@ on_both! {
 
     async fn a_link_with_characters_behind_the_token_leads_to_the_stay(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let link = format!("/stay/{}", house.token);
         for ending in [".", ",", ")", "/", "%20", "%E2%80%A6", ").", "/).", "%22", "%3E"] {
             let request = browser.http.get(format!("{}{link}{ending}?language=es", app.base));
@@ -143,7 +143,7 @@ on_both! {
         }
         let blank = house.answer(step, json!({ "firstName": "\u{3164}" })).await.data();
         assert_eq!(blank["isComplete"], false);
-        let page = Browser::new(&house).open(&format!("/steps/{step}")).await;
+        let page = StayBrowser::new(&house).open(&format!("/steps/{step}")).await;
         shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
         // A name must be visible in the configuration as well.
         let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
@@ -152,7 +152,7 @@ on_both! {
 
     async fn a_guest_is_greeted_with_the_name_that_is_there(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         rebook(&house, json!({ "guest": { "firstName": "\u{3164}", "lastName": "Lovelace", "language": "en" } })).await;
         shows(&browser.open("").await, &["Your stay · Lovelace"]);
         rebook(&house, json!({ "guest": { "firstName": "", "language": "en" } })).await;
@@ -167,7 +167,7 @@ on_both! {
             products.push(house.org.record("fee_product", fee).await);
         }
         let step = house.step("mandatory_fee", json!({ "feeProductIds": products })).await;
-        let page = Browser::new(&house).open(&format!("/steps/{step}")).await;
+        let page = StayBrowser::new(&house).open(&format!("/steps/{step}")).await;
         shows(&page, &["¥5,000", "KWD\u{a0}5.000"]);
     }
 

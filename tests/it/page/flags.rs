@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Browser, action, between, lacks, manual, shows};
+use super::{StayBrowser, action, between, lacks, manual, shows};
 use crate::support::App;
 use crate::support::house::House;
 use crate::support::on_both;
@@ -14,7 +14,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 on_both! {
     async fn a_guest_reports_an_issue_without_a_script(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let link = format!("href=\"/stay/{}/issues?language=fr\"", house.token);
         shows(&browser.open("?language=fr").await, &[&link]);
         let page = browser.open("/issues?language=fr").await;
@@ -39,7 +39,7 @@ on_both! {
     async fn a_guest_answers_a_survey_without_a_script(app: App) {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "isChatEnabled": false })).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         browser.missing("/reviews/checkin").await;
         app.clock.advance(DAY * 21);
         shows(&browser.open("").await, &["Has everything been all right so far?", "/reviews/checkin\""]);
@@ -62,7 +62,7 @@ on_both! {
 
     async fn a_guest_asks_for_extras_without_a_script(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         browser.missing("/extras").await;
         lacks(&browser.open("").await, &["id=\"extras\""]);
         let cot = house.org.record("upsell", json!({ "name": "Cot", "description": "For <one> night", "priceCents": 1500, "currency": "EUR" })).await;
@@ -89,7 +89,7 @@ on_both! {
         let house = House::build(&app).await;
         let bell = json!({ "scopeId": house.flat, "title": "Ring the bell", "position": 0, "text": "The <top> one" });
         house.org.record("instruction", bell).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         for days in [0, 20] {
             app.clock.advance(DAY * days);
             shows(&browser.open("").await, &["Your arrival, step by step", "Ring the bell", "The &#60;top&#62; one"]);
@@ -101,7 +101,7 @@ on_both! {
     async fn all_five_tiles_are_shown_without_an_address(app: App) {
         let house = House::build(&app).await;
         house.update_portal(house.portal, json!({ "excludedQuickAccessTypes": [], "isChatEnabled": false })).await;
-        let page = Browser::new(&house).open("").await;
+        let page = StayBrowser::new(&house).open("").await;
         let tiles = between(&page, "<ul class=\"tiles\">", "</ul>");
         assert_eq!(tiles.matches("<li>").count(), 5, "{tiles}");
         shows(tiles, &[
@@ -113,7 +113,7 @@ on_both! {
     async fn an_unknown_icon_is_an_empty_square(app: App) {
         let house = House::build(&app).await;
         let id = manual(&house, json!({ "title": "Sights", "description": "Many", "iconName": "no-such-icon" })).await;
-        let page = Browser::new(&house).open("").await;
+        let page = StayBrowser::new(&house).open("").await;
         let card = between(&page, &format!("id=\"manual-{id}\""), "</summary>");
         shows(card, &["<span class=\"sq\"><svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\"></svg></span>"]);
     }
@@ -125,7 +125,7 @@ on_both! {
         let step = house.step("main", json!({})).await;
         house.org.record("upsell", json!({ "name": "Cot" })).await;
         let id = manual(&house, json!({ "title": "Sights", "description": "Many" })).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let pages = ["", "/review", "/messages", "/issues", "/extras", &format!("/steps/{step}"), &format!("/manuals/{id}")].map(str::to_owned);
         for rest in pages {
             let page = browser.open(&rest).await;

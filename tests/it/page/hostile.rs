@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Browser, html, lacks, manual, shows};
+use super::{StayBrowser, html, lacks, manual, shows};
 use crate::files::uploads;
 use crate::support::house::{House, guest, id};
 use crate::support::{Answer, App, on_both};
@@ -12,7 +12,7 @@ use crate::support::{Answer, App, on_both};
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 
 /// Uploads a file by the form of a step.
-async fn hand_in(browser: &Browser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
+async fn hand_in(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> Answer {
     let name = name.replace('"', "%22");
     let head = format!(
         "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/html\r\n\r\n"
@@ -29,7 +29,7 @@ on_both! {
     async fn polyglot_files_are_served_by_their_first_bytes_and_sandboxed(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let rest = format!("<html><body>{SCRIPT}</body></html>");
         let begun = |begins: &[u8]| [begins, rest.as_bytes()].concat();
         for (begins, kind, is_shown) in [
@@ -52,14 +52,14 @@ on_both! {
     async fn uploads_of_other_types_are_refused_with_a_message(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\">{SCRIPT}</svg>");
         // A ZIP, a gzip and a PDF above the size limit. The server never unpacks an upload.
         let zip = [b"PK\x03\x04".as_slice(), &[0; 1_000]].concat();
         let gzip = [b"\x1f\x8b\x08\0\0\0\0\0\0\x03".as_slice(), &[0; 1_000]].concat();
         let mut large = b"%PDF-1.7".to_vec();
         large.resize((10 << 20) + 1, b' ');
-        for (name, content, told) in [
+        for (name, content, reported) in [
             ("a.svg", svg.as_bytes(), "is not a JPEG"),
             ("a.pdf", SCRIPT.as_bytes(), "is not a JPEG"),
             ("a.pdf", b"\n%PDF-1.7", "is not a JPEG"),
@@ -72,7 +72,7 @@ on_both! {
             let answer = hand_in(&browser, step, name, content).await;
             assert_eq!((answer.status, answer.header("content-type")), (400, Some("text/html; charset=utf-8")), "{name}");
             let page = html(&answer);
-            shows(&page, &["role=\"alert\"", told]);
+            shows(&page, &["role=\"alert\"", reported]);
         }
         let packed = browser.body(&format!("/steps/{step}/files"), gzip.clone());
         let packed = packed.header("content-type", "multipart/form-data; boundary=XX").header("content-encoding", "gzip");
@@ -83,7 +83,7 @@ on_both! {
     async fn malicious_file_names_are_cleaned_and_escaped(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         for name in ["../../../etc/passwd", "..\\..\\boot.ini", "/etc/shadow", "C:\\x.pdf", "<script>alert(1)</script>.pdf", "\" onerror=\"alert(1)"] {
             assert_eq!(hand_in(&browser, step, name, format!("%PDF-1.7 {name}").as_bytes()).await.status, 303, "{name}");
         }
@@ -98,7 +98,7 @@ on_both! {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;
         let stay = house.org.reservation(Some(house.flat)).await;
-        let (own, other) = (Browser::new(&house), Browser::with_token(&app, &house.org.stay_token(stay).await));
+        let (own, other) = (StayBrowser::new(&house), StayBrowser::with_token(&app, &house.org.stay_token(stay).await));
         hand_in(&own, step, "passport.pdf", b"%PDF-1.7").await;
         let file = id(&house.step_view(step, "en").await["files"][0]["id"]);
         other.missing(&format!("/steps/{step}/files/{file}")).await;
@@ -108,7 +108,7 @@ on_both! {
         lacks(&other.open(&format!("/steps/{step}")).await, &["passport.pdf"]);
         let body = json!({ "reservationId": house.stay });
         let preview = house.api.post(&format!("/portals/{}/preview", house.portal), body).await.data()["url"].as_str().unwrap().to_owned();
-        let preview = Browser::with_token(&app, preview.rsplit('/').next().unwrap());
+        let preview = StayBrowser::with_token(&app, preview.rsplit('/').next().unwrap());
         lacks(&preview.open(&format!("/steps/{step}")).await, &["passport.pdf"]);
         preview.missing(&format!("/steps/{step}/files/{file}")).await;
         let refused = hand_in(&preview, step, "x.pdf", b"%PDF-1.7").await;
@@ -123,7 +123,7 @@ on_both! {
         let mut forged = vec![format!("pv_{}", house.token), "pv_".into(), token[..token.len() - 1].to_owned(), format!("{token}A")];
         forged.push(token.replacen("pv_", "", 1));
         for token in forged {
-            let browser = Browser::with_token(&app, &token);
+            let browser = StayBrowser::with_token(&app, &token);
             browser.missing("").await;
             for rest in ["/messages", "/review", "/stay.ics", "/worker.js", "/stay.pkpass"] {
                 browser.missing(rest).await;
@@ -131,7 +131,7 @@ on_both! {
             assert_eq!(browser.post("/submit", &[]).await.status, 404);
         }
         // A page at another moment needs more than the guest's token, so the status is 401.
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         assert_eq!(Answer::of(app.http.get(format!("{}/stay/{}?at=2026-12-12T10:00:00Z", app.base, house.token))).await.status, 401);
         browser.open("").await;
     }
@@ -152,9 +152,9 @@ on_both! {
         for (number, text) in texts.iter().enumerate() {
             let fields = json!({ "title": format!("Manual {number}"), "description": text, "iconName": "key" });
             let manual = manual(&house, fields).await;
-            Browser::new(&house).open(&format!("/manuals/{manual}")).await;
+            StayBrowser::new(&house).open(&format!("/manuals/{manual}")).await;
         }
-        let page = Browser::new(&house).open("").await.to_lowercase();
+        let page = StayBrowser::new(&house).open("").await.to_lowercase();
         let page = page.split_once("</style>").unwrap().1;
         for part in ["onerror", "onbegin", "onclick", "javascript:", "vbscript:", "data:text", "<iframe", "<base", "http-equiv=\"refresh", "//evil", "position:fixed;inset", "name=\"password"] {
             assert!(!page.contains(part), "{part}");
@@ -168,7 +168,7 @@ on_both! {
         let answers = json!({ "firstName": format!("Ada{SCRIPT}"), "<img src=x onerror=alert(1)>": "\"><svg onload=alert(1)>" });
         house.answer(step, answers).await.data();
         guest(&app, &house.token, Method::POST, "/messages", Some(json!({ "text": format!("Hello {SCRIPT}") }))).await.data();
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         for rest in [format!("/steps/{step}"), "/review".to_owned(), "/messages".to_owned()] {
             lacks(&browser.open(&rest).await, &["<img", "<svg onload"]);
         }

@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Browser, lacks, manual, shows, text};
+use super::{StayBrowser, lacks, manual, shows, text};
 use crate::support::house::{House, guest, with};
 use crate::support::{App, new_id, on_both, reservation};
 
@@ -69,7 +69,7 @@ on_both! {
         let mut unspoken = reservation(Some(house.flat));
         unspoken["guest"]["language"] = json!(null);
         house.org.put_record("reservation", house.stay, unspoken.clone()).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let speaking = async |language: &str| {
             let url = format!("{}/stay/{}", app.base, house.token);
             app.http.get(url).header("accept-language", language).send().await.unwrap().text().await.unwrap()
@@ -115,9 +115,9 @@ on_both! {
         let mut other = reservation(Some(house.flat));
         other["guest"]["firstName"] = json!("Grace");
         let stay = house.org.record("reservation", other).await;
-        let second = Browser::with_token(&app, &house.org.stay_token(stay).await);
+        let second = StayBrowser::with_token(&app, &house.org.stay_token(stay).await);
         for _ in 0..2 {
-            let page = Browser::new(&house).open("").await;
+            let page = StayBrowser::new(&house).open("").await;
             shows(&page, &["Ada"]);
             lacks(&page, &["Grace"]);
             shows(&second.open("").await, &["Grace"]);

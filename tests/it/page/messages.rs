@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Browser, action, shows};
+use super::{StayBrowser, action, shows};
 use crate::support::App;
 use crate::support::house::House;
 use crate::support::{Answer, new_id, on_both};
@@ -21,7 +21,7 @@ fn key(page: &str) -> Uuid {
 on_both! {
     async fn a_guest_sends_messages_and_reads_them_again(app: App) {
         let house = House::build(&app).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open("/messages?language=fr").await;
         shows(&page, &["Écrire à votre hôte", "Votre message"]);
         let first = key(&page).to_string();

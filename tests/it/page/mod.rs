@@ -27,14 +27,14 @@ use crate::support::{Answer, App};
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A browser without scripts on the page of a stay.
-struct Browser<'a> {
+struct StayBrowser<'a> {
     app: &'a App,
     /// The client follows no redirects.
     http: Client,
     token: String,
 }
 
-impl<'a> Browser<'a> {
+impl<'a> StayBrowser<'a> {
     fn new(house: &House<'a>) -> Self {
         Self::with_token(house.org.app, &house.token)
     }

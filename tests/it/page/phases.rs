@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Browser, lacks, manual, shows};
+use super::{StayBrowser, lacks, manual, shows};
 use crate::support::App;
 use crate::support::house::{House, with};
 use crate::support::{on_both, reservation};
@@ -20,7 +20,7 @@ on_both! {
         let door = manual(&house, json!({ "title": "Door code", "description": "4711", "iconName": "key-round" })).await;
         let wifi = manual(&house, json!({ "title": "Network", "description": "casa", "iconName": "wifi" })).await;
         let leaving = manual(&house, json!({ "title": "Before you go", "description": "Keys", "iconName": "log-out" })).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let open = |manual: uuid::Uuid| format!("<details class=\"manual\" id=\"manual-{manual}\" open>");
 
         // The tests' clock starts on 21 November. The stay is from 11 to 15 December, in Madrid.
@@ -60,7 +60,7 @@ on_both! {
         let house = House::build(&app).await;
         let unknown = json!({ "guest": { "firstName": "Ada" } });
         house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), unknown)).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let asking = |rest: &str, accepted: &str| {
             browser.http.get(format!("{}/stay/{}{rest}", app.base, house.token)).header("accept-language", accepted)
         };

@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::wallet::{Authority, Phone, TYPE, content, is_tested, pass};
+use super::wallet::{PassPhone, TYPE, WalletAuthority, content, is_tested, pass};
 use crate::support::App;
 use crate::support::house::House;
 
@@ -42,7 +42,7 @@ struct PushService {
 }
 
 impl PushService {
-    async fn start(authority: &Authority) -> Self {
+    async fn start(authority: &WalletAuthority) -> Self {
         let acceptor = TlsAcceptor::from(Arc::new(config(authority)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let service = Self {
@@ -106,7 +106,7 @@ impl PushService {
 }
 
 /// Returns a TLS configuration that wants a client certificate of the authority.
-fn config(authority: &Authority) -> ServerConfig {
+fn config(authority: &WalletAuthority) -> ServerConfig {
     let key = KeyPair::generate().unwrap();
     let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
     let certificate = CertificateParams::new(names)
@@ -135,7 +135,7 @@ fn config(authority: &Authority) -> ServerConfig {
 }
 
 /// Starts a server on each database that pushes to this service.
-async fn apps(authority: &Authority, service: &PushService) -> Vec<App> {
+async fn apps(authority: &WalletAuthority, service: &PushService) -> Vec<App> {
     // The machine's clock judges the certificate in the handshake, so it has been valid for long.
     let certificate = authority.usual("pass.pem", 2020);
     let root = authority.directory.path().join("root.pem");
@@ -151,10 +151,10 @@ async fn apps(authority: &Authority, service: &PushService) -> Vec<App> {
 }
 
 /// Registers a phone for the pass of the house's stay.
-async fn phone<'a>(authority: &Authority, house: &House<'a>) -> Phone<'a> {
+async fn phone<'a>(authority: &WalletAuthority, house: &House<'a>) -> PassPhone<'a> {
     let app = house.org.app;
     let content = content(authority, &pass(app, house, "").await.unwrap());
-    let phone = Phone {
+    let phone = PassPhone {
         app,
         serial: content["serialNumber"].as_str().unwrap().to_owned(),
         token: content["authenticationToken"].as_str().unwrap().to_owned(),
@@ -168,7 +168,7 @@ async fn a_phone_is_pushed_once_for_each_change_of_its_pass() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let service = PushService::start(&authority).await;
     for app in apps(&authority, &service).await {
         let house = House::build(&app).await;
@@ -218,7 +218,7 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let service = PushService::start(&authority).await;
     for app in apps(&authority, &service).await {
         let house = House::build(&app).await;
@@ -263,7 +263,7 @@ async fn a_push_of_a_clock_that_was_ahead_is_sent_at_once() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let service = PushService::start(&authority).await;
     for app in apps(&authority, &service).await {
         let house = House::build(&app).await;

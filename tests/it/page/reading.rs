@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Browser, between, heading, lacks, manual, shows};
+use super::{StayBrowser, between, heading, lacks, manual, shows};
 use crate::support::App;
 use crate::support::house::House;
 use crate::support::on_both;
@@ -24,7 +24,7 @@ on_both! {
         let bare = manual(&house, json!({ "title": "Be kind", "manualCategoryId": home })).await;
         let raw = manual(&house, json!({ "title": "Raw", "manualCategoryId": home, "description": "<video src=\"x\"></video>" })).await;
 
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open("?language=es").await;
         // A text in another language than the page says so.
         let titles = [
@@ -66,7 +66,7 @@ on_both! {
         let org = app.org().await;
         let flat = org.property(None, &[]).await;
         let token = org.stay_token(org.reservation(Some(flat)).await).await;
-        let browser = Browser::with_token(&app, &token);
+        let browser = StayBrowser::with_token(&app, &token);
         let not_yet = "Your host has not set up this page yet.";
         shows(&browser.open("").await, &[not_yet]);
         let fields = json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "isActive": true, "propertyId": flat });

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ADA, Browser, FORM, action, lacks, shows, text};
+use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 use crate::support::house::{House, with};
 use crate::support::{Answer, App, new_id, on_both, reservation};
 
 /// A step with three questions: whether the guest drives, which car, and what to prepare.
-struct Survey {
+struct QuestionPage {
     step: Uuid,
     /// Names of the form fields.
     drives: String,
@@ -20,7 +20,7 @@ struct Survey {
     chair: String,
 }
 
-impl Survey {
+impl QuestionPage {
     async fn build(house: &House<'_>) -> Self {
         let of_question = "precheck_question";
         let drives = text(house, of_question, "Will you drive?", "¿Vienes en coche?").await;
@@ -73,12 +73,12 @@ fn input(kind: &str, field: &str, option: &str) -> String {
 on_both! {
     async fn a_guest_completes_the_precheckin_in_spanish(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionPage::build(&house).await;
         let agreement = house.step("agreement", json!({ "contractTemplateText": "Sin fiestas.\nSin ruido." })).await;
         let documents = house.step("document_upload", json!({})).await;
         let details = house.step("your_details", json!({})).await;
         let others = house.step("other_guests", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let at = |step: Uuid, more: &str| format!("/stay/{}/steps/{step}?language=es{more}", house.token);
 
         let page = browser.open("?language=es").await;
@@ -170,11 +170,11 @@ on_both! {
         let filing = house.step("authority_reporting", json!({})).await;
         let fee = house.step("mandatory_fee", json!({})).await;
         let last = house.step("main", json!({})).await;
-        let say = async |step: Uuid, said: Value| {
+        let say = async |step: Uuid, text: Value| {
             let path = house.org.path(&format!("/reservations/{}/steps/{step}", house.stay));
-            app.platform().ok(reqwest::Method::PUT, &path, Some(said)).await;
+            app.platform().ok(reqwest::Method::PUT, &path, Some(text)).await;
         };
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open(&format!("/steps/{check}")).await;
         shows(&page, &["I agree to the background check.", "id=\"isAccepted\""]);
         let refused = browser.refused(400, &format!("/steps/{check}"), &[]).await;
@@ -186,16 +186,16 @@ on_both! {
         assert_eq!(address, format!("/stay/{}/steps/{fee}", house.token), "what is done is passed over");
         shows(&page, &["This did not work. Please contact your host."]);
         let page = browser.open("").await;
-        for (sign, said) in [("!", "Needs you"), ("…", "With your host"), ("✓", "Done"), ("×", "Did not work"), ("5", "To do")] {
+        for (sign, text) in [("!", "Needs you"), ("…", "With your host"), ("✓", "Done"), ("×", "Did not work"), ("5", "To do")] {
             let row = format!(">{sign}</span>");
             let rest = &page[page.find(&row).unwrap_or_else(|| panic!("{sign}: {page}"))..];
             let mark = rest.split_once("<span class=\"m\">").unwrap().1;
-            assert!(mark.starts_with(said), "{sign} {said}: {page}");
+            assert!(mark.starts_with(text), "{sign} {text}: {page}");
         }
         shows(&page, &[&format!("class=\"button first\" href=\"/stay/{}/steps/{identity}\"", house.token)]);
         shows(&browser.open(&format!("/steps/{check}")).await, &["Your host takes care of the rest."]);
-        for (language, said) in [("es", "Con tu anfitrión"), ("de", "Beim Gastgeber"), ("ar", "لدى المضيف")] {
-            shows(&browser.open(&format!("?language={language}")).await, &[said]);
+        for (language, text) in [("es", "Con tu anfitrión"), ("de", "Beim Gastgeber"), ("ar", "لدى المضيف")] {
+            shows(&browser.open(&format!("?language={language}")).await, &[text]);
         }
 
         // The review lists the missing steps, and lets the guest submit pending ones.
@@ -221,7 +221,7 @@ on_both! {
         let people = json!({ "adults": 3, "children": 1 });
         house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), people)).await;
         let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let place = format!("/steps/{step}");
         let page = browser.open(&place).await;
         shows(&page, &["Guests to name besides yourself: 3", "Guest 2", "Guest 4"]);
@@ -247,7 +247,7 @@ on_both! {
         let seen = house.step("agreement", elsewhere).await;
         let elsewhere = json!({ "contractTemplateText": null, "esignBTemplateId": "b-1", "isMandatorySigning": true });
         let signed = house.step("agreement", elsewhere).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open(&format!("/steps/{headed}?language=es")).await;
         shows(&page, &["<h2 dir=\"auto\">Fírmalo</h2>", "Con nosotros", "No parties.", "id=\"signedName\""]);
         let page = browser.open(&format!("/steps/{seen}")).await;
@@ -262,7 +262,7 @@ on_both! {
         let house = House::build(&app).await;
         let others = house.step("other_guests", json!({})).await;
         let last = house.step("main", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let (place, here) = (format!("/steps/{others}"), format!("/stay/{}/steps/{others}", house.token));
         let page = browser.open(&place).await;
         shows(&page, &["Guest 2", "Add another guest", "name=\"g.0.firstName\"", "formnovalidate"]);
@@ -291,9 +291,9 @@ on_both! {
 
     async fn a_refused_form_is_shown_again_with_its_errors(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
+        let survey = QuestionPage::build(&house).await;
         let details = house.step("your_details", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let questions = format!("/steps/{}?language=es", survey.step);
 
         let wrong: [(&str, &str); 4] =
@@ -340,7 +340,7 @@ on_both! {
         let required = json!({ "requiredGuestFields": ["firstName", "email", "phone", "birthDate"] });
         let details = house.step("your_details", required).await;
         let others = house.step("other_guests", json!({ "requiredGuestFields": ["firstName", "birthDate"] })).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let named = |page: &str, fields: &[&str]| {
             for field in fields {
                 shows(page, &[&format!("<a href=\"#{field}\">"), &format!("id=\"{field}-error\"")]);
@@ -364,7 +364,7 @@ on_both! {
         named(&browser.refused(400, &format!("/steps/{usual}"), &sent).await, &["email"]);
         assert_eq!(browser.post(&format!("/steps/{usual}"), ADA).await.status, 303);
 
-        let survey = Survey::build(&house).await;
+        let survey = QuestionPage::build(&house).await;
         let sent: [(&str, &str); 1] = [(&survey.extras, &survey.yes)];
         let page = browser.refused(400, &format!("/steps/{}", survey.step), &sent).await;
         shows(&page, &[&format!("<a href=\"#o-{}\">", survey.yes), &format!("<a href=\"#o-{}\">", survey.crib)]);
@@ -372,8 +372,8 @@ on_both! {
 
     async fn saved_answers_are_shown_again(app: App) {
         let house = House::build(&app).await;
-        let survey = Survey::build(&house).await;
-        let browser = Browser::new(&house);
+        let survey = QuestionPage::build(&house).await;
+        let browser = StayBrowser::new(&house);
         let place = format!("/steps/{}", survey.step);
         let all: [(&str, &str); 3] = [(&survey.drives, &survey.yes), (&survey.car, "Red"), (&survey.extras, &survey.crib)];
         browser.post(&place, &all[..1]).await;
@@ -386,7 +386,7 @@ on_both! {
     async fn bodies_that_are_not_forms_are_refused(app: App) {
         let house = House::build(&app).await;
         let details = house.step("your_details", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(ADA).finish();
         let path = format!("/steps/{details}");
         let body = || browser.body(&path, encoded.clone());
@@ -423,7 +423,7 @@ on_both! {
             { "kind": "single_select", "textMlTextId": asked, "options": [{ "nameMlTextId": asked }] },
         ] })).await;
         let details = house.step("your_details", json!({})).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open("?language=es&step=%22%3E%3Cscript%3E&note=%3Cscript%3E").await;
         shows(&page, &[escaped]);
         let page = browser.open(&format!("/steps/{agreement}?language=es&lacking=%22%3E%3Cscript%3E")).await;
@@ -446,7 +446,7 @@ on_both! {
         let house = House::build(&app).await;
         let fields = json!({ "requiredGuestFields": ["firstName", "birthDate", "documentType", "<b>Plate</b>"] });
         let details = house.step("your_details", fields).await;
-        let browser = Browser::new(&house);
+        let browser = StayBrowser::new(&house);
         let page = browser.open(&format!("/steps/{details}?language=de")).await;
         shows(&page, &["lang=\"de\"", "type=\"date\" value=\"\" autocomplete=\"bday\"", "<select id=\"documentType\"", "&#60;b&#62;Plate"]);
         assert!(page.contains("maxlength=") && !page.contains("autocomplete=\"bday\" maxlength"), "no maxlength on a date");
@@ -468,7 +468,7 @@ async fn disabled_features_and_empty_steps_show_no_form() {
     house
         .update_portal(house.portal, json!({ "isChatEnabled": false }))
         .await;
-    let browser = Browser::new(&house);
+    let browser = StayBrowser::new(&house);
     let page = browser.open("").await;
     lacks(
         &page,

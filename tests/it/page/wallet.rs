@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha1_smol::Sha1;
 use tempfile::TempDir;
 
-use super::{Browser, lacks, shows};
+use super::{StayBrowser, lacks, shows};
 use crate::support::house::House;
 use crate::support::left_out::leave_out;
 use crate::support::{Answer, App};
@@ -54,14 +54,14 @@ pub(super) fn is_tested() -> bool {
 }
 
 /// A certificate authority for the test.
-pub(super) struct Authority {
+pub(super) struct WalletAuthority {
     pub(super) directory: TempDir,
     pub(super) intermediate: (String, Issuer<'static, KeyPair>),
     /// The key of the pass type.
     key: KeyPair,
 }
 
-impl Authority {
+impl WalletAuthority {
     /// Creates the authority and writes its root certificate to `root.pem`.
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
     let house = House::build(&app).await;
     let colours = json!({ "name": "Casa & Mar", "primaryColor": "#0E7490", "secondaryColor": "#155E75", "isDefault": true });
@@ -221,7 +221,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
         at,
     );
     assert_eq!(verified, read("manifest.json"));
-    let said = String::from_utf8(run(
+    let message = String::from_utf8(run(
         "openssl",
         &[
             "cms",
@@ -236,7 +236,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     ))
     .unwrap();
     for part in ["signingTime", "Nov 21 09:30:", "messageDigest", "sha256"] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     // The signature does not match a changed manifest.
     std::fs::write(stay.join("manifest.json"), "{}").unwrap();
@@ -248,7 +248,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
         .unwrap();
     assert!(!forged.status.success());
 
-    let said: Value = serde_json::from_slice(&read("pass.json")).unwrap();
+    let message: Value = serde_json::from_slice(&read("pass.json")).unwrap();
     let url = format!("{}/stay/{}", app.base, house.token);
     for (field, value) in [
         ("formatVersion", json!(1)),
@@ -269,9 +269,9 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
             json!([{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }]),
         ),
     ] {
-        assert_eq!(said[field], value, "{field}");
+        assert_eq!(message[field], value, "{field}");
     }
-    let shown = said["generic"].to_string();
+    let shown = message["generic"].to_string();
     for text in [
         "viernes, 11 de diciembre",
         "15:00",
@@ -300,10 +300,10 @@ async fn a_pass_is_offered_only_while_available() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
     let house = House::build(&app).await;
-    let browser = Browser::new(&house);
+    let browser = StayBrowser::new(&house);
     let offered = async || {
         let page = browser.open("").await;
         let is_offered = page.contains("/stay.pkpass");
@@ -348,7 +348,7 @@ async fn a_pass_is_offered_only_while_available() {
     ] {
         let app = App::on_sqlite(&flags.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let house = House::build(&app).await;
-        let page = Browser::new(&house).open("").await;
+        let page = StayBrowser::new(&house).open("").await;
         lacks(&page, &["stay.pkpass", "Wallet"]);
         shows(&page, &["stay.ics"]);
         assert!(pass(&app, &house, "").await.is_none());
@@ -361,7 +361,7 @@ async fn an_unusable_pass_certificate_is_reported_at_start() {
         return;
     }
     crate::support::choose_tls_provider();
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let uid = DnType::CustomDnType(vec![0, 9, 2342, 19_200_300, 100, 1, 1]);
     let key = authority.key.serialize_pem();
     let write = |name: &str, text: String| {
@@ -373,7 +373,7 @@ async fn an_unusable_pass_certificate_is_reported_at_start() {
         "sqlite:{}",
         authority.directory.path().join("test.db").display()
     );
-    for (file, told) in [
+    for (file, reported) in [
         ("/nowhere/pass.pem".to_owned(), "No such file"),
         (
             write("key.pem", key.clone()),
@@ -406,14 +406,14 @@ async fn an_unusable_pass_certificate_is_reported_at_start() {
             .err()
             .unwrap();
         assert!(
-            error.starts_with(&format!("--pass-certificate: {file}: ")) && error.contains(told),
+            error.starts_with(&format!("--pass-certificate: {file}: ")) && error.contains(reported),
             "{error}"
         );
     }
 }
 
 /// Returns the content of a pass.
-pub(super) fn content(authority: &Authority, bytes: &[u8]) -> Value {
+pub(super) fn content(authority: &WalletAuthority, bytes: &[u8]) -> Value {
     let at = authority.directory.path();
     std::fs::write(at.join("one.pkpass"), bytes).unwrap();
     let text = run("unzip", &["-p", "one.pkpass", "pass.json"], at);
@@ -421,7 +421,7 @@ pub(super) fn content(authority: &Authority, bytes: &[u8]) -> Value {
 }
 
 /// A phone with the pass of a stay.
-pub(super) struct Phone<'a> {
+pub(super) struct PassPhone<'a> {
     pub(super) app: &'a App,
     pub(super) serial: String,
     pub(super) token: String,
@@ -429,7 +429,7 @@ pub(super) struct Phone<'a> {
 
 pub(super) const TYPE: &str = "pass.com.example.stay";
 
-impl Phone<'_> {
+impl PassPhone<'_> {
     async fn send(
         &self,
         method: reqwest::Method,
@@ -495,13 +495,13 @@ async fn a_phone_keeps_its_pass_up_to_date() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
     let house = House::build(&app).await;
     let first = content(&authority, &pass(&app, &house, "").await.unwrap());
     assert_eq!(first["webServiceURL"], format!("{}/passes", app.base));
     assert!(!first["generic"].to_string().contains("door-code"));
-    let phone = Phone {
+    let phone = PassPhone {
         app: &app,
         serial: first["serialNumber"].as_str().unwrap().to_owned(),
         token: first["authenticationToken"].as_str().unwrap().to_owned(),
@@ -569,12 +569,12 @@ async fn a_pass_is_kept_from_those_without_its_token() {
     if !is_tested() {
         return;
     }
-    let authority = Authority::new();
+    let authority = WalletAuthority::new();
     let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
     let house = House::build(&app).await;
     let first = content(&authority, &pass(&app, &house, "").await.unwrap());
     let token = first["authenticationToken"].as_str().unwrap().to_owned();
-    let phone = Phone {
+    let phone = PassPhone {
         app: &app,
         serial: house.stay.to_string(),
         token: token.clone(),

@@ -77,10 +77,10 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
         .post("/sign-in", &[("form", &form), ("ticket", &ticket)])
         .await;
     let session = browser.cookie("vestibule_session").unwrap();
-    let said = line(&node, &came, "\"message\":\"signed in\"").await;
+    let text = line(&node, &came, "\"message\":\"signed in\"").await;
     assert!(
-        said.contains(&organization.to_string()) && said.contains(&id.to_string()),
-        "{said}"
+        text.contains(&organization.to_string()) && text.contains(&id.to_string()),
+        "{text}"
     );
     let used = browser.get(&path).await;
     line(
@@ -96,12 +96,12 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
         .ok(Method::PUT, &member_path, Some(inactive))
         .await;
     let barred = browser.get(&late).await;
-    let said = line(&node, &barred, "the member is not active").await;
-    assert!(said.contains(&organization.to_string()), "{said}");
+    let text = line(&node, &barred, "the member is not active").await;
+    assert!(text.contains(&organization.to_string()), "{text}");
 
     let out = browser.get("/sign-in").await;
-    let said = line(&node, &out, "the member is not active").await;
-    assert!(said.contains(&organization.to_string()), "{said}");
+    let text = line(&node, &out, "the member is not active").await;
+    assert!(text.contains(&organization.to_string()), "{text}");
 
     let late = late.split_once('=').unwrap().1;
     for secret in [
@@ -120,7 +120,7 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
 #[test]
 fn conflicting_sign_in_flags_are_refused_with_a_message() {
     let directory = tempfile::tempdir().unwrap();
-    for (flags, said) in [
+    for (flags, text) in [
         (
             &["--oidc-issuer=http://id.example.com", "--oidc-client-id=x"][..],
             "http is allowed for a loopback address only",
@@ -153,10 +153,10 @@ fn conflicting_sign_in_flags_are_refused_with_a_message() {
             .current_dir(directory.path())
             .output()
             .unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
+        let reported = String::from_utf8(output.stderr).unwrap();
         assert!(
-            !output.status.success() && told.contains(said),
-            "{flags:?}: {told}"
+            !output.status.success() && reported.contains(text),
+            "{flags:?}: {reported}"
         );
     }
 }

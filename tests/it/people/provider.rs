@@ -57,10 +57,10 @@ async fn through(browser: &Browser, idp: &Idp) -> Answer {
 }
 
 #[track_caller]
-fn refused(answer: &Answer, status: u16, said: &str) {
+fn refused(answer: &Answer, status: u16, text: &str) {
     assert_eq!(answer.status, status, "{}", answer.body);
     let page = html(answer);
-    assert!(page.contains(said), "{page}");
+    assert!(page.contains(text), "{page}");
     assert!(
         answer
             .headers
@@ -212,14 +212,14 @@ async fn assert_refusals_explained(idp: &Idp, app: &App) {
         idp.claims(claims);
         refused(&through(&browser, idp).await, 403, "is not confirmed");
     }
-    for (email, said) in [
+    for (email, text) in [
         ("ada@example.org", "No account here"),
         ("äda@example.com", "No account here"),
         ("ada@example.com\u{0}", "No account here"),
         ("%", "No account here"),
     ] {
         idp.claims(json!({ "email": email }));
-        refused(&through(&browser, idp).await, 403, said);
+        refused(&through(&browser, idp).await, 403, text);
     }
     idp.claims(json!({}));
     let mut inactive = member("ada@example.com");
@@ -363,8 +363,8 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
     );
     assert_eq!(idp.asked(), ["token"]);
     idp.claims(silent);
-    let says = |said: serde_json::Value| Manner::Says(200, said.to_string());
-    for (said, status, told) in [
+    let says = |text: serde_json::Value| Manner::Says(200, text.to_string());
+    for (text, status, reported) in [
         (
             says(json!({ "sub": "another", "email": "ada@example.com", "email_verified": true })),
             502,
@@ -399,14 +399,14 @@ async fn a_missing_email_claim_is_fetched_from_userinfo() {
         (Manner::Huge, 502, "Sign-in is not available"),
         (Manner::Away, 502, "Sign-in is not available"),
     ] {
-        idp.says_besides(said.clone());
+        idp.says_besides(text.clone());
         let answer = through(&Browser::new(&app), &idp).await;
         assert!(
             answer.status == status || (status == 502 && answer.status == 403),
-            "{said:?}: {}",
+            "{text:?}: {}",
             answer.status
         );
-        refused(&answer, answer.status, told);
+        refused(&answer, answer.status, reported);
     }
     idp.says_of_itself(json!({ "userinfo_endpoint": "http://evil.example/userinfo" }));
     app.clock.advance(Duration::from_secs(301));

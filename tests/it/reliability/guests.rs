@@ -57,7 +57,7 @@ async fn done(client: &Client, method: Method, path: &str, body: Value) -> Value
 }
 
 /// An organization whose stays ask for a fee and a deposit.
-struct Scene {
+struct ChargesScene {
     platform: Client,
     organization: String,
     /// Id and token of each stay.
@@ -67,7 +67,7 @@ struct Scene {
     extra: Uuid,
 }
 
-impl Scene {
+impl ChargesScene {
     async fn build(server: &Process) -> Self {
         let mut platform = Client::of(server).await;
         PLATFORM_KEY.clone_into(&mut platform.token);
@@ -181,7 +181,7 @@ impl Scene {
 
     /// Returns how often each notice was told: by kind, and by charge or else by stay.
     async fn told(&self) -> HashMap<(String, String), usize> {
-        let mut told = HashMap::new();
+        let mut reported = HashMap::new();
         let mut after = String::new();
         loop {
             let path = format!("{}/guest-changes?limit=1000{after}", self.organization);
@@ -190,12 +190,12 @@ impl Scene {
             for item in items {
                 let about = item["chargeId"].as_str().or(item["reservationId"].as_str());
                 let kind = item["kind"].as_str().unwrap();
-                *told
+                *reported
                     .entry((kind.to_owned(), about.unwrap().to_owned()))
                     .or_default() += 1;
             }
             if items.len() < 1000 {
-                return told;
+                return reported;
             }
             after = format!("&after={}", page["next"].as_str().unwrap());
         }
@@ -217,7 +217,7 @@ impl Scene {
 on_each! {
     async fn kills_tell_each_submission_charge_and_cart_once(database_url: String) {
         let mut server = start(&database_url);
-        let scene = Arc::new(Scene::build(&server).await);
+        let scene = Arc::new(ChargesScene::build(&server).await);
         let acted = Arc::new(AtomicUsize::new(0));
         let mut guests = JoinSet::new();
         for guest in 0..GUESTS {
@@ -248,23 +248,23 @@ on_each! {
             assert_eq!(count, 2, "the fee and the deposit of {stay}");
         }
         let began = Instant::now();
-        let mut told = scene.told().await;
-        let is_all = |told: &HashMap<(String, String), usize>| {
-            let carts = told.keys().filter(|(kind, _)| kind == "cart_abandoned").count();
-            let due = told.keys().filter(|(kind, _)| kind == "charge_due").count();
+        let mut reported = scene.told().await;
+        let is_all = |reported: &HashMap<(String, String), usize>| {
+            let carts = reported.keys().filter(|(kind, _)| kind == "cart_abandoned").count();
+            let due = reported.keys().filter(|(kind, _)| kind == "charge_due").count();
             carts == STAYS && due == charges.len()
         };
-        while !is_all(&told) && began.elapsed() < LAST_NOTICE {
+        while !is_all(&reported) && began.elapsed() < LAST_NOTICE {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            told = scene.told().await;
+            reported = scene.told().await;
         }
         for (stay, _) in &scene.stays {
             for kind in ["submitted", "cart_abandoned"] {
-                assert_eq!(told.get(&(kind.to_owned(), stay.to_string())), Some(&1), "{kind} of {stay}");
+                assert_eq!(reported.get(&(kind.to_owned(), stay.to_string())), Some(&1), "{kind} of {stay}");
             }
         }
         for (charge, _) in &charges {
-            assert_eq!(told.get(&("charge_due".to_owned(), charge.clone())), Some(&1), "{charge}");
+            assert_eq!(reported.get(&("charge_due".to_owned(), charge.clone())), Some(&1), "{charge}");
         }
         server.assert_sound();
         assert_whole(&database_url);

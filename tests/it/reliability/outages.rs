@@ -30,12 +30,12 @@ enum Way {
 }
 
 /// A proxy in front of PostgreSQL that a test can close.
-struct Proxy {
+struct DatabaseProxy {
     database_url: String,
     way: watch::Sender<Way>,
 }
 
-impl Proxy {
+impl DatabaseProxy {
     async fn before(database_url: &str) -> Self {
         let mut url = url::Url::parse(database_url).unwrap();
         let port = url.port().unwrap();
@@ -97,13 +97,13 @@ struct Sample {
 }
 
 /// Clients that read and write continuously.
-struct Load {
+struct ReadWriteLoad {
     samples: Arc<Mutex<Vec<Sample>>>,
     is_over: Arc<AtomicBool>,
     clients: JoinSet<Vec<String>>,
 }
 
-impl Load {
+impl ReadWriteLoad {
     fn start(client: &Client, clients: usize) -> Self {
         let mut load = Self {
             samples: Arc::default(),
@@ -227,10 +227,10 @@ async fn assert_outage_survived(closed: Way, clients: usize) {
     let Some(database_url) = fresh_postgres().await else {
         return;
     };
-    let proxy = Proxy::before(&database_url).await;
+    let proxy = DatabaseProxy::before(&database_url).await;
     let server = Process::start(&proxy.database_url);
     let client = Client::of(&server).await;
-    let load = Load::start(&client, clients);
+    let load = ReadWriteLoad::start(&client, clients);
     load.succeeds(50).await;
     proxy.way.send_replace(closed);
     let gone = Instant::now();
@@ -243,7 +243,12 @@ async fn assert_outage_survived(closed: Way, clients: usize) {
 }
 
 /// Checks the responses of a server whose database has been unavailable for a while.
-async fn assert_outage_noticed(server: &Process, client: &Client, load: &Load, gone: Instant) {
+async fn assert_outage_noticed(
+    server: &Process,
+    client: &Client,
+    load: &ReadWriteLoad,
+    gone: Instant,
+) {
     let page = async |path: &str| {
         client
             .http
@@ -288,7 +293,7 @@ async fn killing_the_pooler_loses_no_acknowledged_writes() {
     ];
     let server = Process::start_with(&pooler.database_url, &environment);
     let client = Client::of(&server).await;
-    let load = Load::start(&client, 40);
+    let load = ReadWriteLoad::start(&client, 40);
     load.succeeds(200).await;
     pooler.kill();
     let gone = Instant::now();

@@ -17,8 +17,9 @@ async fn dribble(address: String, beginning: String, byte: &'static [u8]) -> Dur
     let (mut from, mut to) = stream.split();
     let mut bytes = [0; 1024];
     loop {
-        let told = tokio::time::timeout(Duration::from_millis(250), from.read(&mut bytes)).await;
-        let is_over = match told {
+        let reported =
+            tokio::time::timeout(Duration::from_millis(250), from.read(&mut bytes)).await;
+        let is_over = match reported {
             Ok(read) => !matches!(read, Ok(1..)),
             Err(_) => to.write_all(byte).await.is_err(),
         };

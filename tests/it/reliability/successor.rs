@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::{Client, Process, number};
-use crate::support::patroni::Pair;
+use crate::support::patroni::PatroniPair;
 
 /// Longest time without an acknowledged write.
 const TARGET: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const CALM: Duration = Duration::from_secs(2);
 const CLIENTS_A_NODE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum TakeoverEnd {
     /// The servers exchange roles on request.
     SwitchOver,
     /// The server is killed by `kill -9`, and its Patroni notices.
@@ -36,13 +36,13 @@ enum End {
 }
 
 /// Clients that write continuously. Each write is repeated with the same key until it succeeds.
-struct Load {
+struct RepeatedWriteLoad {
     is_over: Arc<AtomicBool>,
     writers: JoinSet<Vec<String>>,
     acknowledged: Arc<Mutex<Vec<Instant>>>,
 }
 
-impl Load {
+impl RepeatedWriteLoad {
     fn start(clients: &[Client]) -> Self {
         let mut load = Self {
             is_over: Arc::default(),
@@ -125,18 +125,18 @@ async fn write_on(
 }
 
 /// Ends the primary in this way, and waits until there are a primary and a standby again.
-async fn bring_about(end: End, pair: &mut Pair) {
+async fn bring_about(end: TakeoverEnd, pair: &mut PatroniPair) {
     let primary = pair.is_whole().await;
     match end {
-        End::SwitchOver => pair.switch_over(primary).await,
-        End::Killed => pair.kill_server(primary),
-        End::Frozen => {
+        TakeoverEnd::SwitchOver => pair.switch_over(primary).await,
+        TakeoverEnd::Killed => pair.kill_server(primary),
+        TakeoverEnd::Frozen => {
             let frozen = pair.freeze(primary);
             pair.has_left(primary).await;
             tokio::time::sleep(CALM).await;
             frozen.go_on();
         }
-        End::Lost => {
+        TakeoverEnd::Lost => {
             pair.lose_machine(primary);
             pair.has_left(primary).await;
             tokio::time::sleep(CALM).await;
@@ -147,8 +147,8 @@ async fn bring_about(end: End, pair: &mut Pair) {
     assert_eq!(pair.is_whole().await, 1 - primary, "{end:?}");
 }
 
-async fn assert_failures_survived(ends: &[End]) {
-    let Some(mut pair) = Pair::start().await else {
+async fn assert_failures_survived(ends: &[TakeoverEnd]) {
+    let Some(mut pair) = PatroniPair::start().await else {
         return;
     };
     let nodes = [
@@ -160,7 +160,7 @@ async fn assert_failures_survived(ends: &[End]) {
         base: Arc::new(Mutex::new(nodes[1].base.clone())),
         ..one.clone()
     };
-    let load = Load::start(&[one.clone(), two.clone()]);
+    let load = RepeatedWriteLoad::start(&[one.clone(), two.clone()]);
     let mut gaps = Vec::new();
     for end in ends {
         tokio::time::sleep(CALM).await;
@@ -205,7 +205,7 @@ async fn assert_failures_survived(ends: &[End]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn failover_to_a_standby_loses_no_acknowledged_writes() {
-    assert_failures_survived(&[End::SwitchOver, End::Killed]).await;
+    assert_failures_survived(&[TakeoverEnd::SwitchOver, TakeoverEnd::Killed]).await;
 }
 
 #[ignore = "minutes; `just failover`"]
@@ -213,7 +213,13 @@ async fn failover_to_a_standby_loses_no_acknowledged_writes() {
 async fn every_kind_of_primary_failure_is_survived() {
     let rounds = number("VESTIBULE_FAILOVER_ROUNDS", 3);
     assert_failures_survived(
-        &[End::SwitchOver, End::Killed, End::Frozen, End::Lost].repeat(rounds),
+        &[
+            TakeoverEnd::SwitchOver,
+            TakeoverEnd::Killed,
+            TakeoverEnd::Frozen,
+            TakeoverEnd::Lost,
+        ]
+        .repeat(rounds),
     )
     .await;
 }

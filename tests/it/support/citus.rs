@@ -180,7 +180,7 @@ impl Servers {
 /// Creates a database with distributed tables; `None` if Citus is not installed.
 pub fn fresh_database() -> Option<String> {
     let url = fresh_undistributed()?;
-    store::distribute(&url, &vestibule::migrations(), &vestibule::SPREAD).unwrap();
+    store::distribute(&url, &vestibule::migrations(), &vestibule::SHARDING).unwrap();
     Some(url)
 }
 

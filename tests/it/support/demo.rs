@@ -41,7 +41,7 @@ impl Demo {
             "stay with an extra in the cart",
             "stay with a domain of its own",
         ];
-        let mut said = Vec::new();
+        let mut text = Vec::new();
         // The demo continues to serve, so reading stops when all labels have been found.
         let lines = BufReader::new(process.stdout.take().unwrap())
             .lines()
@@ -52,9 +52,9 @@ impl Demo {
                 .find(|name| line.trim_start().starts_with(*name))
             {
                 let value = line.trim_start()[name.len()..].trim().to_owned();
-                said.push(((*name).to_owned(), value));
+                text.push(((*name).to_owned(), value));
             }
-            if said.len() == names.len() {
+            if text.len() == names.len() {
                 break;
             }
         }
@@ -62,12 +62,12 @@ impl Demo {
         Self {
             process,
             http: Client::new(),
-            said,
+            said: text,
         }
     }
 
     fn printed(&self, name: &str) -> &str {
-        &self.said.iter().find(|(said, _)| said == name).unwrap().1
+        &self.said.iter().find(|(text, _)| text == name).unwrap().1
     }
 
     /// URL of the guest page that the demo shows.

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use tempfile::TempDir;
 use uuid::Uuid;
-use vestibule::config::{Cli, Command, ServeFlags};
+use vestibule::config::{Cli, ServeCommand, ServeFlags};
 use vestibule::server::{Limits, Server};
 
 use self::pgbouncer::PgBouncer;
@@ -302,7 +302,7 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
     }
     arguments.extend(extra);
     let cli = <Cli as clap::Parser>::try_parse_from(arguments).unwrap();
-    let Command::Serve(flags) = cli.command else {
+    let ServeCommand::Serve(flags) = cli.command else {
         panic!("serve was asked for")
     };
     flags

@@ -20,16 +20,16 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
 /// The pair of servers. The servers end when the pair is dropped or this process ends.
-pub struct Pair {
+pub struct PatroniPair {
     /// A URL that lists both servers.
     pub database_url: String,
-    members: [Member; 2],
+    members: [PatroniMember; 2],
     etcd: Child,
     http: reqwest::Client,
     directory: TempDir,
 }
 
-struct Member {
+struct PatroniMember {
     /// Port of the member's Patroni.
     api: u16,
     /// Port of the member's PostgreSQL.
@@ -38,7 +38,7 @@ struct Member {
     patroni: Child,
 }
 
-impl Pair {
+impl PatroniPair {
     /// Starts the pair. Returns `None` if a program is not installed; the test is then left out.
     pub async fn start() -> Option<Self> {
         choose_tls_provider();
@@ -61,7 +61,7 @@ impl Pair {
         let etcd = start_etcd(directory.path(), store, peers);
         std::fs::write(directory.path().join("etcd.pid"), etcd.id().to_string()).unwrap();
         end_with_this_process(directory.path());
-        let members = NAMES.map(|name| Member::start(directory.path(), name, store, &bin));
+        let members = NAMES.map(|name| PatroniMember::start(directory.path(), name, store, &bin));
         let [one, two] = members.each_ref().map(|member| member.port);
         let database_url = format!(
             "postgres://vestibule@127.0.0.1:{one},127.0.0.1:{two}/postgres?target_session_attrs=read-write"
@@ -211,7 +211,7 @@ impl Drop for Frozen {
     }
 }
 
-impl Drop for Pair {
+impl Drop for PatroniPair {
     fn drop(&mut self) {
         clean(self.directory.path());
         self.etcd.wait().ok();
@@ -221,7 +221,7 @@ impl Drop for Pair {
     }
 }
 
-impl Member {
+impl PatroniMember {
     fn start(directory: &Path, name: &str, store: u16, bin: &Path) -> Self {
         let [api, port] = free_ports();
         let home = directory.join(name);

@@ -71,14 +71,14 @@ impl PublicSide {
 }
 
 /// A proxy in front of a node, killed when dropped.
-pub struct Proxy {
+pub struct ShippedProxy {
     process: Child,
     pub public: String,
     pub inside: String,
     directory: TempDir,
 }
 
-impl Drop for Proxy {
+impl Drop for ShippedProxy {
     fn drop(&mut self) {
         self.process.kill().ok();
         self.process.wait().ok();
@@ -244,7 +244,7 @@ impl Ground<'_> {
     }
 }
 
-impl Proxy {
+impl ShippedProxy {
     /// Starts a proxy in front of a node, with other addresses and otherwise as shipped. Returns
     /// `None` where the proxy is not installed.
     pub async fn before(node: &str, program: &'static str, side: &PublicSide) -> Option<Self> {

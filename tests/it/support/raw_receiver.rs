@@ -29,7 +29,7 @@ const DRIP: Duration = Duration::from_millis(20);
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
 /// A certificate authority and its certificate file for the server's flags.
-pub struct Authority {
+pub struct ReceiverAuthority {
     /// The certificate as a PEM file.
     pub file: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -68,8 +68,8 @@ pub enum Act {
     Flood(String, String),
     /// Sends these bytes after the first request of a connection, and acts so after the next.
     Once(String, Box<Act>),
-    /// Refuses the first connection's request over HTTP/2 with these bytes of frames. Answers 200 on
-    /// other connections.
+    /// Refuses the first connection's request over HTTP/2 with these bytes of frames. Answers 200
+    /// on other connections.
     Http2Refusing(&'static [u8]),
     /// Refuses every request over HTTP/2 with these bytes of frames.
     Http2AllRefusing(&'static [u8]),
@@ -135,7 +135,7 @@ pub struct RawReceiver {
     pub seen: Arc<Seen>,
 }
 
-impl Authority {
+impl ReceiverAuthority {
     pub fn new() -> Self {
         let (certificate, issuer) = authority();
         let directory = tempfile::tempdir().unwrap();

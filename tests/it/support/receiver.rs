@@ -203,7 +203,7 @@ pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
             tokio::time::sleep(Duration::from_millis(50)).await;
             // Longer than any back-off here, and much shorter than the lease of a running delivery.
             app.clock.advance(Duration::from_millis(100));
-            app.server.means.due.notify_one();
+            app.server.dependencies.due.notify_one();
         }
     };
     tokio::select! {

@@ -27,13 +27,13 @@ pub struct Caller {
 
 /// An answer.
 #[derive(Debug)]
-pub struct Heard {
+pub struct CallAnswer {
     pub status: u16,
     pub is_replay: bool,
     pub body: Bytes,
 }
 
-impl Heard {
+impl CallAnswer {
     /// Returns whether the same request may get another answer soon.
     pub fn is_passing(&self) -> bool {
         matches!(self.status, 429 | 503)
@@ -97,7 +97,7 @@ impl Caller {
         path: &str,
         key: Option<&str>,
         body: Bytes,
-    ) -> anyhow::Result<Heard> {
+    ) -> anyhow::Result<CallAnswer> {
         let timeout = if path.ends_with("/sync") {
             SYNC_TIMEOUT
         } else {
@@ -124,7 +124,7 @@ impl Caller {
         if status >= 500 && status != 503 {
             self.failures.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Heard {
+        Ok(CallAnswer {
             status,
             is_replay,
             body: response.bytes().await?,
@@ -145,7 +145,7 @@ impl Caller {
     }
 
     /// Reads a path.
-    pub async fn get(&self, path: &str) -> anyhow::Result<Heard> {
+    pub async fn get(&self, path: &str) -> anyhow::Result<CallAnswer> {
         self.send(Method::GET, path, None, Bytes::new()).await
     }
 

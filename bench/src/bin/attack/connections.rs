@@ -46,26 +46,26 @@ pub struct Open {
 }
 
 /// An open connection, counted until it is dropped.
-struct Counted(Arc<Open>);
+struct CountedConnection(Arc<Open>);
 
 impl Open {
-    fn one(self: &Arc<Self>) -> Counted {
+    fn one(self: &Arc<Self>) -> CountedConnection {
         self.all.fetch_add(1, Ordering::Relaxed);
         self.most.fetch_max(
             self.now.fetch_add(1, Ordering::Relaxed) + 1,
             Ordering::Relaxed,
         );
-        Counted(self.clone())
+        CountedConnection(self.clone())
     }
 
-    pub fn told(&self, what: &str) -> String {
+    pub fn describe(&self, what: &str) -> String {
         let [most, all] = [&self.most, &self.all]
             .map(|count| grouped(count.load(Ordering::Relaxed).try_into().unwrap_or(u64::MAX)));
         format!("{most} {what} at once, {all} in all")
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -73,7 +73,7 @@ impl Drop for Counted {
 
 /// The behaviour of a connection after its first bytes.
 #[derive(Clone, Copy)]
-pub enum Habit {
+pub enum ClientBehaviour {
     /// Reads and sends nothing more.
     Listens,
     /// Reads nothing and sends these bytes at intervals.
@@ -86,8 +86,8 @@ pub async fn hold(
     address: SocketAddr,
     who: usize,
     open: Arc<Open>,
-    said: Arc<[u8]>,
-    habit: Habit,
+    text: Arc<[u8]>,
+    habit: ClientBehaviour,
 ) -> Option<u16> {
     let from = Ipv4Addr::new(127, 0, 0, u8::try_from(2 + who % ADDRESSES).ok()?);
     let socket = TcpSocket::new_v4().ok()?;
@@ -95,21 +95,21 @@ pub async fn hold(
     let stream = socket.connect(address).await.ok()?;
     let counted = open.one();
     // An error is expected: the server closes the connection.
-    drop(keep(stream, &said, habit).await);
+    drop(keep(stream, &text, habit).await);
     drop(counted);
     tokio::time::sleep(REOPEN).await;
     Some(200)
 }
 
-async fn keep(mut stream: TcpStream, said: &[u8], habit: Habit) -> std::io::Result<()> {
-    stream.write_all(said).await?;
+async fn keep(mut stream: TcpStream, text: &[u8], habit: ClientBehaviour) -> std::io::Result<()> {
+    stream.write_all(text).await?;
     match habit {
-        Habit::Listens => {
+        ClientBehaviour::Listens => {
             let mut ignored = vec![0; 16 << 10];
             while stream.read(&mut ignored).await? > 0 {}
             Ok(())
         }
-        Habit::Dribbles(more) => loop {
+        ClientBehaviour::Dribbles(more) => loop {
             tokio::time::sleep(DRIBBLE).await;
             stream.write_all(more).await?;
         },
@@ -127,18 +127,24 @@ pub async fn silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
     let end = stage.begin();
     let held = open.clone();
     crowd(count, end, move |who, _| {
-        let said = [&b""[..], b"P", &PREFACE[..12]][who % 3];
-        hold(address, who, open.clone(), said.into(), Habit::Listens)
+        let text = [&b""[..], b"P", &PREFACE[..12]][who % 3];
+        hold(
+            address,
+            who,
+            open.clone(),
+            text.into(),
+            ClientBehaviour::Listens,
+        )
     })
     .await;
-    Ok(held.told("connections"))
+    Ok(held.describe("connections"))
 }
 
 /// Returns the bytes that open an HTTP/2 connection with closed windows and request `path` on every
 /// stream.
 fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     // SETTINGS: an initial window of zero.
-    let mut said = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
+    let mut text = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
     // GET, http, and three literals without Huffman coding: the path, the authority, the
     // credential.
     let mut block = vec![0x82, 0x86];
@@ -154,10 +160,10 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     let length = u8::try_from(block.len())?;
     for number in 0..STREAMS {
         // HEADERS, with the flags that end both the headers and the stream.
-        said.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
-        said.extend(&block);
+        text.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
+        text.extend(&block);
     }
-    Ok(said)
+    Ok(text)
 }
 
 /// Opens connections that request something and do not read it, in both protocols.
@@ -173,17 +179,17 @@ async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<
     crowd(UNREAD, end, move |who, _| {
         // Half of the connections read frames but leave the windows closed, so no body arrives. The
         // others read nothing at all.
-        let (said, habit) = if who % 2 == 0 {
-            (&streams, Habit::Listens)
+        let (text, habit) = if who % 2 == 0 {
+            (&streams, ClientBehaviour::Listens)
         } else {
-            (&pipelined, Habit::Dribbles(b"\r\n"))
+            (&pipelined, ClientBehaviour::Dribbles(b"\r\n"))
         };
-        hold(address, who, open.clone(), said.clone(), habit)
+        hold(address, who, open.clone(), text.clone(), habit)
     })
     .await;
     Ok(format!(
         "{}, half with {STREAMS} streams, half with {PIPELINED} requests",
-        held.told("connections")
+        held.describe("connections")
     ))
 }
 
@@ -219,13 +225,13 @@ pub async fn slow_bodies(stage: &mut Stage) -> anyhow::Result<String> {
             who,
             open.clone(),
             head.clone(),
-            Habit::Dribbles(b" "),
+            ClientBehaviour::Dribbles(b" "),
         )
     })
     .await;
     Ok(format!(
         "{}, for {:.0} s",
-        opened.told("connections"),
+        opened.describe("connections"),
         begun.elapsed().as_secs_f64()
     ))
 }

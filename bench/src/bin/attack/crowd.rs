@@ -50,12 +50,12 @@ where
 }
 
 /// Formats a tally: `1,200 × 201, 3 × 503`.
-pub fn told(tally: &Tally) -> String {
-    let told = tally.iter().map(|(status, count)| match status {
+pub fn describe(tally: &Tally) -> String {
+    let described = tally.iter().map(|(status, count)| match status {
         0 => format!("{} unanswered", grouped(*count)),
         status => format!("{} × {status}", grouped(*count)),
     });
-    told.collect::<Vec<_>>().join(", ")
+    described.collect::<Vec<_>>().join(", ")
 }
 
 /// Formats a number with its digits in groups of three.
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_tally_is_formatted_as_text() {
         let tally = Tally::from([(0, 2), (201, 1_234_005), (503, 7)]);
-        assert_eq!(told(&tally), "2 unanswered, 1,234,005 × 201, 7 × 503");
+        assert_eq!(describe(&tally), "2 unanswered, 1,234,005 × 201, 7 × 503");
     }
 
     #[tokio::test]

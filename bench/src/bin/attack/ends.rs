@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
-use crate::crowd::{Tally, crowd, grouped, told};
+use crate::crowd::{Tally, crowd, describe, grouped};
 use crate::stage::Stage;
 
 /// Number of the neighbour's clients that write and read during the attack.
@@ -60,7 +60,7 @@ pub async fn kills(stage: &mut Stage) -> anyhow::Result<String> {
     }
     Ok(format!(
         "{kills} kills; {WRITERS} neighbours: {}",
-        told(&load.await?)
+        describe(&load.await?)
     ))
 }
 
@@ -80,7 +80,7 @@ pub async fn orderly(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(format!(
         "{ends} ends within {:.0} ms; {WRITERS} neighbours: {}",
         longest.as_secs_f64() * 1e3,
-        told(&load.await?)
+        describe(&load.await?)
     ))
 }
 
@@ -100,6 +100,6 @@ pub async fn unread_log(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(format!(
         "{} lines lost; {WRITERS} neighbours: {}",
         grouped(lost.unwrap_or_default()),
-        told(&tally)
+        describe(&tally)
     ))
 }

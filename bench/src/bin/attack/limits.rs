@@ -1,4 +1,5 @@
-//! Attacks on what is limited in total: memory of unfinished requests, disk, places for clients, files.
+//! Attacks on what is limited in total: memory of unfinished requests, disk, places for clients,
+//! files.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::connections::{Habit, Open, hold, silent};
-use crate::crowd::{crowd, grouped, told};
+use crate::connections::{ClientBehaviour, Open, hold, silent};
+use crate::crowd::{crowd, describe, grouped};
 use crate::stage::Stage;
 
 /// Address space of the server in the scenario of unfinished bodies, in bytes.
@@ -19,7 +20,8 @@ pub const ADDRESS_SPACE: u64 = 1_500_000_000;
 /// Open files of the server in the scenario of few files: the usual soft limit of a service.
 pub const FEW_FILES: u64 = 1_024;
 
-/// HTTP/1.1 connections with an unfinished body, the length that each announces, and the bytes that it sends.
+/// HTTP/1.1 connections with an unfinished body, the length that each announces, and the bytes that
+/// it sends.
 const UNFINISHED: usize = 1_500;
 const ANNOUNCED: usize = 1_048_000;
 const SENT: usize = 1_040_000;
@@ -52,7 +54,13 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let held = open.clone();
     crowd(UNFINISHED + CONNECTIONS, end, move |who, _| {
         let bytes = if who < UNFINISHED { &first } else { &second };
-        hold(address, who, open.clone(), bytes.clone(), Habit::Listens)
+        hold(
+            address,
+            who,
+            open.clone(),
+            bytes.clone(),
+            ClientBehaviour::Listens,
+        )
     })
     .await;
     let closed = Instant::now();
@@ -69,7 +77,7 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     }
     Ok(format!(
         "{} of up to {} KB, 1.5 GB of address space; {memory:.0} MiB {:.1} s after",
-        held.told("connections"),
+        held.describe("connections"),
         grouped(u64::try_from(SENT / 1_000)?),
         closed.elapsed().as_secs_f64()
     ))
@@ -141,16 +149,17 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     if kept > 210_000_000 {
         stage.wrong.push(format!("one stay keeps {kept} bytes"));
     }
-    ensure!(kept > 0, "no upload was accepted: {}", told(&tally));
+    ensure!(kept > 0, "no upload was accepted: {}", describe(&tally));
     Ok(format!(
         "{UPLOADS} clients, files of {} MB: {}; {} MB kept",
         FILE / 1_000_000,
-        told(&tally),
+        describe(&tally),
         kept / 1_000_000
     ))
 }
 
-/// Registers clients from many addresses of four networks; then a newcomer from another network registers.
+/// Registers clients from many addresses of four networks; then a newcomer from another network
+/// registers.
 pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     let address = stage.server.target.address()?;
     let end = stage.begin();
@@ -175,7 +184,7 @@ pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(format!(
         "{} addresses of {NETWORKS} networks: {}; a newcomer then: {newcomer}",
         u16::from(NETWORKS) * u16::from(ADDRESSES),
-        told(&tally)
+        describe(&tally)
     ))
 }
 

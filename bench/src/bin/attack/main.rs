@@ -31,7 +31,7 @@ use strum::VariantArray;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::rustls::crypto::ring;
 
-use crate::stage::{Ground, Scenario};
+use crate::stage::{Scenario, ScenarioSettings};
 use crate::table::Row;
 
 /// How much longer than planned a scenario may take, including its set-up and its final check.
@@ -40,7 +40,7 @@ const GRACE: Duration = Duration::from_secs(300);
 /// Attack a server of its own, and report the effects on others.
 #[derive(Debug, Parser)]
 #[command(name = "attack", version)]
-struct Cli {
+struct AttackCli {
     /// How long the attacks take together, without their set-up.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
@@ -56,7 +56,7 @@ struct Cli {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let cli = Cli::parse();
+    let cli = AttackCli::parse();
     // Fails if a provider was installed before, which serves the same purpose.
     drop(ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -81,7 +81,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Plays all wanted scenarios. Returns the heading and the rows of the table.
-async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
+async fn play(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let program = std::env::current_exe()?;
     let beside = program
         .parent()
@@ -118,7 +118,7 @@ async fn play(cli: &Cli) -> anyhow::Result<(String, Vec<Row>)> {
         length.as_secs_f64()
     );
     let heading = machine::heading(scratch.path(), &plan)?;
-    let ground = Ground::new(
+    let ground = ScenarioSettings::new(
         binary,
         scratch.path().to_owned(),
         cli.postgres.clone(),

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::caller::Caller;
-use crate::crowd::{crowd, grouped, told};
+use crate::crowd::{crowd, describe, grouped};
 use crate::organization::Organization;
 use crate::stage::Stage;
 
@@ -90,7 +90,7 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         "{REFUSED} clients, bodies of {} and {} KB: {}",
         sent[0],
         sent[1],
-        told(&tally)
+        describe(&tally)
     ))
 }
 
@@ -137,8 +137,8 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(format!(
         "{READERS} readers of {} KB: {}; changed: {}",
         grouped(bytes / 1_000),
-        told(&reading),
-        told(&changing)
+        describe(&reading),
+        describe(&changing)
     ))
 }
 
@@ -166,7 +166,7 @@ pub async fn moved_flats(stage: &mut Stage) -> anyhow::Result<String> {
     Ok(format!(
         "{MOVERS} clients, {} flats each time: {}",
         grouped(u64::try_from(FLATS)?),
-        told(&tally)
+        describe(&tally)
     ))
 }
 
@@ -198,7 +198,7 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     }
     Ok(format!(
         "{GUESTS} clients of one stay: {}; {kept} messages kept",
-        told(&tally)
+        describe(&tally)
     ))
 }
 

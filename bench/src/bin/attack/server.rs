@@ -81,7 +81,7 @@ impl Target {
 }
 
 /// A server; killed when dropped.
-pub struct Server {
+pub struct AttackedServer {
     /// Its address and process id.
     pub target: Target,
     command: Command,
@@ -103,7 +103,7 @@ impl Drop for Running {
     }
 }
 
-impl Server {
+impl AttackedServer {
     /// Starts the server, on a new SQLite database inside `scratch` if no other is given. The log
     /// goes to a file, or to a pipe that is never read.
     pub fn start(

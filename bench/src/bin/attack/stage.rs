@@ -12,16 +12,16 @@ use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::organization::Organization;
-use crate::server::{Limits, PLATFORM_KEY, Server};
+use crate::server::{AttackedServer, Limits, PLATFORM_KEY};
 use crate::table::Row;
 use crate::victim::Victim;
 use crate::{connections, ends, limits, neighbours, swapped};
 
 /// The number of findings printed to standard error.
-const TOLD: usize = 5;
+const SHOWN_LINES: usize = 5;
 
 /// The settings that all scenarios share.
-pub struct Ground {
+pub struct ScenarioSettings {
     binary: PathBuf,
     scratch: PathBuf,
     postgres: Option<String>,
@@ -29,7 +29,7 @@ pub struct Ground {
     keys: Keys,
 }
 
-impl Ground {
+impl ScenarioSettings {
     pub fn new(
         binary: PathBuf,
         scratch: PathBuf,
@@ -136,7 +136,7 @@ impl Scenario {
 
 /// A server with a victim and a neighbour.
 pub struct Stage {
-    pub server: Server,
+    pub server: AttackedServer,
     pub victim: Arc<Victim>,
     pub neighbour: Organization,
     pub keys: Keys,
@@ -161,8 +161,8 @@ impl Stage {
 }
 
 /// Plays a scenario on a server of its own.
-pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
-    let Ground {
+pub async fn play(ground: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
+    let ScenarioSettings {
         binary,
         scratch,
         postgres,
@@ -171,7 +171,7 @@ pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
     } = ground;
     let is_log_read = scenario != Scenario::UnreadLog;
     let server = tokio::task::block_in_place(|| {
-        Server::start(
+        AttackedServer::start(
             binary,
             scratch,
             postgres.as_deref(),
@@ -211,7 +211,7 @@ pub async fn play(ground: &Ground, scenario: Scenario) -> anyhow::Result<Row> {
         .iter()
         .chain(&verdict.double)
         .chain(&wrong)
-        .take(TOLD)
+        .take(SHOWN_LINES)
     {
         eprintln!("  {what}");
     }

@@ -163,9 +163,9 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     }
     let [here, there] = of_both(&stage.platform(), [&victim, &stage.neighbour]).await?;
     let (attacker, end) = (stage.neighbour.key.clone(), stage.begin());
-    let (mut asked, mut repeated, mut unanswered) = (0_u64, 0_u64, 0_u64);
+    let (mut requested, mut repeated, mut unanswered) = (0_u64, 0_u64, 0_u64);
     tokio::time::sleep(PAUSE * 50).await;
-    while Instant::now() < end && asked + repeated < MOST {
+    while Instant::now() < end && requested + repeated < MOST {
         let last = stage.victim.last()?;
         for (method, path) in &operations {
             for id in ids.iter().chain([&last.id]) {
@@ -174,7 +174,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     Method::PATCH => b"{\"data\":{}}",
                     _ => b"{}",
                 };
-                asked += 1;
+                requested += 1;
                 match attacker
                     .send(
                         method.clone(),
@@ -229,7 +229,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     }
     let counts = format!(
         "{} requests for {} ids by {} operations",
-        grouped(asked),
+        grouped(requested),
         ids.len() + 1,
         operations.len()
     );

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::caller::{Caller, Heard};
+use crate::caller::{CallAnswer, Caller};
 use crate::organization::Organization;
 
 /// The interval of its rounds. In each it requests `/healthz`, makes a write, and reads that write.
@@ -135,7 +135,10 @@ impl Victim {
     }
 
     /// Makes a request and records its time. Returns none if the request must be repeated.
-    async fn noted(&self, request: impl Future<Output = anyhow::Result<Heard>>) -> Option<Heard> {
+    async fn noted(
+        &self,
+        request: impl Future<Output = anyhow::Result<CallAnswer>>,
+    ) -> Option<CallAnswer> {
         let begun = Instant::now();
         let heard = request.await.ok();
         let mut record = self.record();
@@ -157,7 +160,7 @@ impl Victim {
         }
     }
 
-    async fn write(&self, key: &str) -> anyhow::Result<Heard> {
+    async fn write(&self, key: &str) -> anyhow::Result<CallAnswer> {
         let body = json!({ "nickname": key, "title": "Wi-Fi" }).to_string();
         self.caller
             .send(Method::POST, MANUALS, Some(key), body.into())
@@ -191,7 +194,7 @@ impl Victim {
     }
 
     /// Records the first answer to a key.
-    fn acknowledge(&self, key: &str, heard: Heard) {
+    fn acknowledge(&self, key: &str, heard: CallAnswer) {
         let mut record = self.record();
         record.unanswered.remove(key);
         match heard.data()["id"].as_str() {
@@ -211,10 +214,10 @@ impl Victim {
     }
 
     /// Repeats a request until its answer is final.
-    async fn answered<F: Future<Output = anyhow::Result<Heard>>>(
+    async fn answered<F: Future<Output = anyhow::Result<CallAnswer>>>(
         &self,
         ask: impl Fn() -> F,
-    ) -> anyhow::Result<Heard> {
+    ) -> anyhow::Result<CallAnswer> {
         let begun = Instant::now();
         let mut last = None;
         while begun.elapsed() < PATIENCE {
@@ -279,7 +282,7 @@ impl Victim {
 }
 
 /// Returns the nicknames in a list.
-fn names(heard: &Heard) -> Vec<String> {
+fn names(heard: &CallAnswer) -> Vec<String> {
     let data = heard.data();
     data.as_array()
         .into_iter()

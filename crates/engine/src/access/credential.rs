@@ -14,9 +14,10 @@ use uuid::Uuid;
 
 use super::token::named;
 use super::{
-    AccessToken, ApiKey, Member, Organization, Permission, Permissions, Reach, Resource, Settings,
+    AccessToken, ApiKey, Member, Organization, Permission, Permissions, PropertyScope, Resource,
+    Settings,
 };
-use crate::error::{Error, Kind, Reason, Result};
+use crate::error::{Error, ErrorKind, Reason, Result};
 
 store::statements! {
     /// Finds the organizations of API keys by the hashes of tokens that name no organization.
@@ -169,7 +170,7 @@ pub struct Access {
     /// The permissions of the caller.
     pub permissions: Permissions,
     /// The properties that the caller may access.
-    pub reach: Reach,
+    pub property_scope: PropertyScope,
     /// False when the organization's two-factor rule requires an enrolment that the member lacks.
     pub satisfies_two_factor: bool,
 }
@@ -183,7 +184,7 @@ impl Access {
             credential: Credential::Platform,
             name: None,
             permissions,
-            reach: Reach::Everything,
+            property_scope: PropertyScope::Everything,
             satisfies_two_factor: true,
         }
     }
@@ -201,12 +202,12 @@ impl Access {
     }
 
     fn linked(credential: Credential) -> Self {
-        let reach = Reach::Properties([].into());
+        let property_scope = PropertyScope::Properties([].into());
         Self {
             credential,
             name: None,
             permissions: Permissions::default(),
-            reach,
+            property_scope,
             satisfies_two_factor: true,
         }
     }
@@ -227,7 +228,7 @@ impl Access {
         let is_signed_in = matches!(self.credential, Credential::Member(_));
         is_signed_in
             && self.permissions.has(Permission::ManageOrganization)
-            && !self.reach.is_limited()
+            && !self.property_scope.is_limited()
     }
 
     /// Returns 403 for a preview, because previews are read-only.
@@ -246,7 +247,7 @@ impl Access {
         if self.satisfies_two_factor {
             Ok(())
         } else {
-            Err(Kind::TwoFactor.into())
+            Err(ErrorKind::TwoFactor.into())
         }
     }
 }
@@ -289,7 +290,7 @@ impl Identified {
             credential: Credential::Member(id),
             name: Some(member.called().into()),
             permissions: member.permissions.iter().copied().collect(),
-            reach: reach_of(member),
+            property_scope: scope_of(member),
             satisfies_two_factor: satisfies_two_factor(member, &organization),
         };
         Self {
@@ -326,27 +327,27 @@ pub struct Revisions {
 
 /// The parts of a bearer token that are needed to look up its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Shown {
-    kind: Shows,
+pub struct PresentedToken {
+    kind: TokenKind,
     /// The organization that the token names; null for a token that names none.
     organization: Option<Uuid>,
     hash: [u8; 32],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Shows {
+enum TokenKind {
     Key,
     Token,
 }
 
-impl Shown {
+impl PresentedToken {
     /// Parses a token; `None` if its prefix is unknown.
     #[must_use]
     pub fn of(token: &str) -> Option<Self> {
         let prefix = token.get(..3)?;
         let kind = match prefix {
-            "sk_" => Shows::Key,
-            "at_" => Shows::Token,
+            "sk_" => TokenKind::Key,
+            "at_" => TokenKind::Token,
             _ => return None,
         };
         Some(Self {
@@ -360,8 +361,8 @@ impl Shown {
     /// the organization is unknown.
     fn by_hash(self) -> Option<(&'static Statement, [Value; 2])> {
         let statement = match self.kind {
-            Shows::Key => &KEY_BY_HASH,
-            Shows::Token => &TOKEN_BY_HASH,
+            TokenKind::Key => &KEY_BY_HASH,
+            TokenKind::Token => &TOKEN_BY_HASH,
         };
         Some((
             statement,
@@ -373,13 +374,17 @@ impl Shown {
 /// Returns the caller of a bearer token. `None` if the token is unknown, expired or revoked, or if
 /// its member is inactive.
 pub fn find(tx: &mut Transaction<'_>, token: &str, now: Timestamp) -> Result<Option<Identified>> {
-    Shown::of(token).map_or(Ok(None), |shown| find_one(tx, shown, now))
+    PresentedToken::of(token).map_or(Ok(None), |shown| find_one(tx, shown, now))
 }
 
-fn find_one(tx: &mut Transaction<'_>, shown: Shown, now: Timestamp) -> Result<Option<Identified>> {
+fn find_one(
+    tx: &mut Transaction<'_>,
+    shown: PresentedToken,
+    now: Timestamp,
+) -> Result<Option<Identified>> {
     let owners = match shown.kind {
-        Shows::Key => &OWNERS_OF_KEYS,
-        Shows::Token => &OWNERS_OF_TOKENS,
+        TokenKind::Key => &OWNERS_OF_KEYS,
+        TokenKind::Token => &OWNERS_OF_TOKENS,
     };
     let Some(shown) = with_owners(tx, owners, vec![shown])?.pop() else {
         return Ok(None);
@@ -388,19 +393,19 @@ fn find_one(tx: &mut Transaction<'_>, shown: Shown, now: Timestamp) -> Result<Op
         return Ok(None);
     };
     match (tx.row(statement, &params)?, shown.kind) {
-        (Some(row), Shows::Key) => api_key(&row, now, None),
-        (Some(row), Shows::Token) => connection(slice::from_ref(&row), now),
-        (None, Shows::Key) => tx
+        (Some(row), TokenKind::Key) => api_key(&row, now, None),
+        (Some(row), TokenKind::Token) => connection(slice::from_ref(&row), now),
+        (None, TokenKind::Key) => tx
             .row(&KEY_BY_REPLACED_HASH, &params)?
             .map_or(Ok(None), |row| api_key(&row, now, row.get(6)?)),
-        (None, Shows::Token) => Ok(None),
+        (None, TokenKind::Token) => Ok(None),
     }
 }
 
 /// Returns when the API key of a token was revoked. `None` if it was not revoked, or if the record
 /// of its revocation has expired.
 pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timestamp>> {
-    let Some((_, params)) = Shown::of(token).and_then(Shown::by_hash) else {
+    let Some((_, params)) = PresentedToken::of(token).and_then(PresentedToken::by_hash) else {
         return Ok(None);
     };
     tx.row(&REVOKED, &params)?
@@ -415,17 +420,17 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 /// one, or does not exist.
 pub fn find_all(
     tx: &mut Transaction<'_>,
-    shown: &[Shown],
+    shown: &[PresentedToken],
     now: Timestamp,
-) -> Result<HashMap<Shown, Identified>> {
+) -> Result<HashMap<PresentedToken, Identified>> {
     if let [shown] = *shown {
         return Ok(find_one(tx, shown, now)?
             .map(|found| (shown, found))
             .into_iter()
             .collect());
     }
-    let (keys, tokens): (Vec<Shown>, Vec<Shown>) =
-        shown.iter().partition(|shown| shown.kind == Shows::Key);
+    let (keys, tokens): (Vec<PresentedToken>, Vec<PresentedToken>) =
+        shown.iter().partition(|shown| shown.kind == TokenKind::Key);
     let mut found = HashMap::new();
     let (keys, tokens) = (
         with_owners(tx, &OWNERS_OF_KEYS, keys)?,
@@ -482,9 +487,9 @@ pub fn revisions_of(
 fn with_owners(
     tx: &mut Transaction<'_>,
     of_hashes: &'static Statement,
-    shown: Vec<Shown>,
-) -> Result<Vec<Shown>> {
-    let (mut named, others): (Vec<Shown>, Vec<Shown>) = shown
+    shown: Vec<PresentedToken>,
+) -> Result<Vec<PresentedToken>> {
+    let (mut named, others): (Vec<PresentedToken>, Vec<PresentedToken>) = shown
         .into_iter()
         .partition(|shown| shown.organization.is_some());
     if !others.is_empty() {
@@ -496,7 +501,7 @@ fn with_owners(
             .collect::<store::Result<_>>()?;
         named.extend(others.into_iter().filter_map(|shown| {
             let organization = owners.get(shown.hash.as_slice()).copied()?;
-            Some(Shown {
+            Some(PresentedToken {
                 organization: Some(organization),
                 ..shown
             })
@@ -509,7 +514,7 @@ fn with_owners(
 fn look(
     tx: &mut Transaction<'_>,
     (statement, column): (&'static Statement, usize),
-    shown: &[Shown],
+    shown: &[PresentedToken],
     found: &mut HashMap<[u8; 32], Option<Identified>>,
     read: impl Fn(&Row) -> Result<Option<Identified>>,
 ) -> Result<()> {
@@ -598,7 +603,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
         credential: Credential::ApiKey(row.get(0)?),
         name: Some(key.name.into()),
         permissions: key.permissions.into_iter().collect(),
-        reach: Reach::Everything,
+        property_scope: PropertyScope::Everything,
         satisfies_two_factor: true,
     };
     Ok(Some(Identified {
@@ -625,12 +630,12 @@ fn active_member(row: &Row) -> Result<Option<Identified>> {
 }
 
 /// Returns the properties that a member may access.
-fn reach_of(member: &Member) -> Reach {
+fn scope_of(member: &Member) -> PropertyScope {
     member
         .property_ids
         .as_ref()
-        .map_or(Reach::Everything, |ids| {
-            Reach::Properties(ids.iter().copied().collect())
+        .map_or(PropertyScope::Everything, |ids| {
+            PropertyScope::Properties(ids.iter().copied().collect())
         })
 }
 
@@ -671,7 +676,7 @@ fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
         name: Some(member.called().into()),
         permissions: Permissions::from_iter(granted)
             .and(member.permissions.iter().copied().collect()),
-        reach: reach_of(&member),
+        property_scope: scope_of(&member),
         satisfies_two_factor: satisfies_two_factor(&member, &organization),
     };
     resources.dedup();

@@ -2,18 +2,18 @@
 
 mod credential;
 mod permission;
-mod reach;
+mod property_scope;
 mod resource;
 mod stored;
 mod token;
 mod uses;
 
 pub use credential::{
-    Access, Credential, Identified, Owner, Revisions, Shown, find, find_all, key, load, member,
-    revisions_of, revoked_at,
+    Access, Credential, Identified, Owner, PresentedToken, Revisions, find, find_all, key, load,
+    member, revisions_of, revoked_at,
 };
 pub use permission::{Permission, Permissions};
-pub use reach::Reach;
+pub use property_scope::PropertyScope;
 pub use resource::Resource;
 pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Settings};
 pub use token::{hash, named, owner, token, token_of, token_with};

@@ -25,11 +25,11 @@ store::statements! {
 }
 
 /// The organization and the id of a key.
-type Key = (Uuid, Uuid);
+type ApiKeyId = (Uuid, Uuid);
 
 /// The last uses of keys that are not stored yet.
 #[derive(Default)]
-pub struct Uses(RwLock<HashMap<Key, AtomicI64>>);
+pub struct Uses(RwLock<HashMap<ApiKeyId, AtomicI64>>);
 
 impl Uses {
     /// Records a request, if its credential is an API key.
@@ -65,7 +65,7 @@ impl Uses {
 
     /// Stores all uses. A use that cannot be stored is dropped; the next use replaces it.
     pub async fn settle(&self, store: &Store) -> Result<()> {
-        let mut uses: Vec<(Key, i64)> = {
+        let mut uses: Vec<(ApiKeyId, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *uses)
                 .into_iter()
@@ -81,7 +81,7 @@ impl Uses {
     }
 }
 
-fn write(tx: &mut Transaction<'_>, uses: &[(Key, i64)]) -> Result<()> {
+fn write(tx: &mut Transaction<'_>, uses: &[(ApiKeyId, i64)]) -> Result<()> {
     for ((organization, id), at) in uses {
         let Ok(at) = Timestamp::from_millisecond(*at) else {
             continue;

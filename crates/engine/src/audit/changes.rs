@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Fields, Thing};
+use super::{AuditFields, Thing};
 
 /// The most bytes of a value, as JSON.
 const LONGEST_VALUE: usize = 2_000;
@@ -63,7 +63,7 @@ impl Change {
 /// Returns the changes of a create: the sent fields, with their values in the answer. Fields in
 /// `tells` that the answer lacks have the value that was sent. Any other field is only named.
 #[must_use]
-pub fn made<'s>(
+pub fn created<'s>(
     sent: impl Iterator<Item = (&'s String, &'s Value)>,
     answer: &Value,
     tells: &[&str],
@@ -85,10 +85,10 @@ pub fn made<'s>(
 /// The result is `None` if nothing differs, and empty if only the time of the last update differs.
 #[must_use]
 pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<Change>> {
-    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &Fields| {
+    let of = |thing: Option<&Thing>, fields: fn(&Thing) -> &AuditFields| {
         thing.map(|thing| fields(thing).clone()).unwrap_or_default()
     };
-    let pairs = |fields: fn(&Thing) -> &Fields| pairs(of(before, fields), of(after, fields));
+    let pairs = |fields: fn(&Thing) -> &AuditFields| pairs(of(before, fields), of(after, fields));
     let shown =
         pairs(|thing| &thing.shown).filter(|(name, ..)| !BOOKKEEPING.contains(&name.as_str()));
     let shown = shown.map(|(field, before, after)| Change {
@@ -117,7 +117,7 @@ pub fn difference(before: Option<&Thing>, after: Option<&Thing>) -> Option<Vec<C
 
 /// Returns additional fields that an operation records: the sent value, or else the answered one.
 #[must_use]
-pub fn told(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
+pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {
         [input, answer]
             .into_iter()
@@ -160,7 +160,10 @@ pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
 }
 
 /// Returns the fields that differ, with both values.
-fn pairs(mut before: Fields, mut after: Fields) -> impl Iterator<Item = (String, Value, Value)> {
+fn pairs(
+    mut before: AuditFields,
+    mut after: AuditFields,
+) -> impl Iterator<Item = (String, Value, Value)> {
     let names: Vec<String> = before
         .keys()
         .chain(after.keys())
@@ -169,7 +172,7 @@ fn pairs(mut before: Fields, mut after: Fields) -> impl Iterator<Item = (String,
         .cloned()
         .collect();
     names.into_iter().filter_map(move |name| {
-        let take = |fields: &mut Fields| {
+        let take = |fields: &mut AuditFields| {
             fields
                 .remove(&name)
                 .filter(|value| !is_empty(value))
@@ -270,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    fn fields(value: &Value) -> Fields {
+    fn fields(value: &Value) -> AuditFields {
         value.as_object().cloned().unwrap_or_default()
     }
 
@@ -297,12 +300,12 @@ mod tests {
         let after = thing(
             &json!({ "id": 1, "name": "Azul", "note": "x", "isActive": false, "updatedAt": 2 }),
         );
-        let told = vec![
+        let changes = vec![
             change("isActive", json!(true), json!(false)),
             change("name", json!("Casa"), json!("Azul")),
             change("note", json!(null), json!("x")),
         ];
-        assert_eq!(difference(Some(&before), Some(&after)), Some(told));
+        assert_eq!(difference(Some(&before), Some(&after)), Some(changes));
         let gone = vec![
             change("isActive", json!(true), json!(null)),
             change("name", json!("Casa"), json!(null)),
@@ -320,20 +323,23 @@ mod tests {
             sets: fields(&json!({ "ids": ids })),
             ..Thing::default()
         };
-        let told = difference(Some(&of(json!([1, 2, 3]))), Some(&of(json!([4, 3, 1]))));
-        assert_eq!(told, Some(vec![change("ids", json!([2]), json!([4]))]));
+        let changes = difference(Some(&of(json!([1, 2, 3]))), Some(&of(json!([4, 3, 1]))));
+        assert_eq!(changes, Some(vec![change("ids", json!([2]), json!([4]))]));
     }
 
     #[test]
     fn a_created_object_records_the_answered_values() {
         let sent = json!({ "name": " Casa ", "secret": "s", "note": null, "tags": [], "questions": [1], "empty": "" });
         let answer = json!({ "id": 7, "name": "Casa", "questions": [], "isActive": false });
-        let told = vec![
+        let changes = vec![
             change("name", json!(null), json!("Casa")),
             change("questions", json!(null), json!([1])),
             Change::withheld("secret"),
         ];
-        assert_eq!(made(fields(&sent).iter(), &answer, &["questions"]), told);
+        assert_eq!(
+            created(fields(&sent).iter(), &answer, &["questions"]),
+            changes
+        );
     }
 
     #[test]
@@ -342,31 +348,31 @@ mod tests {
         let ids = |range: std::ops::Range<u32>| -> Value {
             range.map(|number| json!(format!("{number:036}"))).collect()
         };
-        let told = bounded(vec![
+        let changes = bounded(vec![
             change("text", json!(null), json!(text)),
             change("ids", ids(0..1_000), ids(3..1_001)),
             change("object", json!({ "a": text }), json!(null)),
         ]);
         assert_eq!(
-            told[0].after,
+            changes[0].after,
             json!(format!("{}… (5000 characters)", "x".repeat(400)))
         );
-        assert_eq!(told[1].before.as_array().unwrap().len(), 4);
+        assert_eq!(changes[1].before.as_array().unwrap().len(), 4);
         assert_eq!(
-            (&told[1].before[2], &told[1].before[3]),
+            (&changes[1].before[2], &changes[1].before[3]),
             (&json!(format!("{:036}", 2)), &json!("… 997 more"))
         );
         assert_eq!(
-            told[1].after,
+            changes[1].after,
             json!([format!("{:036}", 1_000), "… 997 more"])
         );
-        assert!(told[2].before.as_str().unwrap().ends_with("characters)"));
+        assert!(changes[2].before.as_str().unwrap().ends_with("characters)"));
         let many: Vec<Change> = (0..150)
             .map(|number| Change::to(&number.to_string(), json!(1)))
             .collect();
-        let told = bounded(many);
+        let changes = bounded(many);
         assert_eq!(
-            (told.len(), &told[100]),
+            (changes.len(), &changes[100]),
             (101, &Change::to("…", json!("50 more fields")))
         );
     }
@@ -388,7 +394,7 @@ mod tests {
         })
     }
 
-    fn any_fields() -> impl Strategy<Value = Fields> {
+    fn any_fields() -> impl Strategy<Value = AuditFields> {
         prop::collection::btree_map("[a-f]{1,2}", any_value(), 0..12)
             .prop_map(|fields| fields.into_iter().collect())
     }
@@ -398,9 +404,9 @@ mod tests {
 
         #[test]
         fn applying_the_changes_gives_the_new_object(before in any_fields(), after in any_fields()) {
-            let told = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
+            let changes = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
             let mut made = before;
-            for Change { field, before, after } in told {
+            for Change { field, before, after } in changes {
                 prop_assert_eq!(made.remove(&field).filter(|value| !is_empty(value)).unwrap_or_default(), before);
                 made.insert(field, after);
             }
@@ -412,13 +418,13 @@ mod tests {
 
         #[test]
         fn withheld_fields_are_recorded_without_values(before in any_fields(), after in any_fields()) {
-            let of = |withheld: &Fields| Thing { withheld: withheld.clone(), ..Thing::default() };
-            let told = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
-            prop_assert!(told.iter().all(|change| change.before.is_null() && change.after.is_null()));
+            let of = |withheld: &AuditFields| Thing { withheld: withheld.clone(), ..Thing::default() };
+            let changes = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
+            prop_assert!(changes.iter().all(|change| change.before.is_null() && change.after.is_null()));
             let is_another = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));
             let wanted: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).filter(|name| is_another(name)).collect();
-            prop_assert_eq!(told.iter().map(|change| &change.field).collect::<Vec<_>>(), wanted.into_iter().collect::<Vec<_>>());
-            let sent = made(before.iter(), &json!({}), &[]);
+            prop_assert_eq!(changes.iter().map(|change| &change.field).collect::<Vec<_>>(), wanted.into_iter().collect::<Vec<_>>());
+            let sent = created(before.iter(), &json!({}), &[]);
             prop_assert!(sent.iter().all(|change| change.after.is_null()));
         }
 
@@ -426,13 +432,13 @@ mod tests {
         fn recorded_changes_are_bounded_in_number_and_size(changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130)) {
             let count = changes.len();
             let changes = changes.into_iter().map(|(field, before, after)| Change { field, before, after }).collect::<Vec<_>>();
-            let told = bounded(changes.clone());
-            prop_assert!(told.len() <= MOST + 1 && serde_json::to_string(&told).unwrap().len() < 2 * LONGEST);
-            let is_cut = told.last().is_some_and(|last| last.field == MORE);
-            prop_assert_eq!(told.len() - usize::from(is_cut) == count, !is_cut);
-            for (told, whole) in told.iter().zip(&changes).filter(|(told, _)| told.field != MORE) {
+            let found = bounded(changes.clone());
+            prop_assert!(found.len() <= MOST + 1 && serde_json::to_string(&found).unwrap().len() < 2 * LONGEST);
+            let is_cut = found.last().is_some_and(|last| last.field == MORE);
+            prop_assert_eq!(found.len() - usize::from(is_cut) == count, !is_cut);
+            for (found, whole) in found.iter().zip(&changes).filter(|(found, _)| found.field != MORE) {
                 if length(&whole.before) <= LONGEST_VALUE {
-                    prop_assert_eq!(&told.before, &whole.before);
+                    prop_assert_eq!(&found.before, &whole.before);
                 }
             }
         }

@@ -17,36 +17,36 @@ use uuid::Uuid;
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-pub use changes::{Change, difference, made, told};
+pub use changes::{Change, created, difference, recorded};
 pub(crate) use row::STATEMENTS;
-pub use row::{Actor, ActorKind, Entry, sweep, write};
+pub use row::{Actor, ActorKind, AuditEntryRow, sweep, write};
 
 /// Fields by name.
-pub type Fields = Map<String, Value>;
+pub type AuditFields = Map<String, Value>;
 
 /// Reads the object that an input names, if it exists.
-pub type Reader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Thing>>;
+pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Thing>>;
 
 /// Returns the object that an input names, without its fields.
-pub type Namer = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
+pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 
 /// The audit entry of an operation.
 #[derive(Clone, Copy)]
 pub struct Audits {
-    pub(crate) what: What,
+    pub(crate) what: WriteKind,
     pub(crate) tells: &'static [&'static str],
     pub(crate) withholds: &'static [&'static str],
 }
 
 /// The kind of an operation's write.
 #[derive(Clone, Copy)]
-pub(crate) enum What {
+pub(crate) enum WriteKind {
     /// Creates an object of this type. The second value is the field with the object's name.
     Makes(&'static str, &'static str),
     /// Creates, changes or deletes the object that the input names.
-    Changes(Reader),
+    Changes(ObjectReader),
     /// Acts on the object that the input names, without changing it.
-    Does(Namer),
+    Does(TargetReader),
 }
 
 impl Audits {
@@ -55,7 +55,7 @@ impl Audits {
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
         Self {
-            what: What::Makes(kind, name),
+            what: WriteKind::Makes(kind, name),
             tells: &[],
             withholds: &[],
         }
@@ -64,9 +64,9 @@ impl Audits {
     /// Declares an operation that creates, changes or deletes the object that the input names. The
     /// entry records the fields that differ. If none differs, there is no entry.
     #[must_use]
-    pub const fn changes(reader: Reader) -> Self {
+    pub const fn changes(reader: ObjectReader) -> Self {
         Self {
-            what: What::Changes(reader),
+            what: WriteKind::Changes(reader),
             tells: &[],
             withholds: &[],
         }
@@ -74,9 +74,9 @@ impl Audits {
 
     /// Declares an operation that acts on the object that the input names, without changing it.
     #[must_use]
-    pub const fn does(namer: Namer) -> Self {
+    pub const fn does(namer: TargetReader) -> Self {
         Self {
-            what: What::Does(namer),
+            what: WriteKind::Does(namer),
             tells: &[],
             withholds: &[],
         }
@@ -92,18 +92,18 @@ impl Audits {
     /// Returns whether the operation creates the object of its entry.
     #[must_use]
     pub const fn is_making(&self) -> bool {
-        matches!(self.what, What::Makes(..))
+        matches!(self.what, WriteKind::Makes(..))
     }
 
     /// Returns whether the operation leaves the object of its entry unchanged.
     #[must_use]
     pub const fn is_leaving(&self) -> bool {
-        matches!(self.what, What::Does(_))
+        matches!(self.what, WriteKind::Does(_))
     }
 
     /// Returns whether the entry needs the answer.
     pub(crate) const fn reads_answer(&self) -> bool {
-        matches!(self.what, What::Makes(..)) || !self.tells.is_empty()
+        matches!(self.what, WriteKind::Makes(..)) || !self.tells.is_empty()
     }
 
     /// Also records the names of these fields of the answer, which are secrets.
@@ -145,11 +145,11 @@ pub struct Thing {
     /// The object.
     pub target: Target,
     /// Fields whose changes are recorded with values.
-    pub shown: Fields,
+    pub shown: AuditFields,
     /// Fields whose changes are recorded by name only.
-    pub withheld: Fields,
+    pub withheld: AuditFields,
     /// Unordered lists, perhaps not complete. The entry records the added and removed items.
-    pub sets: Fields,
+    pub sets: AuditFields,
 }
 
 impl Thing {
@@ -175,13 +175,13 @@ impl Thing {
     }
 
     /// Adds lists whose added and removed items are recorded.
-    pub fn gathering(mut self, lists: &impl Serialize) -> Result<Self> {
+    pub fn with_lists(mut self, lists: &impl Serialize) -> Result<Self> {
         self.sets.append(&mut object(lists)?);
         Ok(self)
     }
 }
 
-fn object(fields: &impl Serialize) -> Result<Fields> {
+fn object(fields: &impl Serialize) -> Result<AuditFields> {
     match serde_json::to_value(fields).map_err(Error::internal)? {
         Value::Object(fields) => Ok(fields),
         other => Err(Error::internal(format!("{other} has no fields"))),

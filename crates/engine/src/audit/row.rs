@@ -138,7 +138,7 @@ impl Actor {
 
 /// An audit entry.
 #[derive(Debug)]
-pub struct Entry {
+pub struct AuditEntryRow {
     /// The credential that acted.
     pub actor: Actor,
     /// The name of the operation.
@@ -165,8 +165,8 @@ struct Doc<'e> {
 }
 
 /// Writes a row, in the transaction of the write that it describes.
-pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
-    let Entry {
+pub fn write(context: &mut Context<'_, '_>, entry: AuditEntryRow) -> Result<()> {
+    let AuditEntryRow {
         actor,
         operation,
         mut target,
@@ -185,7 +185,7 @@ pub fn write(context: &mut Context<'_, '_>, entry: Entry) -> Result<()> {
         request_id,
     };
     let (id, name) = (context.ids().uuid(at), actor.name(context)?);
-    context.execute_along(
+    context.execute_deferred(
         &INSERT,
         values![id, at, target.id, actor.id, Value::json(&doc)?, name],
     )

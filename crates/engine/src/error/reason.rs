@@ -73,7 +73,7 @@ pub enum Reason {
     /// The value breaks a named rule of a module. The second value is the message.
     Rule(&'static str, Cow<'static, str>),
     /// Any other reason, with this message.
-    Said(Cow<'static, str>),
+    Text(Cow<'static, str>),
 }
 
 impl Reason {
@@ -124,7 +124,7 @@ impl fmt::Display for Reason {
             Self::NoInteger => f.write_str("must be a whole number"),
             Self::Invalid => f.write_str("is not valid"),
             Self::Permission(name) => write!(f, "Missing permission {name}."),
-            Self::Rule(_, message) | Self::Said(message) => f.write_str(message),
+            Self::Rule(_, message) | Self::Text(message) => f.write_str(message),
         }
     }
 }
@@ -137,12 +137,12 @@ impl Serialize for Reason {
 
 impl From<&'static str> for Reason {
     fn from(message: &'static str) -> Self {
-        Self::Said(message.into())
+        Self::Text(message.into())
     }
 }
 
 impl From<String> for Reason {
     fn from(message: String) -> Self {
-        Self::Said(message.into())
+        Self::Text(message.into())
     }
 }

@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Answer, Basis, Commanded, Effect, Findings, Listing, Operation, Page, PageLimits, ShownOnce,
-    Sifts, Touches, Work,
+    Answer, CacheBasis, CommandContext, Effect, FilteredList, Findings, Listing, Operation, Page,
+    PageLimits, RaisedRevision, ShownOnce, Work,
 };
+use crate::app_state::AppState;
 use crate::audit::Audits;
 use crate::context::{Context, System};
 use crate::error::{Error, Result};
-use crate::kit::Kit;
 use crate::uploads::TakesFile;
 
 /// A declared operation that lacks its function.
@@ -88,8 +88,8 @@ impl Declaration {
     /// answer that depends on the time limits its validity
     /// ([`crate::context::Context::holds_until`]).
     #[must_use]
-    pub fn kept(mut self, basis: Basis) -> Self {
-        self.0.kept = Some(basis);
+    pub fn cached(mut self, basis: CacheBasis) -> Self {
+        self.0.cached = Some(basis);
         self
     }
 
@@ -111,7 +111,7 @@ impl Declaration {
     /// Declares that it does not change the configuration.
     #[must_use]
     pub fn touches_stream(mut self) -> Self {
-        self.0.touches = Touches::Stream;
+        self.0.touches = RaisedRevision::Stream;
         self
     }
 
@@ -137,9 +137,9 @@ impl Declaration {
 
     /// Sets the greatest body in bytes and the time limit of the work.
     #[must_use]
-    pub fn bulk(mut self, body_limit: usize, patience: Duration) -> Self {
+    pub fn bulk(mut self, body_limit: usize, timeout: Duration) -> Self {
         self.0.body_limit = body_limit;
-        self.0.patience = patience;
+        self.0.timeout = timeout;
         self
     }
 
@@ -155,7 +155,7 @@ impl Declaration {
 
     /// Hides the tool if the service lacks a part that the operation needs.
     #[must_use]
-    pub fn offered_where(mut self, is_offered: fn(&Kit) -> bool) -> Self {
+    pub fn offered_where(mut self, is_offered: fn(&AppState) -> bool) -> Self {
         self.0.is_offered = Some(is_offered);
         self
     }
@@ -169,10 +169,10 @@ impl Declaration {
     }
 
     /// Leaves invalid items of a list out of the input, if the caller sends `value` in `field`. The
-    /// function finds them under [`Sifts::LEFT_OUT`].
+    /// function finds them under [`FilteredList::LEFT_OUT`].
     #[must_use]
     pub fn sifts(mut self, list: &'static str, field: &'static str, value: &'static str) -> Self {
-        self.0.sifts = Some(Sifts { list, field, value });
+        self.0.sifts = Some(FilteredList { list, field, value });
         self
     }
 
@@ -295,7 +295,7 @@ impl Declaration {
     /// settings, and writes nothing.
     pub fn asks<I, O, F>(
         mut self,
-        work: impl Fn(Arc<Kit>, I) -> F + Send + Sync + 'static,
+        work: impl Fn(Arc<AppState>, I) -> F + Send + Sync + 'static,
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + 'static,
@@ -312,12 +312,13 @@ impl Declaration {
         self.0
     }
 
-    /// Has another service do something. `prepare` reads in a transaction and refuses what this service refuses by itself. `ask`
-    /// sends the request once that transaction is committed; its 502 is recorded under the `Idempotency-Key`, no other error is.
+    /// Has another service do something. `prepare` reads in a transaction and refuses what this
+    /// service refuses by itself. `ask` sends the request once that transaction is committed; its
+    /// 502 is recorded under the `Idempotency-Key`, no other error is.
     pub fn commands<I, P, O, F>(
         mut self,
         prepare: impl Fn(&mut Context<'_, '_>, I) -> Result<P> + Send + Sync + 'static,
-        ask: impl Fn(Commanded, P) -> F + Send + Sync + 'static,
+        ask: impl Fn(CommandContext, P) -> F + Send + Sync + 'static,
     ) -> Operation
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -327,7 +328,7 @@ impl Declaration {
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.touches = Touches::Stream;
+        self.0.touches = RaisedRevision::Stream;
         let (prepare, ask) = (Arc::new(prepare), Arc::new(ask));
         self.0.work = Work::Command(Box::new(move |input| {
             let (prepare, ask, input) = (prepare.clone(), ask.clone(), typed::<I>(input)?);

@@ -19,12 +19,12 @@ use strum::{AsRefStr, EnumString, VariantArray};
 use uuid::Uuid;
 
 use crate::access::{Access, Permission, Revisions};
+use crate::app_state::AppState;
 use crate::audit::Audits;
 use crate::clock::Clock;
-pub use crate::context::Touches;
+pub use crate::context::RaisedRevision;
 use crate::context::{Context, System};
 use crate::error::{Error, Issue, Result};
-use crate::kit::Kit;
 use crate::uploads::TakesFile;
 pub use arguments::Arguments;
 pub use declaration::Declaration;
@@ -103,7 +103,7 @@ pub enum Effect {
 
 /// The data that cached answers depend on. A cached answer is valid while that data is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
+pub enum CacheBasis {
     /// The organization's configuration and the records that it refers to. Excludes the records
     /// that change often.
     Configuration,
@@ -111,7 +111,7 @@ pub enum Basis {
     Everything,
 }
 
-impl Basis {
+impl CacheBasis {
     /// Returns whether an answer computed at `then` is still valid at `now`.
     #[must_use]
     pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
@@ -131,7 +131,7 @@ pub struct PageLimits {
 
 /// A list whose invalid items are left out of the input instead of refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sifts {
+pub struct FilteredList {
     /// The field with the list.
     pub list: &'static str,
     /// The field by which a caller asks for it.
@@ -140,7 +140,7 @@ pub struct Sifts {
     pub value: &'static str,
 }
 
-impl Sifts {
+impl FilteredList {
     /// The field of the input with the left-out items: `{index, item, issues}` of each, in order.
     /// Callers cannot send it.
     pub const LEFT_OUT: &str = "leftOut";
@@ -244,12 +244,15 @@ pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
 /// invalid.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
-/// Prepares a command in an open transaction. Returns the request that is sent once the transaction is committed.
-pub type CommandJob = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Commanding> + Send>;
+/// Prepares a command in an open transaction. Returns the request that is sent once the transaction
+/// is committed.
+pub type CommandJob = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<CommandRequest> + Send>;
 /// The request of a command to another service.
-pub type Commanding = Box<dyn FnOnce(Commanded) -> BoxFuture<'static, Result<Answer>> + Send>;
+pub type CommandRequest =
+    Box<dyn FnOnce(CommandContext) -> BoxFuture<'static, Result<Answer>> + Send>;
 type CommandWork = dyn Fn(Value) -> Result<CommandJob> + Send + Sync;
-type ProviderWork = dyn Fn(Arc<Kit>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
+type ProviderWork =
+    dyn Fn(Arc<AppState>, Value) -> BoxFuture<'static, Result<Answer>> + Send + Sync;
 
 /// The issues that rules find in an input.
 #[derive(Debug, Default)]
@@ -263,12 +266,13 @@ pub struct Findings {
 }
 
 /// The data for the request of a command. No transaction is open.
-pub struct Commanded {
+pub struct CommandContext {
     /// The state that the modules registered.
-    pub kit: Arc<Kit>,
+    pub app_state: Arc<AppState>,
     /// The time.
     pub clock: Clock,
-    /// The same for each request of a credential with the same `Idempotency-Key`; fresh for a request without a key.
+    /// The same for each request of a credential with the same `Idempotency-Key`; fresh for a
+    /// request without a key.
     pub idempotency_key: Uuid,
 }
 
@@ -281,7 +285,8 @@ pub enum Work {
     /// Calls another service and changes no data. Runs after the transaction that authenticated the
     /// caller is closed.
     Provider(Box<ProviderWork>),
-    /// Has another service do something. A refusal of that service (502) is recorded under the `Idempotency-Key` like an answer.
+    /// Has another service do something. A refusal of that service (502) is recorded under the
+    /// `Idempotency-Key` like an answer.
     Command(Box<CommandWork>),
 }
 
@@ -329,30 +334,30 @@ pub struct Operation {
     /// field's path (list indices left out) and the message.
     pub misnomers: &'static [(&'static str, &'static str)],
     /// The data that its cached answers depend on; null if its answers are not cached.
-    pub kept: Option<Basis>,
+    pub cached: Option<CacheBasis>,
     /// Whether a database replica may answer it.
     pub may_lag: bool,
     /// The data that it changes, if it is a write.
-    pub touches: Touches,
+    pub touches: RaisedRevision,
     /// The page limits; null if it is not a paginated list.
     pub paging: Option<PageLimits>,
     /// Whether it stores JSON as sent, and therefore refuses numbers that would lose digits.
     pub keeps_numbers: bool,
     /// The list whose invalid items it leaves out where the caller asks for that; null if any
     /// invalid item refuses the request.
-    pub sifts: Option<Sifts>,
+    pub sifts: Option<FilteredList>,
     /// The file that it accepts, as part of a multipart body; null if it accepts none.
     pub file: Option<TakesFile>,
     /// The greatest body, in bytes.
     pub body_limit: usize,
     /// The time limit of its work.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The audit entry of its write; null if there is none.
     pub audits: Option<Audits>,
     /// The secret in its answer that is shown once; null if there is none.
     pub shows_once: Option<ShownOnce>,
     /// Returns whether a service with these parts offers the tool; null means always.
-    pub is_offered: Option<fn(&Kit) -> bool>,
+    pub is_offered: Option<fn(&AppState) -> bool>,
     /// Rules on the input beyond its schema; null if there are none.
     pub rules: Option<Box<Rules>>,
     /// The function that runs it.
@@ -435,15 +440,15 @@ impl Operation {
             is_destructive: method == Method::DELETE
                 || method == Method::PATCH
                 || method == Method::PUT,
-            kept: None,
+            cached: None,
             may_lag: false,
-            touches: Touches::Configuration,
+            touches: RaisedRevision::Configuration,
             paging: None,
             keeps_numbers: false,
             sifts: None,
             file: None,
             body_limit: BODY_LIMIT,
-            patience: store::WORK_LIMIT,
+            timeout: store::WORK_LIMIT,
             audits: None,
             shows_once: None,
             rules: None,

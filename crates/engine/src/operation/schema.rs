@@ -76,7 +76,7 @@ fn enumerate(map: &mut Map<String, Value>) {
         return;
     };
     let all: Vec<Value> = all.concat();
-    let said = |shape: &Value| {
+    let text = |shape: &Value| {
         Some(format!(
             "`{}`: {}",
             shape["const"].as_str()?,
@@ -88,7 +88,7 @@ fn enumerate(map: &mut Map<String, Value>) {
         .and_then(Value::as_str)
         .map(str::to_owned)
         .into_iter()
-        .chain(shapes.iter().filter_map(said))
+        .chain(shapes.iter().filter_map(text))
         .collect();
     map.remove("oneOf");
     map.insert("type".into(), json!("string"));

@@ -12,7 +12,7 @@ use schema::Schema;
 use serde_json::{Map, Value};
 
 use self::issues::Issues;
-use self::notes::{Notes, Turn, cut};
+use self::notes::{Notes, PathStep, cut};
 use super::{Arguments, Operation, Rules, inline_generator};
 use crate::error::{Error, Issue, PathSegment, Reason, Result};
 use crate::format::{self, Contextual};
@@ -29,7 +29,7 @@ pub struct Shape {
     written: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
-    lists: Vec<(Vec<Turn>, usize)>,
+    lists: Vec<(Vec<PathStep>, usize)>,
     answer_fields: BTreeSet<String>,
     /// The fields inside `data`, for operations that have such an object.
     data_fields: BTreeSet<String>,
@@ -108,14 +108,14 @@ fn the_branch_with<'s>(schema: &'s Value, keyword: &str) -> &'s Value {
 }
 
 /// An input that was checked against its schema, but not yet against its operation's rules.
-pub(crate) struct Examined<'s> {
+pub(crate) struct CheckedInput<'s> {
     shape: &'s Shape,
     rules: Option<&'s Rules>,
     input: Value,
     issues: Issues,
 }
 
-impl Examined<'_> {
+impl CheckedInput<'_> {
     /// Returns the valid texts of a format that is judged outside of this crate, with their paths.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let is_wanted =
@@ -212,11 +212,11 @@ impl Shape {
         arguments: &Arguments,
         country: &str,
         now: Timestamp,
-    ) -> Result<Examined<'s>> {
+    ) -> Result<CheckedInput<'s>> {
         let mut issues = Issues::of(operation);
         issues.sift(operation.sifts.as_ref(), arguments.body());
         issues.add_found(arguments.found().to_vec());
-        let mut input = self.gather(operation, arguments, &mut issues)?;
+        let mut input = self.collect_input(operation, arguments, &mut issues)?;
         for path in &self.trimmed {
             if let Some(Value::String(text)) = at_mut(&mut input, path) {
                 *text = typed::trimmed(text).to_owned();
@@ -244,7 +244,7 @@ impl Shape {
                 issues.add(steps, reason);
             }
         }
-        Ok(Examined {
+        Ok(CheckedInput {
             shape: self,
             rules: operation.rules.as_deref(),
             input,
@@ -283,7 +283,7 @@ impl Shape {
     }
 
     /// Collects path, query and body fields in one object, each with the type of its schema.
-    fn gather(
+    fn collect_input(
         &self,
         operation: &Operation,
         arguments: &Arguments,
@@ -299,7 +299,7 @@ impl Shape {
                     input.insert(name.clone(), Value::from(text.as_str()));
                 }
                 if !operation.has_body() {
-                    self.gather_query(operation, query, &mut input, issues);
+                    self.collect_query(operation, query, &mut input, issues);
                 }
                 body
             }
@@ -341,7 +341,7 @@ impl Shape {
         Ok(Value::Object(input))
     }
 
-    fn gather_query(
+    fn collect_query(
         &self,
         operation: &Operation,
         query: &[(String, String)],

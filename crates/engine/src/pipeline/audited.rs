@@ -6,9 +6,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::access::Access;
-use crate::audit::{self, Actor, Audits, Change, Entry, Target, Thing, What};
+use crate::audit::{self, Actor, AuditEntryRow, Audits, Change, Target, Thing, WriteKind};
 use crate::context::{Context, System};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
 /// The input field that names the organization of an operation that runs outside of one.
@@ -22,7 +22,7 @@ pub(super) struct Audited {
 }
 
 /// A call in progress, with its object as it was before.
-pub(super) struct Begun {
+pub(super) struct AuditedCall {
     audited: Audited,
     before: Option<Thing>,
 }
@@ -38,12 +38,12 @@ impl Audited {
     }
 
     /// Reads the object before the change.
-    pub(super) fn begin(self, context: &mut Context<'_, '_>) -> Result<Begun> {
+    pub(super) fn begin(self, context: &mut Context<'_, '_>) -> Result<AuditedCall> {
         let before = match self.audits.what {
-            What::Changes(read) => read(context, &self.input)?,
-            What::Makes(..) | What::Does(_) => None,
+            WriteKind::Changes(read) => read(context, &self.input)?,
+            WriteKind::Makes(..) | WriteKind::Does(_) => None,
         };
-        Ok(Begun {
+        Ok(AuditedCall {
             audited: self,
             before,
         })
@@ -51,14 +51,14 @@ impl Audited {
 
     /// Reads the object of an operation that runs outside of an organization. Its input names the
     /// organization that it creates or changes.
-    pub(super) fn begin_beside(
+    pub(super) fn begin_outside(
         self,
         system: &mut System<'_, '_>,
         access: &Access,
-    ) -> Result<Begun> {
+    ) -> Result<AuditedCall> {
         match self.organization(system, access)? {
             Some(mut context) => self.begin(&mut context),
-            None => Ok(Begun {
+            None => Ok(AuditedCall {
                 audited: self,
                 before: None,
             }),
@@ -75,13 +75,13 @@ impl Audited {
         };
         match Context::for_reading(system.again(), id, access) {
             Ok(context) => Ok(Some(context)),
-            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-impl Begun {
+impl AuditedCall {
     /// Writes the audit entry after the operation succeeded.
     pub(super) fn end(
         self,
@@ -105,7 +105,7 @@ impl Begun {
             Value::Null
         };
         let (target, mut changes) = match audits.what {
-            What::Makes(kind, name) => {
+            WriteKind::Makes(kind, name) => {
                 let name = answer
                     .get(name)
                     .or_else(|| input.get(name))
@@ -113,10 +113,10 @@ impl Begun {
                     .map(str::to_owned);
                 (
                     Target::new(kind, audit::id(&answer, "id"), name),
-                    made(operation, &audits, &input, &answer),
+                    created(operation, &audits, &input, &answer),
                 )
             }
-            What::Changes(read) => {
+            WriteKind::Changes(read) => {
                 let after = read(context, &input)?;
                 let Some(changes) = audit::difference(before.as_ref(), after.as_ref()) else {
                     return Ok(());
@@ -126,19 +126,19 @@ impl Begun {
                 };
                 (
                     thing.target,
-                    [changes, audit::told(audits.tells, &input, &answer)].concat(),
+                    [changes, audit::recorded(audits.tells, &input, &answer)].concat(),
                 )
             }
-            What::Does(name) => (
+            WriteKind::Does(name) => (
                 name(context, &input)?,
-                audit::told(audits.tells, &input, &answer),
+                audit::recorded(audits.tells, &input, &answer),
             ),
         };
         changes.extend(audits.withholds.iter().map(|field| Change::withheld(field)));
         let actor = Actor::of(context.access.credential)?;
         audit::write(
             context,
-            Entry {
+            AuditEntryRow {
                 actor,
                 operation: operation.id,
                 target,
@@ -149,8 +149,8 @@ impl Begun {
         )
     }
 
-    /// Writes the audit entry of a call that [`Audited::begin_beside`] began.
-    pub(super) fn end_beside(
+    /// Writes the audit entry of a call that [`Audited::begin_outside`] began.
+    pub(super) fn end_outside(
         self,
         system: &mut System<'_, '_>,
         access: &Access,
@@ -166,11 +166,11 @@ impl Begun {
 }
 
 /// Returns the audited fields of a created object: the sent fields except path parameters.
-fn made(operation: &Operation, audits: &Audits, input: &Value, answer: &Value) -> Vec<Change> {
+fn created(operation: &Operation, audits: &Audits, input: &Value, answer: &Value) -> Vec<Change> {
     let sent = input
         .as_object()
         .into_iter()
         .flatten()
         .filter(|(name, _)| !operation.is_path_field(name));
-    audit::made(sent, answer, audits.tells)
+    audit::created(sent, answer, audits.tells)
 }

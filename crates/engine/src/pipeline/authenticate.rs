@@ -8,17 +8,17 @@ use http::header::AUTHORIZATION;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
-use store::{Gather, Store, Transaction};
+use store::{BatchLookup, Store, Transaction};
 use subtle::{Choice, ConstantTimeEq};
 use uuid::Uuid;
 
 use super::Service;
-use super::memory::Presented;
+use super::memory::PresentedCredential;
 use super::{Caller, Head};
-use crate::access::{self, Access, Credential, Identified, Resource, Shown};
+use crate::access::{self, Access, Credential, Identified, PresentedToken, Resource};
 use crate::app::App;
 use crate::clock::Clock;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
 
@@ -79,7 +79,7 @@ pub(super) fn recall(
         Surface::Guest => {
             let token = link_token(request)
                 .filter(|_| !asks_for_another_moment(request))
-                .map(Presented::Link);
+                .map(PresentedCredential::Link);
             let remembered = token
                 .zip(service.store.version())
                 .and_then(|(token, version)| service.memory.caller(token, version, now));
@@ -94,9 +94,11 @@ fn remembered(
     resource: Resource,
     now: Timestamp,
 ) -> Option<Arc<Identified>> {
-    let remembered = service
-        .memory
-        .caller(Presented::Bearer(token), service.store.version()?, now);
+    let remembered = service.memory.caller(
+        PresentedCredential::Bearer(token),
+        service.store.version()?,
+        now,
+    );
     remembered.filter(|identified| identified.is_good_at(resource))
 }
 
@@ -107,33 +109,33 @@ pub(crate) async fn at_tools(
     headers: &HeaderMap,
     resource: Resource,
 ) -> Result<Arc<Identified>> {
-    let token = bearer(headers).ok_or(Kind::Authentication)?.to_owned();
+    let token = bearer(headers).ok_or(ErrorKind::Authentication)?.to_owned();
     let now = service.clock.now();
     if let Some(identified) = remembered(service, &token, resource, now) {
         return Ok(identified);
     }
     if !service.store.is_only_process() {
-        return gathered(service, &token, resource, now).await;
+        return looked_up(service, &token, resource, now).await;
     }
-    let (share, within) = (service.homes.of_token(&token), service.clone());
+    let (share, within) = (service.tenant_hints.of_token(&token), service.clone());
     service
         .store
-        .read_for(share, move |tx| found(tx, &within, &token, resource, now))
+        .read_for(share, move |tx| look_up(tx, &within, &token, resource, now))
         .await
 }
 
 /// A token in the form in which it is looked up.
-type Token = Presented<Shown, String>;
+type Token = PresentedCredential<PresentedToken, String>;
 
 /// The most API keys in the cache.
 const KEYS: usize = 4_096;
 
 /// A cache of API keys, each with the revisions of its organization. Only a write of the
 /// organization changes a key, and each such write changes a revision.
-struct Keys(Cache<Shown, Remembered>);
+struct Keys(Cache<PresentedToken, CachedCaller>);
 
 #[derive(Clone)]
-struct Remembered {
+struct CachedCaller {
     identified: Arc<Identified>,
     /// Whether the organization's revisions differed at the last look-up. They are then likely to
     /// differ again, so the key is loaded without comparing revisions first.
@@ -145,10 +147,10 @@ impl Keys {
     fn find(
         &self,
         tx: &mut Transaction<'_>,
-        shown: Vec<Shown>,
+        presented: Vec<PresentedToken>,
         now: Timestamp,
-    ) -> Result<HashMap<Shown, Arc<Identified>>> {
-        let before: HashMap<_, _> = shown
+    ) -> Result<HashMap<PresentedToken, Arc<Identified>>> {
+        let before: HashMap<_, _> = presented
             .iter()
             .filter_map(|token| Some((*token, self.0.get(token)?)))
             .collect();
@@ -168,7 +170,7 @@ impl Keys {
                 states.get(&identified.organization.id) == Some(&identified.revisions)
             });
         }
-        let others: Vec<_> = shown
+        let others: Vec<_> = presented
             .into_iter()
             .filter(|token| !found.contains_key(token))
             .collect();
@@ -182,7 +184,7 @@ impl Keys {
                     let is_restless = before.is_some_and(|before| before != identified.revisions);
                     self.0.insert(
                         token,
-                        Remembered {
+                        CachedCaller {
                             identified: identified.clone(),
                             is_restless,
                         },
@@ -196,40 +198,43 @@ impl Keys {
 }
 
 /// The look-up of callers on a database server. Concurrent look-ups are batched.
-pub struct Callers(Gather<Token, Arc<Identified>, Error>);
+pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {
     /// Creates the look-up for a store.
     #[must_use]
     pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
         let (clock, keys) = (clock.clone(), Keys(Cache::new(KEYS)));
-        Self(Gather::new(store.clone(), move |tx, tokens: &[Token]| {
-            let (mut shown, mut links) = (Vec::new(), Vec::new());
-            for token in tokens {
-                match token {
-                    Token::Bearer(token) => shown.push(*token),
-                    Token::Link(token) => links.push(token.clone()),
+        Self(BatchLookup::new(
+            store.clone(),
+            move |tx, tokens: &[Token]| {
+                let (mut presented, mut links) = (Vec::new(), Vec::new());
+                for token in tokens {
+                    match token {
+                        Token::Bearer(token) => presented.push(*token),
+                        Token::Link(token) => links.push(token.clone()),
+                    }
                 }
-            }
-            let mut found = HashMap::new();
-            if !shown.is_empty() {
-                let bearers = keys.find(tx, shown, clock.now())?;
-                found.extend(
-                    bearers
-                        .into_iter()
-                        .map(|(token, identified)| (Token::Bearer(token), identified)),
-                );
-            }
-            if !links.is_empty() {
-                let guests = (app.about.link.find)(tx, links)?;
-                found.extend(
-                    guests
-                        .into_iter()
-                        .map(|(token, identified)| (Token::Link(token), Arc::new(identified))),
-                );
-            }
-            Ok(found)
-        }))
+                let mut found = HashMap::new();
+                if !presented.is_empty() {
+                    let bearers = keys.find(tx, presented, clock.now())?;
+                    found.extend(
+                        bearers
+                            .into_iter()
+                            .map(|(token, identified)| (Token::Bearer(token), identified)),
+                    );
+                }
+                if !links.is_empty() {
+                    let guests = (app.about.link.find)(tx, links)?;
+                    found.extend(
+                        guests
+                            .into_iter()
+                            .map(|(token, identified)| (Token::Link(token), Arc::new(identified))),
+                    );
+                }
+                Ok(found)
+            },
+        ))
     }
 }
 
@@ -262,9 +267,9 @@ pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
             found.ok_or_else(|| Error::not_found(service.app.about.link.what))?
         }
         Surface::Public | Surface::Platform => {
-            gathered(
+            looked_up(
                 service,
-                bearer(&head.headers).ok_or(Kind::Authentication)?,
+                bearer(&head.headers).ok_or(ErrorKind::Authentication)?,
                 head.resource(),
                 *now,
             )
@@ -272,29 +277,29 @@ pub(super) async fn ask(call: &super::Call) -> Result<Caller> {
         }
     };
     service
-        .homes
+        .tenant_hints
         .remember(operation, head, identified.organization.id);
     Ok(Caller::Tenant(identified))
 }
 
-async fn gathered(
+async fn looked_up(
     service: &Service,
     token: &str,
     resource: Resource,
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
-    let shown = Shown::of(token).ok_or(Kind::Authentication)?;
+    let presented = PresentedToken::of(token).ok_or(ErrorKind::Authentication)?;
     let found = service
         .callers
         .0
-        .ask(Token::Bearer(shown))
+        .ask(Token::Bearer(presented))
         .await?
         .filter(|identified| identified.is_good_at(resource) && identified.is_valid(now));
-    found.ok_or_else(|| Kind::Authentication.into())
+    found.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
 /// Returns the caller of a token, and caches them for the current database version.
-fn found(
+fn look_up(
     tx: &mut Transaction<'_>,
     service: &Service,
     token: &str,
@@ -305,9 +310,11 @@ fn found(
     let version = service.store.version();
     let identified = public(tx, token, resource, now)?;
     if let Some(version) = version {
-        service
-            .memory
-            .remember_caller(Presented::Bearer(token), version, identified.clone());
+        service.memory.remember_caller(
+            PresentedCredential::Bearer(token),
+            version,
+            identified.clone(),
+        );
     }
     Ok(identified)
 }
@@ -321,25 +328,27 @@ pub(super) fn identify(
 ) -> Result<Caller> {
     let caller = match operation.surface {
         Surface::Public => {
-            let token = bearer(&request.headers).ok_or(Kind::Authentication)?;
-            Caller::Tenant(found(tx, service, token, request.resource(), now)?)
+            let token = bearer(&request.headers).ok_or(ErrorKind::Authentication)?;
+            Caller::Tenant(look_up(tx, service, token, request.resource(), now)?)
         }
         Surface::Platform => platform(service, operation, request)?,
         Surface::Guest => {
-            // Read the version first, as in `found`.
+            // Read the version first, as in `look_up`.
             let version = service.store.version();
             let identified = linked(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {
-                service
-                    .memory
-                    .remember_caller(Presented::Link(token), version, identified.clone());
+                service.memory.remember_caller(
+                    PresentedCredential::Link(token),
+                    version,
+                    identified.clone(),
+                );
             }
             Caller::Tenant(identified)
         }
     };
     if let Caller::Tenant(identified) = &caller {
         service
-            .homes
+            .tenant_hints
             .remember(operation, request, identified.organization.id);
     }
     Ok(caller)
@@ -369,9 +378,9 @@ fn member(tx: &mut Transaction<'_>, request: &Head, now: Timestamp) -> Result<Ar
         .caller
         .as_ref()
         .filter(|caller| matches!(caller.access.credential, Credential::Member(_)));
-    let caller = caller.ok_or(Kind::Authentication)?;
+    let caller = caller.ok_or(ErrorKind::Authentication)?;
     let found = access::load(tx, caller.organization.id, caller.access.credential, now)?;
-    found.map(Arc::new).ok_or(Kind::Authentication.into())
+    found.map(Arc::new).ok_or(ErrorKind::Authentication.into())
 }
 
 /// Finds the caller of a bearer token. A token for another resource is refused.
@@ -382,7 +391,7 @@ fn public(
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
     let found = access::find(tx, token, now)?.filter(|identified| identified.is_good_at(resource));
-    Ok(Arc::new(found.ok_or(Kind::Authentication)?))
+    Ok(Arc::new(found.ok_or(ErrorKind::Authentication)?))
 }
 
 /// Returns whether a token is a platform key. Comparing digests of equal length reveals neither the
@@ -398,7 +407,7 @@ pub(super) fn is_platform_key(service: &Service, token: &str) -> bool {
 
 fn platform(service: &Service, operation: &Operation, request: &Head) -> Result<Caller> {
     if !is_platform_key(service, bearer(&request.headers).unwrap_or_default()) {
-        return Err(Kind::Authentication.into());
+        return Err(ErrorKind::Authentication.into());
     }
     if matches!(operation.work, Work::System(_)) {
         return Ok(Caller::Platform(Access::platform(), None));
@@ -439,7 +448,7 @@ fn linked(
         let previewer = previewer.filter(|previewer| previewer.is_good_at(Resource::Api));
         if previewer.is_none_or(|previewer| previewer.organization.id != identified.organization.id)
         {
-            return Err(Kind::Authentication.into());
+            return Err(ErrorKind::Authentication.into());
         }
     }
     Ok(Arc::new(identified))

@@ -1,57 +1,58 @@
-//! A command: something that another service does. The order is: look for a recorded answer, prepare in a transaction, commit,
-//! send the request, record its outcome in a second transaction.
+//! A command: something that another service does. The order is: look for a recorded answer,
+//! prepare in a transaction, commit, send the request, record its outcome in a second transaction.
 //!
-//! The key is held by this process for the whole time. Where several processes share the database, the first transaction also
-//! stores a record without an answer, so that another process refuses the key. The request goes on if the client leaves.
+//! The key is held by this process for the whole time. Where several processes share the database,
+//! the first transaction also stores a record without an answer, so that another process refuses
+//! the key. The request goes on if the client leaves.
 
 use store::Transaction;
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use super::idempotency::{Held, Key};
+use super::idempotency::{IdempotencyKey, KeyGuard};
 use super::write::Write;
 use super::{Success, error_body, log_failure, success_body};
-use crate::context::{Context, Lock, Touches};
-use crate::error::{Error, Kind, Result};
-use crate::operation::{Answer, CommandJob, Commanded, Commanding};
+use crate::context::{Context, Lock, RaisedRevision};
+use crate::error::{Error, ErrorKind, Result};
+use crate::operation::{Answer, CommandContext, CommandJob, CommandRequest};
 use crate::stage;
 
 /// The result of the first transaction.
-enum Begun {
+enum CommandStart {
     /// The recorded answer of an earlier request with the same key.
     Replayed(Success),
     /// The request that is to be sent.
-    Asks(Box<(Commanding, Write)>),
+    Asks(Box<(CommandRequest, Write)>),
 }
 
 /// Runs a command. Waits for its outcome.
 pub(super) async fn command(
     write: Write,
     organization: Uuid,
-    held: Option<Held>,
+    held: Option<KeyGuard>,
     prepare: CommandJob,
 ) -> Result<Success> {
     let (call, service) = (write.call.clone(), write.call.service.clone());
-    let lock = Lock::of(&service.kit, organization, Touches::Stream);
+    let lock = Lock::of(&service.app_state, organization, RaisedRevision::Stream);
     let begun = service
         .store
-        .write_for(Some(organization), call.operation.patience, move |tx| {
+        .write_for(Some(organization), call.operation.timeout, move |tx| {
             if let Some(recorded) = write.replay(tx)? {
-                return Ok(Begun::Replayed(recorded));
+                return Ok(CommandStart::Replayed(recorded));
             }
             let asking = begin(&write, tx, lock, prepare)?;
-            Ok::<_, Error>(Begun::Asks(Box::new((asking, write))))
+            Ok::<_, Error>(CommandStart::Asks(Box::new((asking, write))))
         })
         .await?;
     let (asking, write) = match begun {
-        Begun::Replayed(recorded) => return Ok(recorded),
-        Begun::Asks(asked) => *asked,
+        CommandStart::Replayed(recorded) => return Ok(recorded),
+        CommandStart::Asks(asked) => *asked,
     };
-    let fresh = || service.kit.ids.uuid(call.now);
-    let commanded = Commanded {
-        kit: service.kit.clone(),
+    let fresh = || service.app_state.ids.uuid(call.now);
+    let commanded = CommandContext {
+        app_state: service.app_state.clone(),
         clock: service.clock.clone(),
-        idempotency_key: write.key.as_ref().map_or_else(fresh, Key::id),
+        idempotency_key: write.key.as_ref().map_or_else(fresh, IdempotencyKey::id),
     };
     let running = async move {
         let answered = asking(commanded).instrument(stage!("run")).await;
@@ -70,7 +71,7 @@ fn begin(
     tx: &mut Transaction<'_>,
     lock: Lock,
     prepare: CommandJob,
-) -> Result<Commanding> {
+) -> Result<CommandRequest> {
     let service = &write.call.service;
     let (locked, renewed) = write.lock(tx, lock)?;
     let access = write.access(renewed.as_deref());
@@ -109,7 +110,7 @@ async fn settle(mut write: Write, organization: Uuid, answered: Result<Answer>) 
         }
         Err(error) => error,
     };
-    let refusal = (error.kind() == Kind::Provider)
+    let refusal = (error.kind() == ErrorKind::Provider)
         .then(|| (error.kind().status(), error_body(&error, request_id)));
     // Without a refusal there is nothing to record, and only other processes need a release.
     if let Some(key) = key.filter(|_| refusal.is_some() || !call.service.store.is_only_process()) {
@@ -125,14 +126,15 @@ async fn settle(mut write: Write, organization: Uuid, answered: Result<Answer>) 
     Err(error)
 }
 
-/// Runs work in a transaction that locks the organization. The caller was admitted before the command was sent.
+/// Runs work in a transaction that locks the organization. The caller was admitted before the
+/// command was sent.
 async fn in_organization(
     write: Write,
     organization: Uuid,
     work: impl FnOnce(&mut Context<'_, '_>) -> Result<()> + Send + 'static,
 ) -> Result<()> {
     let (call, service) = (write.call.clone(), write.call.service.clone());
-    let lock = Lock::of(&service.kit, organization, Touches::Stream);
+    let lock = Lock::of(&service.app_state, organization, RaisedRevision::Stream);
     let recording = move |tx: &mut Transaction<'_>| {
         let locked = lock
             .take(tx)?
@@ -142,7 +144,7 @@ async fn in_organization(
     };
     service
         .store
-        .write_for(Some(organization), call.operation.patience, recording)
+        .write_for(Some(organization), call.operation.timeout, recording)
         .await
 }
 

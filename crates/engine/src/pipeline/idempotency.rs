@@ -18,7 +18,7 @@ use super::Success;
 use super::request::Head;
 use crate::access::Owner;
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::json::fingerprint;
 use crate::operation::{Arguments, Operation, Surface};
 use crate::values;
@@ -53,13 +53,13 @@ store::statements! {
 }
 
 /// The key of a request, with a fingerprint of the request.
-pub(super) struct Key {
+pub(super) struct IdempotencyKey {
     owner: Owner,
     key: String,
     fingerprint: Vec<u8>,
 }
 
-impl Key {
+impl IdempotencyKey {
     /// Returns the key of a request; `None` if the operation does not use keys. Only POST
     /// operations of the public interface do. Returns 400 for a key that is blank, too long,
     /// repeated or not text.
@@ -155,7 +155,7 @@ impl Key {
             return Ok(None);
         }
         if row.get::<Vec<u8>>(0)? != self.fingerprint {
-            return Err(Kind::BusinessRule.into());
+            return Err(ErrorKind::BusinessRule.into());
         }
         if status == PENDING {
             return Err(Error::in_flight());
@@ -178,7 +178,7 @@ impl Key {
     pub(super) fn reserve(&self, context: &mut Context<'_, '_>, now: Timestamp) -> Result<()> {
         let fingerprint = store::Value::Bytes(self.fingerprint.clone());
         let credential = self.owner.credential.key();
-        context.execute_along(
+        context.execute_deferred(
             &RECORD,
             values![
                 credential,
@@ -191,9 +191,10 @@ impl Key {
         )
     }
 
-    /// Ends [`Key::reserve`] without an answer, so that the next request with the key is run.
+    /// Ends [`IdempotencyKey::reserve`] without an answer, so that the next request with the key is
+    /// run.
     pub(super) fn release(&self, context: &mut Context<'_, '_>) -> Result<()> {
-        context.execute_along(&RELEASE, values![self.owner.credential.key(), &self.key])
+        context.execute_deferred(&RELEASE, values![self.owner.credential.key(), &self.key])
     }
 
     /// Records the answer, in the transaction of the work.
@@ -210,7 +211,7 @@ impl Key {
         } = self;
         let now = context.now();
         let fingerprint = store::Value::Bytes(fingerprint);
-        context.execute_along(
+        context.execute_deferred(
             &RECORD,
             values![
                 owner.credential.key(),
@@ -230,13 +231,13 @@ pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
     /// Holds a key until the guard is dropped. Returns 409 if the key is already held.
-    pub(super) fn hold(&self, key: &Key) -> Result<Held> {
+    pub(super) fn hold(&self, key: &IdempotencyKey) -> Result<KeyGuard> {
         let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !keys.insert(name.clone()) {
             return Err(Error::in_flight());
         }
-        Ok(Held {
+        Ok(KeyGuard {
             keys: self.0.clone(),
             name,
         })
@@ -244,12 +245,12 @@ impl InFlight {
 }
 
 /// A guard that releases a key when dropped.
-pub(super) struct Held {
+pub(super) struct KeyGuard {
     keys: Arc<Mutex<HashSet<(Owner, String)>>>,
     name: (Owner, String),
 }
 
-impl Drop for Held {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
         self.keys
             .lock()

@@ -35,14 +35,14 @@ const OVERHEAD: u64 = 128;
 /// The bytes of bodies in memory, by sender.
 pub struct Incoming {
     limit: u64,
-    patience: Duration,
-    state: Mutex<State>,
+    timeout: Duration,
+    state: Mutex<IncomingState>,
     freed: Notify,
     refused: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct IncomingState {
     all: u64,
     shares: HashMap<Sender, u64>,
 }
@@ -57,19 +57,19 @@ pub enum Sender {
 }
 
 /// The reserved space of a chunk.
-struct Room {
+struct ChunkReservation {
     incoming: Arc<Incoming>,
     sender: Sender,
     bytes: u64,
 }
 
 /// A chunk of a body, with its reserved space.
-struct Piece {
+struct ReservedChunk {
     bytes: Bytes,
-    _room: Room,
+    _room: ChunkReservation,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for ReservedChunk {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -100,12 +100,12 @@ pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error>
 }
 
 impl Incoming {
-    /// Creates a budget of `limit` bytes. A body waits up to `patience` for space.
+    /// Creates a budget of `limit` bytes. A body waits up to `timeout` for space.
     #[must_use]
-    pub fn new(limit: u64, patience: Duration) -> Self {
+    pub fn new(limit: u64, timeout: Duration) -> Self {
         Self {
             limit,
-            patience,
+            timeout,
             state: Mutex::default(),
             freed: Notify::new(),
             refused: AtomicU64::new(0),
@@ -114,7 +114,7 @@ impl Incoming {
 
     /// Returns the bytes in memory.
     #[must_use]
-    pub fn held(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.state().all
     }
 
@@ -127,7 +127,7 @@ impl Incoming {
     /// Counts a body for a sender.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
-        let body = Body::new(Counted {
+        let body = Body::new(CountedBody {
             body,
             incoming: self.clone(),
             sender,
@@ -137,7 +137,7 @@ impl Incoming {
         (body, refusal)
     }
 
-    fn take(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<Room> {
+    fn take(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<ChunkReservation> {
         let mut state = self.state();
         let own = state.shares.get(&sender).copied().unwrap_or_default();
         let has_room = match sender {
@@ -151,7 +151,7 @@ impl Incoming {
         if matches!(sender, Sender::Address(_)) {
             state.all += bytes;
         }
-        Some(Room {
+        Some(ChunkReservation {
             incoming: self.clone(),
             sender,
             bytes,
@@ -170,16 +170,16 @@ impl Incoming {
                 freed.await;
             }
         };
-        let room = timeout(self.patience, room).await.ok()?;
-        Some(Bytes::from_owner(Piece { bytes, _room: room }))
+        let room = timeout(self.timeout, room).await.ok()?;
+        Some(Bytes::from_owner(ReservedChunk { bytes, _room: room }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, IncomingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Room {
+impl Drop for ChunkReservation {
     fn drop(&mut self) {
         let mut state = self.incoming.state();
         if matches!(self.sender, Sender::Address(_)) {
@@ -209,7 +209,7 @@ impl Refusal {
 }
 
 /// A body whose chunks are counted.
-struct Counted {
+struct CountedBody {
     body: Body,
     incoming: Arc<Incoming>,
     sender: Sender,
@@ -218,7 +218,7 @@ struct Counted {
     refusal: Refusal,
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(4);
+    const TIMEOUT: Duration = Duration::from_secs(4);
 
     fn address(last: u8) -> Sender {
         Sender::Address([192, 0, 2, last].into())
@@ -281,31 +281,31 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn memory_of_a_piece_is_released_with_its_last_slice() {
-        let incoming = Arc::new(Incoming::new(2_000, PATIENCE));
+        let incoming = Arc::new(Incoming::new(2_000, TIMEOUT));
         let piece = incoming
             .clone()
             .admit(address(1), size(1_000))
             .await
             .unwrap();
-        assert_eq!(incoming.held(), 1_000 + OVERHEAD);
+        assert_eq!(incoming.used(), 1_000 + OVERHEAD);
         let part = piece.slice(..10);
         drop(piece);
-        assert!(incoming.held() > 0, "a slice keeps the memory of the whole");
+        assert!(incoming.used() > 0, "a slice keeps the memory of the whole");
         drop(part);
-        assert_eq!((incoming.held(), incoming.state().shares.len()), (0, 0));
+        assert_eq!((incoming.used(), incoming.state().shares.len()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_waits_for_memory_and_is_refused_at_the_timeout() {
-        let incoming = Arc::new(Incoming::new(1_000, PATIENCE));
+        let incoming = Arc::new(Incoming::new(1_000, TIMEOUT));
         let piece = incoming.clone().admit(address(1), size(900)).await.unwrap();
         let begun = tokio::time::Instant::now();
         let (body, refusal) = incoming.counted(address(1), Body::from("more"));
         assert!(body.collect().await.is_err() && refusal.is_refused());
-        assert_eq!((begun.elapsed(), incoming.refused()), (PATIENCE, 1));
+        assert_eq!((begun.elapsed(), incoming.refused()), (TIMEOUT, 1));
         let (body, refusal) = incoming.counted(address(1), Body::from("more"));
         let frees = async {
-            tokio::time::sleep(PATIENCE / 2).await;
+            tokio::time::sleep(TIMEOUT / 2).await;
             drop(piece);
         };
         let (read, ()) = tokio::join!(body.collect(), frees);
@@ -315,12 +315,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_sender_leaves_memory_for_others() {
-        let incoming = Arc::new(Incoming::new(100_000, PATIENCE));
+        let incoming = Arc::new(Incoming::new(100_000, TIMEOUT));
         let mut pieces = Vec::new();
         while let Some(piece) = incoming.clone().admit(address(1), size(1_000)).await {
             pieces.push(piece);
         }
-        assert!((45_000..55_000).contains(&incoming.held()));
+        assert!((45_000..55_000).contains(&incoming.used()));
         assert!(
             incoming
                 .clone()

@@ -8,7 +8,7 @@
 //!   carries the current revisions, and an answer of other revisions is not used.
 //!
 //! An operation declares whether its answers are cached, and which data they depend on
-//! ([`crate::operation::Basis`]). An answer that depends on the time has an end of validity
+//! ([`crate::operation::CacheBasis`]). An answer that depends on the time has an end of validity
 //! ([`crate::context::Context::holds_until`]). It is only used from the time it was made until that
 //! end.
 
@@ -29,12 +29,12 @@ use store::Version;
 use uuid::Uuid;
 
 use super::authenticate::TOKEN;
-use super::deflated::Deflated;
+use super::compressed_prefix::CompressedPrefix;
 use super::envelope;
 use super::request::Head;
 use crate::access::{Credential, Identified, Permissions, Revisions};
-use crate::kit::sharded;
-use crate::operation::{Answer, Basis, Operation, Surface};
+use crate::app_state::sharded;
+use crate::operation::{Answer, CacheBasis, Operation, Surface};
 
 /// The most callers in the cache.
 const CALLERS: usize = 4_096;
@@ -47,8 +47,8 @@ const OVERHEAD: u64 = 512;
 
 /// The caches.
 pub struct Memory {
-    callers: Cache<[u8; 32], Arc<Remembered>>,
-    answers: Cache<Question, Arc<Kept>, ByBytes>,
+    callers: Cache<[u8; 32], Arc<CachedState>>,
+    answers: Cache<AnswerKey, Arc<CachedAnswer>, ByBytes>,
     hits: AtomicU64,
     misses: AtomicU64,
     refusals: AtomicU64,
@@ -70,21 +70,21 @@ pub struct Tally {
 
 /// The credential of a request: as it was sent, or in the form for look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Presented<B, L> {
+pub(super) enum PresentedCredential<B, L> {
     /// A bearer token.
     Bearer(B),
     /// The token in the path of a link.
     Link(L),
 }
 
-struct Remembered {
+struct CachedState {
     version: Version,
     identified: Arc<Identified>,
 }
 
 /// The key of a cached answer: the request, and the caller's permissions and scope.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Question {
+pub(super) struct AnswerKey {
     organization: Uuid,
     operation: &'static str,
     permissions: Permissions,
@@ -92,29 +92,29 @@ pub(super) struct Question {
     /// scope.
     limited: Option<Credential>,
     /// The parameters of path and query, as they were sent.
-    asked: Box<str>,
+    request: Box<str>,
 }
 
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<Question, Arc<Kept>> for ByBytes {
-    fn weight(&self, question: &Question, kept: &Arc<Kept>) -> u64 {
+impl Weighter<AnswerKey, Arc<CachedAnswer>> for ByBytes {
+    fn weight(&self, question: &AnswerKey, kept: &Arc<CachedAnswer>) -> u64 {
         // The compressed form is at most about as long as the plain one.
-        let bytes = question.asked.len() + 2 * (kept.open.len() + kept.close.len());
+        let bytes = question.request.len() + 2 * (kept.open.len() + kept.close.len());
         OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
 /// A cached answer: an envelope without the request id.
 #[derive(Debug)]
-pub struct Kept {
+pub struct CachedAnswer {
     revisions: Revisions,
     holds: Range<Timestamp>,
     open: Bytes,
     close: Bytes,
     etag: HeaderValue,
-    deflated: OnceLock<Deflated>,
+    deflated: OnceLock<CompressedPrefix>,
 }
 
 impl Memory {
@@ -147,7 +147,7 @@ impl Memory {
     /// Returns the caller of a token, if they were read in this version of the database.
     pub(super) fn caller(
         &self,
-        presented: Presented<&str, &str>,
+        presented: PresentedCredential<&str, &str>,
         version: Version,
         now: Timestamp,
     ) -> Option<Arc<Identified>> {
@@ -159,13 +159,13 @@ impl Memory {
     /// Caches the caller of a token. `version` must be read before the caller.
     pub(super) fn remember_caller(
         &self,
-        presented: Presented<&str, &str>,
+        presented: PresentedCredential<&str, &str>,
         version: Version,
         identified: Arc<Identified>,
     ) {
         self.callers.insert(
             presented.digest(),
-            Arc::new(Remembered {
+            Arc::new(CachedState {
                 version,
                 identified,
             }),
@@ -175,11 +175,11 @@ impl Memory {
     /// Returns a cached answer, if it is valid at this time and its data has not changed.
     pub(super) fn answer(
         &self,
-        question: &Question,
-        basis: Basis,
+        question: &AnswerKey,
+        basis: CacheBasis,
         revisions: Revisions,
         now: Timestamp,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<Arc<CachedAnswer>> {
         let kept = self.answers.get(question);
         let kept = kept.filter(|kept| {
             basis.is_unchanged(kept.revisions, revisions) && kept.holds.contains(&now)
@@ -196,13 +196,13 @@ impl Memory {
     /// Caches an answer under the revisions that its caller was identified with.
     pub(super) fn keep(
         &self,
-        question: Question,
+        question: AnswerKey,
         answer: &Answer,
         revisions: Revisions,
         holds: Range<Timestamp>,
-    ) -> Arc<Kept> {
+    ) -> Arc<CachedAnswer> {
         let (open, close) = envelope::parts(answer);
-        let kept = Kept {
+        let kept = CachedAnswer {
             revisions,
             holds,
             etag: etag(answer),
@@ -219,14 +219,14 @@ impl Memory {
     }
 }
 
-impl Question {
+impl AnswerKey {
     /// Returns the cache key of a request; `None` if answers of the operation are not cached.
     pub(super) fn of(
         operation: &Operation,
         identified: &Identified,
         head: &Head,
-    ) -> Option<(Self, Basis)> {
-        let basis = operation.kept.filter(|_| !head.is_tool_call)?;
+    ) -> Option<(Self, CacheBasis)> {
+        let basis = operation.cached.filter(|_| !head.is_tool_call)?;
         let mut asked = String::new();
         // The token of a guest's link is left out, because the caller is part of the key already.
         let is_asked =
@@ -241,14 +241,17 @@ impl Question {
             organization: identified.organization.id,
             operation: operation.id,
             permissions: access.permissions,
-            limited: access.reach.is_limited().then_some(access.credential),
-            asked: asked.into(),
+            limited: access
+                .property_scope
+                .is_limited()
+                .then_some(access.credential),
+            request: asked.into(),
         };
         Some((question, basis))
     }
 }
 
-impl Kept {
+impl CachedAnswer {
     /// Returns the body in three chunks.
     #[must_use]
     pub fn pieces(&self, request_id: Uuid) -> [Bytes; 3] {
@@ -262,7 +265,9 @@ impl Kept {
     /// Returns the compressed body in two chunks.
     #[must_use]
     pub fn gzip(&self, request_id: Uuid) -> [Bytes; 2] {
-        let deflated = self.deflated.get_or_init(|| Deflated::new(&self.open));
+        let deflated = self
+            .deflated
+            .get_or_init(|| CompressedPrefix::new(&self.open));
         let end = [request_id.to_string().as_bytes(), &self.close].concat();
         deflated.gzip(&end)
     }
@@ -280,7 +285,7 @@ impl Kept {
     }
 }
 
-impl Presented<&str, &str> {
+impl PresentedCredential<&str, &str> {
     /// Returns the cache key of a credential. The kind is part of it, so a bearer token never
     /// equals a link's token.
     fn digest(self) -> [u8; 32] {

@@ -7,12 +7,12 @@
 mod audited;
 mod authenticate;
 mod command;
-mod deflated;
+mod compressed_prefix;
 mod envelope;
-mod homes;
 mod idempotency;
 mod incoming;
 mod memory;
+mod outbound;
 mod peer_limits;
 mod precondition;
 mod rate_limit;
@@ -21,8 +21,8 @@ mod request;
 mod service;
 mod shared_log;
 mod stages;
+mod tenant_hints;
 mod unauthenticated;
-mod unsent;
 mod upload;
 mod validate;
 mod write;
@@ -39,18 +39,18 @@ use uuid::Uuid;
 
 use crate::access::{Access, Credential, Identified};
 use crate::context::Context;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{Answer, Arguments, Effect, Operation, Surface, Work};
 use crate::stage;
 use crate::uploads::TakesFile;
 pub(crate) use authenticate::at_tools;
 pub use authenticate::{Callers, bearer};
 pub use envelope::{error_body, success_body};
-pub use homes::Homes;
 pub use idempotency::{InFlight, sweep};
 pub use incoming::{Incoming, Refusal, Sender, out_of_memory};
-use memory::Question;
-pub use memory::{Kept, Memory, Tally, tag};
+use memory::AnswerKey;
+pub use memory::{CachedAnswer, Memory, Tally, tag};
+pub use outbound::{OutboundBuffer, OutboundReservation, TimeoutGuard};
 pub use peer_limits::PeerLimits;
 pub(crate) use precondition::{CODINGS, coded};
 pub use rate_limit::{Quota, RateLimits};
@@ -58,11 +58,11 @@ pub(crate) use replicas::count as count_replicas;
 use request::Head;
 pub(crate) use request::TOOL_PAGE;
 pub use request::{Payload, Receiving, Request, counted_for};
-pub use service::{Service, Settings};
+pub use service::{Service, ServiceSettings};
 pub use shared_log::SharedLog;
 use stages::{Admitted, Call, Validated};
-pub(crate) use unauthenticated::{Wanted, refusal as unauthenticated, was_sent};
-pub use unsent::{Held, Hurry, Unsent};
+pub use tenant_hints::TenantHints;
+pub(crate) use unauthenticated::{RequiredCredential, refusal as unauthenticated, was_sent};
 use write::write;
 
 /// Returns the statements of the pipeline.
@@ -101,7 +101,7 @@ pub struct Requester {
 
 /// Facts about a request that are known before its answer.
 #[derive(Debug, Default)]
-struct Noted {
+struct RequestFacts {
     quota: Option<Quota>,
     requester: Option<Requester>,
 }
@@ -112,7 +112,7 @@ pub enum Body {
     /// JSON text.
     Text(String),
     /// A cached answer, to be sent with this request id.
-    Kept(Arc<Kept>, Uuid),
+    Kept(Arc<CachedAnswer>, Uuid),
 }
 
 impl Body {
@@ -154,7 +154,7 @@ impl Success {
         }
     }
 
-    fn kept(operation: &Operation, kept: Arc<Kept>, request_id: Uuid) -> Self {
+    fn cached(operation: &Operation, kept: Arc<CachedAnswer>, request_id: Uuid) -> Self {
         let etag = Some(kept.etag());
         Self {
             status: operation.status,
@@ -166,7 +166,7 @@ impl Success {
 }
 
 /// The outcome of a read's transaction.
-enum Reading {
+enum ReadOutcome {
     /// Its answer.
     Done(Success),
     /// A call to another service, which has not begun. It runs after the transaction is closed.
@@ -187,9 +187,9 @@ pub async fn handle(
         head,
         now: service.clock.now(),
     });
-    let mut noted = Noted::default();
+    let mut noted = RequestFacts::default();
     let answered = through(&call, payload, &mut noted).await;
-    let Noted { quota, requester } = noted;
+    let RequestFacts { quota, requester } = noted;
     match answered {
         Ok(Success {
             status,
@@ -207,8 +207,8 @@ pub async fn handle(
             error: None,
         },
         Err(error) => {
-            let error = if error.kind() == Kind::Authentication {
-                let wanted = Wanted::at(operation.surface);
+            let error = if error.kind() == ErrorKind::Authentication {
+                let wanted = RequiredCredential::at(operation.surface);
                 unauthenticated(service, &call.head.headers, wanted).await
             } else {
                 error
@@ -245,17 +245,20 @@ fn warned(call: &Call, body: Body) -> Body {
     Body::Text(envelope::with_warnings(body.into_text(), &strange))
 }
 
-async fn through(call: &Arc<Call>, payload: Payload, noted: &mut Noted) -> Result<Success> {
+async fn through(call: &Arc<Call>, payload: Payload, noted: &mut RequestFacts) -> Result<Success> {
     let Call {
         service,
         operation,
         head,
         ..
     } = &**call;
-    let known = known(call).instrument(stage!("authenticate")).await?;
-    let share = known
-        .as_ref()
-        .map_or_else(|| service.homes.of(operation, head), Caller::organization);
+    let known = early_caller(call)
+        .instrument(stage!("authenticate"))
+        .await?;
+    let share = known.as_ref().map_or_else(
+        || service.tenant_hints.of(operation, head),
+        Caller::organization,
+    );
     service.room(share).await?;
     let Some(caller) = known else {
         return in_one_visit(call, share, payload, noted).await;
@@ -312,7 +315,7 @@ async fn answer(
     match operation.effect {
         Effect::Read => {
             if let Some(answered) = replicas::read(call, &validated).await {
-                return asked(call, answered?).await;
+                return answer_of(call, answered?).await;
             }
             let shared = call.clone();
             let reading = move |tx: &mut Transaction<'_>| {
@@ -323,7 +326,7 @@ async fn answer(
                 };
                 stage!("run").in_scope(|| read_validated(tx, &shared, validated))
             };
-            asked(call, service.store.read_for(share, reading).await?).await
+            answer_of(call, service.store.read_for(share, reading).await?).await
         }
         Effect::Write => write(call, validated).await,
     }
@@ -335,7 +338,7 @@ async fn in_one_visit(
     call: &Arc<Call>,
     share: Share,
     payload: Payload,
-    noted: &mut Noted,
+    noted: &mut RequestFacts,
 ) -> Result<Success> {
     let arguments = call
         .head
@@ -344,7 +347,7 @@ async fn in_one_visit(
         .await;
     let shared = call.clone();
     let visit = move |tx: &mut Transaction<'_>| {
-        let mut taken = Noted::default();
+        let mut taken = RequestFacts::default();
         let identified = stage!("authenticate").in_scope(|| {
             authenticate::identify(
                 tx,
@@ -357,7 +360,7 @@ async fn in_one_visit(
         let answered = identified.and_then(|caller| {
             let admitted = shared.admit(caller, None, &mut taken)?;
             if let Some(success) = recall(&shared, &admitted) {
-                return Ok(Reading::Done(success));
+                return Ok(ReadOutcome::Done(success));
             }
             let heard = admitted.hear(&shared, arguments)?;
             let validated = stage!("validate").in_scope(|| heard.validate(&shared))?;
@@ -367,12 +370,12 @@ async fn in_one_visit(
     };
     let (taken, answered) = call.service.store.read_for(share, visit).await?;
     *noted = taken;
-    asked(call, answered?).await
+    answer_of(call, answered?).await
 }
 
 /// Identifies the caller before the rest, if the caller is cached or if later steps need the
 /// identity. Otherwise returns `None`, and the read identifies the caller in its own transaction.
-async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
+async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,
         operation,
@@ -390,17 +393,17 @@ async fn known(call: &Arc<Call>) -> Result<Option<Caller>> {
     let is_written = operation.effect == Effect::Write;
     // On a database server, look-ups of many callers are batched. A cached answer needs nothing
     // more.
-    let is_together = !service.store.is_only_process() && authenticate::is_plain(operation, head);
-    let is_kept = is_together && operation.kept.is_some() && !head.is_tool_call;
+    let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
+    let is_kept = is_batched && operation.cached.is_some() && !head.is_tool_call;
     // The answer of a replica is checked against the revisions found here.
-    let is_elsewhere = is_together && operation.may_lag && service.store.has_replicas();
+    let is_elsewhere = is_batched && operation.may_lag && service.store.has_replicas();
     if !is_written && !is_shared && !is_kept && !is_elsewhere {
         return Ok(None);
     }
-    if is_together {
+    if is_batched {
         return authenticate::ask(call).await.map(Some);
     }
-    let (share, shared) = (service.homes.of(operation, head), call.clone());
+    let (share, shared) = (service.tenant_hints.of(operation, head), call.clone());
     let identify = move |tx: &mut Transaction<'_>| {
         authenticate::identify(
             tx,
@@ -445,19 +448,19 @@ fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
     let Caller::Tenant(identified) = admitted.caller() else {
         return None;
     };
-    let (question, basis) = Question::of(call.operation, identified, &call.head)?;
+    let (question, basis) = AnswerKey::of(call.operation, identified, &call.head)?;
     let kept = call
         .service
         .memory
         .answer(&question, basis, identified.revisions, call.now)?;
-    Some(Success::kept(call.operation, kept, call.head.id))
+    Some(Success::cached(call.operation, kept, call.head.id))
 }
 
 /// Returns the answer of a read. If the operation asks another service, the call runs here.
-async fn asked(call: &Call, reading: Reading) -> Result<Success> {
+async fn answer_of(call: &Call, reading: ReadOutcome) -> Result<Success> {
     match reading {
-        Reading::Done(success) => Ok(success),
-        Reading::Asks(asking) => Ok(Success::of(call.operation, &asking.await?, call.head.id)),
+        ReadOutcome::Done(success) => Ok(success),
+        ReadOutcome::Asks(asking) => Ok(Success::of(call.operation, &asking.await?, call.head.id)),
     }
 }
 
@@ -502,12 +505,21 @@ impl Caller {
     }
 }
 
-fn read_validated(tx: &mut Transaction<'_>, call: &Call, validated: Validated) -> Result<Reading> {
+fn read_validated(
+    tx: &mut Transaction<'_>,
+    call: &Call,
+    validated: Validated,
+) -> Result<ReadOutcome> {
     let (caller, _, _, input) = validated.into_parts();
     read(tx, call, caller, input)
 }
 
-fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> Result<Reading> {
+fn read(
+    tx: &mut Transaction<'_>,
+    call: &Call,
+    caller: Caller,
+    input: Value,
+) -> Result<ReadOutcome> {
     let Call {
         service,
         operation,
@@ -521,12 +533,12 @@ fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> 
             let answer = prepare(input)?(&mut context)?;
             let holds = context.holds();
             if let Some((question, _)) =
-                Question::of(operation, identified, head).filter(|_| !holds.is_empty())
+                AnswerKey::of(operation, identified, head).filter(|_| !holds.is_empty())
             {
                 let kept = service
                     .memory
                     .keep(question, &answer, identified.revisions, holds);
-                return Ok(Reading::Done(Success::kept(operation, kept, head.id)));
+                return Ok(ReadOutcome::Done(Success::cached(operation, kept, head.id)));
             }
             answer
         }
@@ -537,10 +549,12 @@ fn read(tx: &mut Transaction<'_>, call: &Call, caller: Caller, input: Value) -> 
             return Err(Error::not_found("Organization"));
         }
         (Work::System(work), _) => work(&mut { system }, input)?,
-        (Work::Provider(work), _) => return Ok(Reading::Asks(work(service.kit.clone(), input))),
+        (Work::Provider(work), _) => {
+            return Ok(ReadOutcome::Asks(work(service.app_state.clone(), input)));
+        }
         (Work::Command(_), _) => return Err(Error::internal("a command is no read")),
     };
-    Ok(Reading::Done(Success::of(operation, &answer, head.id)))
+    Ok(ReadOutcome::Done(Success::of(operation, &answer, head.id)))
 }
 
 /// Authenticates a caller again within a transaction. A body may take long to arrive, and a
@@ -568,10 +582,10 @@ fn admit_again(
 pub(crate) fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {
-        Kind::Internal => {
+        ErrorKind::Internal => {
             tracing::error!(%request_id, operation, cause, "a request failed with an internal error");
         }
-        Kind::Unavailable | Kind::Provider => {
+        ErrorKind::Unavailable | ErrorKind::Provider => {
             tracing::warn!(%request_id, operation, cause, "a request failed because a service it needs is not available");
         }
         _ => {}

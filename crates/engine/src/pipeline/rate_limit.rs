@@ -171,7 +171,7 @@ impl Windows {
     }
 
     /// Returns the limit and length of the window that the headers describe: the longer one.
-    fn told(self) -> (u32, Duration) {
+    fn described(self) -> (u32, Duration) {
         if self.per_minute == 0 {
             (self.per_second, SECOND)
         } else {
@@ -182,7 +182,7 @@ impl Windows {
 
 impl Decision {
     fn quota(self, windows: Windows, now: Timestamp) -> Quota {
-        let (limit, _) = windows.told();
+        let (limit, _) = windows.described();
         let reset = now.checked_add(self.leaves).unwrap_or(now);
         Quota {
             limit,
@@ -205,7 +205,7 @@ fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> De
     if wait.is_none() {
         log.push_back(elapsed);
     }
-    let (_, window) = windows.told();
+    let (_, window) = windows.described();
     let used = u32::try_from(log.len()).unwrap_or(u32::MAX);
     let leaves = log.front().map_or(Duration::ZERO, |first| {
         (*first + window).saturating_sub(elapsed)
@@ -215,7 +215,7 @@ fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> De
 
 /// Removes the requests that have left every window.
 fn forget(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
-    let (_, window) = windows.told();
+    let (_, window) = windows.described();
     while log
         .front()
         .is_some_and(|first| elapsed.saturating_sub(*first) >= window)

@@ -12,9 +12,9 @@ use metrics::Counter;
 use store::Transaction;
 
 use super::stages::{Call, Validated};
-use super::{Caller, Reading};
+use super::{Caller, ReadOutcome};
 use crate::access::Revisions;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::stage;
 
 store::statements! {
@@ -45,7 +45,7 @@ pub(crate) fn count() {
 }
 
 /// Returns the answer of a replica; `None` if the primary must answer.
-pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Result<Reading>> {
+pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Result<ReadOutcome>> {
     let Call {
         service, operation, ..
     } = &**call;
@@ -78,7 +78,9 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
         Some(Ok(None)) => (BEHIND, None),
         // These failures are specific to the replica: its replay cancelled the query, or a
         // migration has not arrived. The primary can still answer.
-        Some(Err(error)) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => {
+        Some(Err(error))
+            if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Internal) =>
+        {
             (UNAVAILABLE, None)
         }
         Some(Err(error)) => (ANSWERED, Some(Err(error))),

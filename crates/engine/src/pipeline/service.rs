@@ -8,18 +8,18 @@ use jiff::Timestamp;
 use store::{Share, Transaction};
 
 use super::incoming::Incoming;
-use super::unsent::Unsent;
-use super::{Callers, Homes, InFlight, Memory, RateLimits};
+use super::outbound::OutboundBuffer;
+use super::{Callers, InFlight, Memory, RateLimits, TenantHints};
 use crate::app::App;
+use crate::app_state::AppState;
 use crate::background::Background;
 use crate::clock::Clock;
 use crate::context::System;
 use crate::error::{Error, Result};
-use crate::kit::Kit;
 
 /// Settings from command-line flags.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ServiceSettings {
     /// The keys of the platform interface. Without a key the interface refuses every request.
     pub platform_keys: Vec<String>,
     /// How long the answer of an idempotency key is kept.
@@ -37,9 +37,9 @@ pub struct Service {
     /// The source of time.
     pub clock: Clock,
     /// The application state for work in a transaction.
-    pub kit: Arc<Kit>,
+    pub app_state: Arc<AppState>,
     /// Settings from command-line flags.
-    pub settings: Settings,
+    pub settings: ServiceSettings,
     /// Rate limits per credential.
     pub limits: RateLimits,
     /// Rate limits per guest's link.
@@ -49,13 +49,13 @@ pub struct Service {
     /// The look-up of callers. On a database server, concurrent look-ups are batched.
     pub callers: Callers,
     /// The organizations of tokens, for scheduling.
-    pub homes: Homes,
+    pub tenant_hints: TenantHints,
     /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,
     /// The memory budget of request bodies.
     pub incoming: Arc<Incoming>,
     /// The buffer of answers that are not sent yet.
-    pub unsent: Arc<Unsent>,
+    pub outbound: Arc<OutboundBuffer>,
     /// The background tasks that are down.
     pub background: Background,
 }
@@ -66,15 +66,15 @@ impl Service {
         System {
             tx,
             now,
-            kit: &self.kit,
-            rung: BTreeSet::new(),
+            app_state: &self.app_state,
+            wake_signals: BTreeSet::new(),
         }
     }
 
     /// Waits until the outbound buffer has space for another answer of a share. Returns 503 after
     /// the time limit.
     pub async fn room(&self, share: Share) -> Result<()> {
-        if self.unsent.has_room(share).await {
+        if self.outbound.has_room(share).await {
             Ok(())
         } else {
             Err(Error::unavailable("the buffer of unsent answers is full"))

@@ -44,11 +44,11 @@ const NOBODYS: Windows = Windows {
 pub struct SharedLog {
     client: Client,
     script: Script,
-    link: watch::Sender<Link>,
+    link: watch::Sender<RedisLink>,
 }
 
 /// The state of the connection to Redis.
-enum Link {
+enum RedisLink {
     /// Connected, with the number of the connection.
     Up(u64, MultiplexedConnection),
     /// Not connected, with the reason.
@@ -74,7 +74,7 @@ impl SharedLog {
         // That would take most of the deadline.
         let info = info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
         let client = Client::open(info).map_err(|error| wrong(&error))?;
-        let (link, _) = watch::channel(Link::Down("no connection has been tried yet".into()));
+        let (link, _) = watch::channel(RedisLink::Down("no connection has been tried yet".into()));
         Ok(Self {
             client,
             script: Script::new(include_str!("rate_limit.lua")),
@@ -129,11 +129,11 @@ impl SharedLog {
                         );
                     }
                     was_up = true;
-                    self.link.send_replace(Link::Up(number, connection));
+                    self.link.send_replace(RedisLink::Up(number, connection));
                     self.until_lost().await;
                 }
                 Err(cause) => {
-                    self.link.send_replace(Link::Down(cause));
+                    self.link.send_replace(RedisLink::Down(cause));
                 }
             }
             if was_up {
@@ -166,7 +166,7 @@ impl SharedLog {
         let mut link = self.link.subscribe();
         while timeout(
             TRY_EVERY,
-            link.wait_for(|link| matches!(link, Link::Down(_))),
+            link.wait_for(|link| matches!(link, RedisLink::Down(_))),
         )
         .await
         .is_err()
@@ -204,24 +204,24 @@ impl SharedLog {
 
     fn connection(&self) -> Option<(u64, MultiplexedConnection)> {
         match &*self.link.borrow() {
-            Link::Up(number, connection) => Some((*number, connection.clone())),
-            Link::Down(_) => None,
+            RedisLink::Up(number, connection) => Some((*number, connection.clone())),
+            RedisLink::Down(_) => None,
         }
     }
 
     fn cause(&self) -> String {
         match &*self.link.borrow() {
-            Link::Up(..) => String::new(),
-            Link::Down(cause) => cause.clone(),
+            RedisLink::Up(..) => String::new(),
+            RedisLink::Down(cause) => cause.clone(),
         }
     }
 
     /// Drops a connection, unless another one has replaced it.
     fn give_up(&self, number: u64, cause: String) {
         self.link.send_if_modified(|link| {
-            let is_it = matches!(link, Link::Up(current, _) if *current == number);
+            let is_it = matches!(link, RedisLink::Up(current, _) if *current == number);
             if is_it {
-                *link = Link::Down(cause);
+                *link = RedisLink::Down(cause);
             }
             is_it
         });

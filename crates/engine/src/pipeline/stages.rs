@@ -1,8 +1,8 @@
 //! The stages of a request between identifying the caller and running the operation.
 //!
 //! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::hear`]
-//! (permission by the body → form of the `Idempotency-Key` → arguments) → [`Heard::validate`] →
-//! run.
+//! (permission by the body → form of the `Idempotency-IdempotencyKey` → arguments) →
+//! [`Heard::validate`] → run.
 //!
 //! Each stage takes a value that only the stage before it can create. So the order is the same in
 //! every code path, in one transaction or in several, and no stage can be skipped.
@@ -13,11 +13,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use store::Transaction;
 
-use super::idempotency::Key;
+use super::idempotency::IdempotencyKey;
 use super::request::Head;
-use super::{Caller, Noted, Quota, Requester, Service, admit_again, validate};
+use super::{Caller, Quota, RequestFacts, Requester, Service, admit_again, validate};
 use crate::access::Access;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::operation::{Arguments, Effect, Needs, Operation, Surface};
 
 /// A call of an operation, with everything that does not change between stages.
@@ -35,7 +35,7 @@ pub(super) struct Admitted(Caller);
 /// An admitted caller with parsed arguments.
 pub(super) struct Heard {
     caller: Caller,
-    key: Option<Key>,
+    key: Option<IdempotencyKey>,
     arguments: Arguments,
 }
 
@@ -53,7 +53,7 @@ impl Call {
         &self,
         caller: Caller,
         agreed: Option<Quota>,
-        noted: &mut Noted,
+        noted: &mut RequestFacts,
     ) -> Result<Admitted> {
         let Self {
             service,
@@ -66,7 +66,7 @@ impl Call {
             credential: caller.access().credential,
         });
         if let Caller::Tenant(identified) = &caller {
-            service.kit.uses.note(identified.owner(), *now);
+            service.app_state.uses.note(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
         noted.quota = match (operation.surface, &caller) {
@@ -85,7 +85,7 @@ impl Call {
             .as_ref()
             .is_some_and(|quota| quota.retry_after.is_some())
         {
-            return Err(Kind::RateLimit.into());
+            return Err(ErrorKind::RateLimit.into());
         }
         self.permit(caller.access())?;
         Ok(Admitted(caller))
@@ -123,7 +123,7 @@ impl Admitted {
         }
         let key = match &caller {
             Caller::Tenant(identified) if call.operation.effect == Effect::Write => {
-                Key::of(call.operation, &call.head, identified.owner())?
+                IdempotencyKey::of(call.operation, &call.head, identified.owner())?
             }
             _ => None,
         };
@@ -188,7 +188,7 @@ impl Validated {
         &self.input
     }
 
-    pub(super) fn into_parts(self) -> (Caller, Option<Key>, Arguments, Value) {
+    pub(super) fn into_parts(self) -> (Caller, Option<IdempotencyKey>, Arguments, Value) {
         let Self {
             heard:
                 Heard {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::Service;
 use super::authenticate::{bearer, is_platform_key};
 use crate::access::{self, Identified, Resource};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::operation::Surface;
 
 /// Values of `details.key`, for programs.
@@ -30,14 +30,14 @@ const UNKNOWN_TOKEN: &str =
 
 /// The credential that an interface requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequiredCredential {
     /// A token of an organization, valid for this resource.
     Token(Resource),
     /// The platform's key.
     PlatformKey,
 }
 
-impl Wanted {
+impl RequiredCredential {
     pub(super) const fn at(surface: Surface) -> Self {
         match surface {
             Surface::Platform => Self::PlatformKey,
@@ -54,12 +54,16 @@ impl Wanted {
 }
 
 /// Returns the error for a request without a valid credential.
-pub(crate) async fn refusal(service: &Arc<Service>, headers: &HeaderMap, wanted: Wanted) -> Error {
+pub(crate) async fn refusal(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    wanted: RequiredCredential,
+) -> Error {
     let (key, message) = match by_header(headers, wanted) {
         Some(reason) => reason,
         None => by_token(service, bearer(headers).unwrap_or_default(), wanted).await,
     };
-    Error::new(Kind::Authentication, message).with_key(key)
+    Error::new(ErrorKind::Authentication, message).with_key(key)
 }
 
 /// Returns whether the error is about a credential that was sent (RFC 6750, section 3.1).
@@ -68,7 +72,7 @@ pub(crate) fn was_sent(error: &Error) -> bool {
 }
 
 /// Returns the reason that the header alone shows.
-fn by_header(headers: &HeaderMap, wanted: Wanted) -> Option<(&'static str, String)> {
+fn by_header(headers: &HeaderMap, wanted: RequiredCredential) -> Option<(&'static str, String)> {
     let values: Vec<_> = headers.get_all(AUTHORIZATION).iter().collect();
     let words = wanted.in_words();
     let malformed = |message: String| Some((MALFORMED, message));
@@ -93,23 +97,27 @@ fn by_header(headers: &HeaderMap, wanted: Wanted) -> Option<(&'static str, Strin
     ))
 }
 
-async fn by_token(service: &Arc<Service>, token: &str, wanted: Wanted) -> (&'static str, String) {
+async fn by_token(
+    service: &Arc<Service>,
+    token: &str,
+    wanted: RequiredCredential,
+) -> (&'static str, String) {
     let is_of_organization = token.starts_with("sk_") || token.starts_with("at_");
     match wanted {
-        Wanted::PlatformKey if is_of_organization => (
+        RequiredCredential::PlatformKey if is_of_organization => (
             ELSEWHERE,
             "API keys and access tokens are for /api/v1 and /mcp; this interface takes the platform key.".into(),
         ),
-        Wanted::PlatformKey => (UNKNOWN, "The platform key is unknown.".into()),
-        Wanted::Token(_) if is_platform_key(service, token) => (
+        RequiredCredential::PlatformKey => (UNKNOWN, "The platform key is unknown.".into()),
+        RequiredCredential::Token(_) if is_platform_key(service, token) => (
             ELSEWHERE,
             "The platform key is for /platform/v1; send an API key (sk_…) or an access token (at_…).".into(),
         ),
-        Wanted::Token(_) if !is_of_organization => (
+        RequiredCredential::Token(_) if !is_of_organization => (
             UNKNOWN,
             "The token is neither an API key (sk_…) nor an access token (at_…).".into(),
         ),
-        Wanted::Token(resource) => match found(service, token).await {
+        RequiredCredential::Token(resource) => match found(service, token).await {
             Some((Some(identified), _)) => by_row(&identified, resource),
             Some((None, Some(moment))) => {
                 (REVOKED, format!("The API key was revoked at {moment:.0}."))
@@ -125,7 +133,7 @@ async fn found(
     service: &Arc<Service>,
     token: &str,
 ) -> Option<(Option<Identified>, Option<Timestamp>)> {
-    let (share, token) = (service.homes.of_token(token), token.to_owned());
+    let (share, token) = (service.tenant_hints.of_token(token), token.to_owned());
     let find = move |tx: &mut store::Transaction<'_>| {
         let identified = access::find(tx, &token, Timestamp::MIN)?;
         let revoked_at = if identified.is_none() {
@@ -163,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_malformed_authorization_header_is_explained() {
-        let wanted = Wanted::Token(Resource::Api);
+        let wanted = RequiredCredential::Token(Resource::Api);
         let of = |values: &[&'static str]| {
             let headers = values
                 .iter()

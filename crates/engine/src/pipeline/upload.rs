@@ -48,15 +48,18 @@ const HEADERS: usize = 1 << 20;
 const BEYOND: u64 = 32 << 20;
 
 /// A file that has been stored for a request.
-pub(super) struct Brought {
+pub(super) struct StoredFile {
     files: Files,
     key: String,
 }
 
-impl Brought {
+impl StoredFile {
     /// Deletes the file if the request was refused. The deletion runs in the background.
     pub(super) fn settle(self, answered: &Result<Success>) {
-        if answered.as_ref().is_err_and(|error| !error.may_be_done()) {
+        if answered
+            .as_ref()
+            .is_err_and(|error| !error.may_have_taken_effect())
+        {
             self.remove();
         }
     }
@@ -77,13 +80,13 @@ pub(super) async fn read(
     takes: &TakesFile,
     caller: &Caller,
     payload: Payload,
-) -> (Result<Arguments>, Option<Brought>) {
+) -> (Result<Arguments>, Option<StoredFile>) {
     let mut brought = None;
     let arguments = match prepared(call, caller, payload) {
         Ok((owner, uploads, body, boundary)) => match uploads.enter(owner, takes.most) {
             Ok(_entered) => {
-                let key = fresh_key(&call.service.kit.ids, owner.organization, call.now);
-                let reader = Reader {
+                let key = fresh_key(&call.service.app_state.ids, owner.organization, call.now);
+                let reader = BodyReader {
                     files: &uploads.files,
                     takes,
                     key,
@@ -128,7 +131,7 @@ fn prepared<'c>(
         organization,
         credential: caller.access().credential,
     };
-    let uploads = call.service.kit.part::<Uploads>();
+    let uploads = call.service.app_state.extension::<Uploads>();
     let uploads = uploads.ok_or_else(|| {
         Error::unavailable("--uploads-url is not set")
             .with_message("File uploads are not configured on this server.")
@@ -156,24 +159,24 @@ fn prepared<'c>(
 }
 
 /// The state of reading a body.
-struct Reader<'r> {
+struct BodyReader<'r> {
     files: &'r Files,
     takes: &'r TakesFile,
     key: String,
-    brought: &'r mut Option<Brought>,
+    brought: &'r mut Option<StoredFile>,
     fields: Map<String, Value>,
     found: Vec<Issue>,
     /// Bytes that have arrived since the last part header or chunk was completed.
     ahead: Arc<AtomicUsize>,
 }
 
-impl Reader<'_> {
+impl BodyReader<'_> {
     async fn read(
         mut self,
         body: Body,
         boundary: &str,
     ) -> Result<(Map<String, Value>, Vec<Issue>)> {
-        let mut arriving = Arriving::new(body, self.takes.most + BEYOND, self.ahead.clone());
+        let mut arriving = IncomingBody::new(body, self.takes.most + BEYOND, self.ahead.clone());
         let mut parts = Multipart::new(&mut arriving, boundary);
         let mut count = 0;
         loop {
@@ -274,8 +277,8 @@ impl Reader<'_> {
         let too_large = || format!("is larger than {} MiB", most >> 20);
         let content_type = match kind(&head[..head.len().min(HEAD)]) {
             Some(content_type) if size <= most => content_type,
-            told => {
-                self.refuse_file(match told {
+            reported => {
+                self.refuse_file(match reported {
                     Some(_) => too_large(),
                     None if size == 0 => "is empty".into(),
                     None => format!("is not {kinds}"),
@@ -306,7 +309,7 @@ impl Reader<'_> {
             writing.append(piece).await.map_err(Error::unavailable)?;
         }
         writing.finish().await.map_err(Error::unavailable)?;
-        *self.brought = Some(Brought {
+        *self.brought = Some(StoredFile {
             files: self.files.clone(),
             key: self.key.clone(),
         });
@@ -345,7 +348,7 @@ fn deadline(bytes: u64) -> Duration {
 
 /// An incoming body with a progress deadline. It yields one chunk at a time: the consumer finishes
 /// a chunk before it receives the next.
-struct Arriving {
+struct IncomingBody {
     body: Body,
     bytes: u64,
     most: u64,
@@ -381,7 +384,7 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-impl Arriving {
+impl IncomingBody {
     fn new(body: Body, most: u64, ahead: Arc<AtomicUsize>) -> Self {
         let began = Instant::now();
         let late = Box::pin(tokio::time::sleep_until(began + deadline(0)));
@@ -397,7 +400,7 @@ impl Arriving {
     }
 }
 
-impl Stream for Arriving {
+impl Stream for IncomingBody {
     type Item = Result<Bytes, Stopped>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -463,7 +466,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let files = Files::in_directory(directory.path()).unwrap();
         let mut brought = None;
-        let reader = Reader {
+        let reader = BodyReader {
             files: &files,
             takes: &TAKES,
             key: "a/1".into(),
@@ -489,14 +492,14 @@ mod tests {
             Ok((_, found)) => serde_json::to_value(found).unwrap(),
             Err(error) => error.body()["details"]["issues"].clone(),
         };
-        let told = |issue: &Value| {
+        let reported = |issue: &Value| {
             format!(
                 "{} {}",
                 issue["path"][0].as_str().unwrap_or_default(),
                 issue["message"].as_str().unwrap()
             )
         };
-        issues.as_array().unwrap().iter().map(told).collect()
+        issues.as_array().unwrap().iter().map(reported).collect()
     }
 
     #[tokio::test]

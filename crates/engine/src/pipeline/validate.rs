@@ -22,7 +22,7 @@ pub(super) async fn validate(
         .examine(operation, arguments, country, now)?;
     for format in service.app.lists.all::<NetworkFormat>() {
         for (path, text) in examined.open_texts(format.name) {
-            if let Err(reason) = (format.check)(service.kit.clone(), text).await {
+            if let Err(reason) = (format.check)(service.app_state.clone(), text).await {
                 examined.refuse(path, Reason::rule(format.name, reason));
             }
         }

@@ -9,14 +9,14 @@ use store::Transaction;
 
 use super::audited::Audited;
 use super::command::command;
-use super::idempotency::Key;
+use super::idempotency::IdempotencyKey;
 use super::precondition::Precondition;
 use super::stages::{Call, Validated};
 use super::{Caller, Success, admit_again, success_body};
 use crate::access::{Access, Identified};
+use crate::app_state::WakeSignal;
 use crate::context::{Context, Lock, Locked, System};
 use crate::error::{Error, Result};
-use crate::kit::Bell;
 use crate::operation::{Answer, Arguments, Job, Warning, Work};
 use crate::stage;
 
@@ -24,7 +24,7 @@ use crate::stage;
 pub(super) struct Write {
     pub(super) call: Arc<Call>,
     pub(super) caller: Caller,
-    pub(super) key: Option<Key>,
+    pub(super) key: Option<IdempotencyKey>,
     arguments: Arguments,
     pub(super) audited: Option<Audited>,
     precondition: Option<Precondition>,
@@ -37,7 +37,7 @@ enum Prepared {
 }
 
 /// A success, and the wake signals to send after the commit.
-type Written = (Success, BTreeSet<Bell>);
+type Written = (Success, BTreeSet<WakeSignal>);
 
 /// Runs a write when its organization is scheduled, and sends its wake signals after the commit.
 pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
@@ -64,7 +64,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
             return command(write, id, held, prepare(input)?).await;
         }
         (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
-            Lock::of(&service.kit, id, call.operation.touches),
+            Lock::of(&service.app_state, id, call.operation.touches),
             prepare(input)?,
         ),
         (Work::System(_), _) => Prepared::System(input),
@@ -75,26 +75,27 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
             ));
         }
     };
-    let (success, rung) = service
+    let (success, wake_signals) = service
         .store
-        .write_for(share, call.operation.patience, move |tx| {
+        .write_for(share, call.operation.timeout, move |tx| {
             if let Some(recorded) = write.replay(tx)? {
                 return Ok((recorded, BTreeSet::new()));
             }
             match prepared {
                 Prepared::Tenant(lock, job) => write.in_organization(tx, lock, job),
-                Prepared::System(input) => write.beside_organizations(tx, input),
+                Prepared::System(input) => write.outside_organizations(tx, input),
             }
         })
         .await?;
-    service.kit.ring(&rung);
+    service.app_state.wake(&wake_signals);
     drop(held);
     Ok(success)
 }
 
 impl Write {
-    /// Returns the recorded answer of an earlier request with the same key. It is found before the organization is locked, so that a
-    /// replay, and a refusal because of the key, wait for no other write.
+    /// Returns the recorded answer of an earlier request with the same key. It is found before the
+    /// organization is locked, so that a replay, and a refusal because of the key, wait for no
+    /// other write.
     pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
         let (service, now) = (&self.call.service, self.call.now);
         let Some(key) = &self.key else {
@@ -135,10 +136,11 @@ impl Write {
             record(&mut context, &call, key, &answer, &body)?;
         }
         let success = Success::text(call.operation.status, body);
-        Ok((success, context.rung()))
+        Ok((success, context.take_wake_signals()))
     }
 
-    /// Locks the organization. Authenticates the caller again if its configuration changed since the caller was let in.
+    /// Locks the organization. Authenticates the caller again if its configuration changed since
+    /// the caller was let in.
     pub(super) fn lock(
         &self,
         tx: &mut Transaction<'_>,
@@ -168,7 +170,7 @@ impl Write {
 
     /// Runs a platform operation outside of any organization. It has no idempotency key, because
     /// keys belong to organizations.
-    fn beside_organizations(self, tx: &mut Transaction<'_>, input: Value) -> Result<Written> {
+    fn outside_organizations(self, tx: &mut Transaction<'_>, input: Value) -> Result<Written> {
         let Self {
             call,
             caller,
@@ -182,12 +184,12 @@ impl Write {
         };
         let mut system: System<'_, '_> = call.service.system(tx, call.now);
         let audited = audited
-            .map(|audited| audited.begin_beside(&mut system, caller.access()))
+            .map(|audited| audited.begin_outside(&mut system, caller.access()))
             .transpose()?;
         let answer = stage!("run").in_scope(|| work(&mut system, input))?;
         let body = success_body(&answer, call.head.id);
         if let Some(audited) = audited {
-            audited.end_beside(
+            audited.end_outside(
                 &mut system,
                 caller.access(),
                 &answer,
@@ -196,7 +198,7 @@ impl Write {
             )?;
         }
         let success = Success::text(call.operation.status, body);
-        Ok((success, system.rung))
+        Ok((success, system.wake_signals))
     }
 }
 
@@ -231,7 +233,7 @@ fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
 fn record(
     context: &mut Context<'_, '_>,
     call: &Call,
-    key: Key,
+    key: IdempotencyKey,
     answer: &Answer,
     body: &str,
 ) -> Result<()> {

@@ -21,23 +21,23 @@ use hyper::service::Service;
 use tokio::time::Instant;
 
 use super::clients::{Clients, Place};
-use super::connections::{Activity, Turn, network};
+use super::connections::{Activity, RequestGuard, network};
 use crate::pipeline::Receiving;
-use crate::pipeline::{Held, Unsent};
-use crate::surface::{Crowded, Interface, Peer, Unread};
+use crate::pipeline::{OutboundBuffer, OutboundReservation};
+use crate::surface::{Interface, OverLimit, Peer, UnreadBody};
 
 tokio::task_local! {
     /// The progress of the HTTP/2 stream that this task serves.
-    static STREAM: Arc<Headway>;
+    static STREAM: Arc<ProgressTracker>;
 }
 
 /// The time of the last event.
-pub(super) struct Since {
+pub(super) struct LastEvent {
     start: Instant,
     nanoseconds: AtomicU64,
 }
 
-impl Since {
+impl LastEvent {
     /// Records that the event happens now.
     pub(super) fn note(&self) {
         self.nanoseconds
@@ -50,7 +50,7 @@ impl Since {
     }
 }
 
-impl Default for Since {
+impl Default for LastEvent {
     fn default() -> Self {
         Self {
             start: Instant::now(),
@@ -65,13 +65,13 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 /// The progress of sending answers, of a connection or of a stream.
 #[derive(Default)]
-pub(super) struct Headway {
+pub(super) struct ProgressTracker {
     /// The number of answers that are not completely sent.
     answers: AtomicUsize,
-    moved: Since,
+    moved: LastEvent,
     /// The outbound buffer space of the last answer. Its organization decides whether the timeout
     /// is shortened.
-    held: Mutex<Weak<Held>>,
+    held: Mutex<Weak<OutboundReservation>>,
     /// Whether the connection has streams. Each stream has its own timeout, so the connection has
     /// twice the time.
     has_streams: AtomicBool,
@@ -79,23 +79,23 @@ pub(super) struct Headway {
 
 /// The progress timeout of an answer.
 #[derive(Clone)]
-pub(super) struct Patience {
+pub(super) struct ProgressLimits {
     /// The usual timeout.
     pub usual: Duration,
     /// The shortened timeout.
     pub hurried: Duration,
     /// Decides whether the timeout is shortened.
-    pub unsent: Arc<Unsent>,
+    pub outbound: Arc<OutboundBuffer>,
 }
 
-impl Headway {
+impl ProgressTracker {
     /// Returns when an answer has made no progress for the timeout.
-    pub(super) async fn is_lost(&self, patience: &Patience) {
-        let mut hurries = patience.unsent.hurries();
+    pub(super) async fn is_lost(&self, limits: &ProgressLimits) {
+        let mut hurries = limits.outbound.changes();
         loop {
             hurries.mark_unchanged();
             let is_hurried = self.held().upgrade().map_or_else(
-                || patience.unsent.is_hurried(None),
+                || limits.outbound.is_hurried(None),
                 |held| held.is_hurried(),
             );
             let times = if self.has_streams.load(Ordering::Relaxed) {
@@ -105,9 +105,9 @@ impl Headway {
             };
             let limit = times
                 * if is_hurried {
-                    patience.hurried
+                    limits.hurried
                 } else {
-                    patience.usual
+                    limits.usual
                 };
             let until = if self.answers.load(Ordering::Relaxed) > 0 {
                 self.moved.when() + limit
@@ -119,13 +119,13 @@ impl Headway {
             }
             tokio::select! {
                 () = tokio::time::sleep_until(until) => {}
-                // `patience` owns the sender, so the channel stays open.
+                // `limits` owns the sender, so the channel stays open.
                 _ = hurries.changed() => {}
             }
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Weak<Held>> {
+    fn held(&self) -> MutexGuard<'_, Weak<OutboundReservation>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -133,15 +133,15 @@ impl Headway {
 /// Runs the streams of HTTP/2 connections, each until its client stops taking the answer. An
 /// aborted stream is reset, and the other streams of the connection continue.
 #[derive(Clone)]
-pub(super) struct Streams(pub Patience);
+pub(super) struct Streams(pub ProgressLimits);
 
 impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
     fn execute(&self, stream: S) {
-        let (patience, headway) = (self.0.clone(), Arc::<Headway>::default());
+        let (limits, progress) = (self.0.clone(), Arc::<ProgressTracker>::default());
         tokio::spawn(async move {
             tokio::select! {
-                () = STREAM.scope(headway.clone(), stream) => {}
-                () = headway.is_lost(&patience) => {}
+                () = STREAM.scope(progress.clone(), stream) => {}
+                () = progress.is_lost(&limits) => {}
             }
         });
     }
@@ -151,7 +151,7 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
 const TLS_ALONE: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// The interface, as one connection uses it.
-pub(super) struct Answering {
+pub(super) struct ConnectionService {
     pub interface: Interface,
     /// Whether the connection is encrypted.
     pub is_secure: bool,
@@ -159,9 +159,9 @@ pub(super) struct Answering {
     pub clients: Arc<Clients>,
 }
 
-impl Answering {
-    /// Notes on a request whose it is. Takes a place among the requests of a client behind a trusted proxy, and notes where there
-    /// is none.
+impl ConnectionService {
+    /// Notes on a request whose it is. Takes a place among the requests of a client behind a
+    /// trusted proxy, and notes where there is none.
     fn place(&self, request: &mut Request<Incoming>) -> Option<Place> {
         let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
         let address = network(proxies.client(peer, request.headers()));
@@ -172,13 +172,13 @@ impl Answering {
         }
         let place = self.clients.enter(address);
         if place.is_none() {
-            extensions.insert(Crowded);
+            extensions.insert(OverLimit);
         }
         place
     }
 }
 
-impl Service<Request<Incoming>> for Answering {
+impl Service<Request<Incoming>> for ConnectionService {
     type Response = Response<Outgoing>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<Outgoing>, Infallible>>;
@@ -193,7 +193,7 @@ impl Service<Request<Incoming>> for Answering {
         let answered = self.interface.clone().answer(request.map(Body::new));
         async move {
             let mut response = answered.await;
-            if response.extensions_mut().remove::<Unread>().is_some() {
+            if response.extensions_mut().remove::<UnreadBody>().is_some() {
                 activity.close_in_stages();
             }
             if is_secure {
@@ -216,9 +216,9 @@ impl Service<Request<Incoming>> for Answering {
 
 /// State that exists until the last byte of an answer is taken or the answer is aborted.
 struct Sending {
-    turn: Turn,
-    stream: Option<Arc<Headway>>,
-    held: Option<Arc<Held>>,
+    turn: RequestGuard,
+    stream: Option<Arc<ProgressTracker>>,
+    held: Option<Arc<OutboundReservation>>,
     _place: Option<Place>,
     /// The number of chunks that the connection has not taken yet.
     pieces: AtomicUsize,
@@ -227,10 +227,14 @@ struct Sending {
 }
 
 impl Sending {
-    fn begin(turn: Turn, held: Option<Arc<Held>>, place: Option<Place>) -> Self {
+    fn begin(
+        turn: RequestGuard,
+        held: Option<Arc<OutboundReservation>>,
+        place: Option<Place>,
+    ) -> Self {
         let stream = STREAM.try_with(Arc::clone).ok();
         if stream.is_some() {
-            turn.headway().has_streams.store(true, Ordering::Relaxed);
+            turn.progress().has_streams.store(true, Ordering::Relaxed);
         }
         let sending = Self {
             turn,
@@ -240,16 +244,16 @@ impl Sending {
             pieces: AtomicUsize::new(0),
             waits: AtomicWaker::new(),
         };
-        for headway in sending.headways() {
-            headway.moved.note();
-            *headway.held() = sending.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
-            headway.answers.fetch_add(1, Ordering::Relaxed);
+        for progress in sending.trackers() {
+            progress.moved.note();
+            *progress.held() = sending.held.as_ref().map_or_else(Weak::new, Arc::downgrade);
+            progress.answers.fetch_add(1, Ordering::Relaxed);
         }
         sending
     }
 
-    fn headways(&self) -> impl Iterator<Item = &Headway> {
-        [self.turn.headway()]
+    fn trackers(&self) -> impl Iterator<Item = &ProgressTracker> {
+        [self.turn.progress()]
             .into_iter()
             .chain(self.stream.as_deref())
     }
@@ -257,8 +261,8 @@ impl Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        for headway in self.headways() {
-            headway.answers.fetch_sub(1, Ordering::Relaxed);
+        for progress in self.trackers() {
+            progress.answers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -273,19 +277,19 @@ pub(super) struct Outgoing {
 }
 
 impl HttpBody for Outgoing {
-    type Data = Piece;
+    type Data = AnswerChunk;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<AnswerChunk>, axum::Error>>> {
         if !self.is_over {
             self.has_begun = true;
             if let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                return Poll::Ready(Some(
-                    frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, &self.sending))),
-                ));
+                return Poll::Ready(Some(frame.map(|frame| {
+                    frame.map_data(|bytes| AnswerChunk::new(bytes, &self.sending))
+                })));
             }
             self.is_over = true;
         }
@@ -308,12 +312,12 @@ impl HttpBody for Outgoing {
 }
 
 /// A chunk of a body, until the connection has taken it.
-pub(super) struct Piece {
+pub(super) struct AnswerChunk {
     bytes: Bytes,
     sending: Arc<Sending>,
 }
 
-impl Piece {
+impl AnswerChunk {
     fn new(bytes: Bytes, sending: &Arc<Sending>) -> Self {
         sending.pieces.fetch_add(1, Ordering::Relaxed);
         Self {
@@ -323,7 +327,7 @@ impl Piece {
     }
 }
 
-impl Drop for Piece {
+impl Drop for AnswerChunk {
     fn drop(&mut self) {
         if self.sending.pieces.fetch_sub(1, Ordering::Release) == 1 {
             self.sending.waits.wake();
@@ -331,7 +335,7 @@ impl Drop for Piece {
     }
 }
 
-impl Buf for Piece {
+impl Buf for AnswerChunk {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -342,8 +346,8 @@ impl Buf for Piece {
 
     fn advance(&mut self, count: usize) {
         self.sending
-            .headways()
-            .for_each(|headway| headway.moved.note());
+            .trackers()
+            .for_each(|progress| progress.moved.note());
         self.bytes.advance(count);
     }
 }

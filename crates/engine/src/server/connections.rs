@@ -29,10 +29,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Limits;
-use super::answer::{Answering, Headway, Patience, Since, Streams};
+use super::answer::{ConnectionService, LastEvent, ProgressLimits, ProgressTracker, Streams};
 use super::clients::Clients;
 use super::tls::Tls;
-use crate::pipeline::Unsent;
+use crate::pipeline::OutboundBuffer;
 use crate::surface::Interface;
 
 /// The most HTTP/2 streams of one connection.
@@ -84,7 +84,7 @@ pub async fn accept(
     tls: Option<Arc<Tls>>,
     interface: Interface,
     limits: Limits,
-    unsent: Arc<Unsent>,
+    outbound: Arc<OutboundBuffer>,
     stop: CancellationToken,
 ) {
     let closing = CancellationToken::new().drop_guard();
@@ -92,7 +92,7 @@ pub async fn accept(
         limits,
         tls,
         interface,
-        unsent.clone(),
+        outbound.clone(),
         closing.token().clone(),
     ));
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
@@ -110,7 +110,7 @@ pub async fn accept(
     for (stream, address) in queued(listener) {
         connections.admit(stream, address, None);
     }
-    let _hurry = unsent.hurry();
+    let _hurry = outbound.shorten_timeouts();
     if !connections.serving.is_empty() {
         // Read pending requests first: a connection that was never read would close without an
         // answer.
@@ -138,10 +138,11 @@ fn queued(listener: TcpListener) -> Vec<(TcpStream, IpAddr)> {
 }
 
 /// A connection of either HTTP version.
-type Connection<'b> = auto::Connection<'b, TokioIo<SmallReads<Way>>, Answering, Streams>;
+type Connection<'b> =
+    auto::Connection<'b, TokioIo<SmallReads<Transport>>, ConnectionService, Streams>;
 
 /// The transport of a connection: plain TCP or TLS.
-type Way = Either<Socket, TlsStream<Socket>>;
+type Transport = Either<Socket, TlsStream<Socket>>;
 
 /// The state that all connections share.
 struct Connections {
@@ -150,7 +151,7 @@ struct Connections {
     interface: Interface,
     clients: Arc<Clients>,
     builder: auto::Builder<Streams>,
-    patience: Patience,
+    progress_limits: ProgressLimits,
     places: Arc<Semaphore>,
     open: Mutex<Open>,
     closing: CancellationToken,
@@ -166,7 +167,7 @@ struct Open {
 }
 
 /// The registration of an open connection. Dropping it removes the connection from [`Open`].
-struct Entry {
+struct ConnectionEntry {
     connections: Arc<Connections>,
     number: u64,
     activity: Arc<Activity>,
@@ -177,15 +178,15 @@ impl Connections {
         limits: Limits,
         tls: Option<Arc<Tls>>,
         interface: Interface,
-        unsent: Arc<Unsent>,
+        outbound: Arc<OutboundBuffer>,
         closing: CancellationToken,
     ) -> Self {
-        let patience = Patience {
-            usual: limits.headway,
-            hurried: limits.hurried_headway,
-            unsent,
+        let timeout = ProgressLimits {
+            usual: limits.progress_timeout,
+            hurried: limits.hurried_progress_timeout,
+            outbound: outbound,
         };
-        let mut builder = auto::Builder::new(Streams(patience.clone()));
+        let mut builder = auto::Builder::new(Streams(timeout.clone()));
         builder
             .http1()
             .timer(TokioTimer::new())
@@ -215,7 +216,7 @@ impl Connections {
             tls,
             interface,
             builder,
-            patience,
+            progress_limits: timeout,
             places,
             open: Mutex::default(),
             closing,
@@ -229,7 +230,7 @@ impl Connections {
         if let Ok(place) = self.places.clone().try_acquire_owned() {
             return place;
         }
-        let _hurry = self.patience.unsent.hurry();
+        let _hurry = self.progress_limits.outbound.shorten_timeouts();
         loop {
             dismiss(
                 self.open().activities.values(),
@@ -261,7 +262,7 @@ impl Connections {
         });
     }
 
-    fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<Entry> {
+    fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionEntry> {
         let address = network(peer);
         let mut open = self.open();
         let Open {
@@ -289,7 +290,7 @@ impl Connections {
         *next += 1;
         let activity = Arc::new(Activity::new(peer));
         activities.insert(*next, activity.clone());
-        Some(Entry {
+        Some(ConnectionEntry {
             connections: self.clone(),
             number: *next,
             activity,
@@ -309,7 +310,7 @@ impl Connections {
         let Some(way) = self.way(socket, activity).await else {
             return;
         };
-        let answering = Answering {
+        let answering = ConnectionService {
             interface: self.interface.clone(),
             is_secure: self.tls.is_some(),
             activity: activity.clone(),
@@ -321,7 +322,7 @@ impl Connections {
         );
         tokio::select! {
             () = self.see_to_its_end(connection.as_mut(), activity) => {}
-            () = activity.headway.is_lost(&self.patience) => {
+            () = activity.progress.is_lost(&self.progress_limits) => {
                 // Discard also the bytes of the unread answer that the kernel still buffers.
                 activity.is_cut.store(true, Ordering::Relaxed);
             }
@@ -330,7 +331,7 @@ impl Connections {
 
     /// Does the TLS handshake, if TLS is configured. A client that does not complete the handshake
     /// in time is treated as an idle connection.
-    async fn way(&self, socket: Socket, activity: &Activity) -> Option<Way> {
+    async fn way(&self, socket: Socket, activity: &Activity) -> Option<Transport> {
         let Some(tls) = &self.tls else {
             return Some(Either::Left(socket));
         };
@@ -390,7 +391,7 @@ impl Connections {
     }
 }
 
-impl Drop for Entry {
+impl Drop for ConnectionEntry {
     fn drop(&mut self) {
         let mut open = self.connections.open();
         open.activities.remove(&self.number);
@@ -443,16 +444,16 @@ pub(super) struct Activity {
     /// stages.
     closes_in_stages: AtomicBool,
     /// When the last request ended. Only meaningful while no request is in progress.
-    silent: Since,
+    silent: LastEvent,
     /// The progress of the answers of the connection.
-    headway: Headway,
+    progress: ProgressTracker,
     is_dismissed: AtomicBool,
     dismissed: Notify,
     is_cut: AtomicBool,
 }
 
 /// A guard for a request in progress.
-pub(super) struct Turn(Arc<Activity>);
+pub(super) struct RequestGuard(Arc<Activity>);
 
 impl Activity {
     fn new(peer: IpAddr) -> Self {
@@ -462,8 +463,8 @@ impl Activity {
             turns: AtomicUsize::new(0),
             receiving: AtomicUsize::new(0),
             closes_in_stages: AtomicBool::new(false),
-            silent: Since::default(),
-            headway: Headway::default(),
+            silent: LastEvent::default(),
+            progress: ProgressTracker::default(),
             is_dismissed: AtomicBool::new(false),
             dismissed: Notify::new(),
             is_cut: AtomicBool::new(false),
@@ -476,9 +477,9 @@ impl Activity {
     }
 
     /// Counts a request as in progress until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Turn {
+    pub(super) fn begin(self: &Arc<Self>) -> RequestGuard {
         self.turns.fetch_add(1, Ordering::Relaxed);
-        Turn(self.clone())
+        RequestGuard(self.clone())
     }
 
     /// Counts the body of a request as incomplete until the guard is dropped.
@@ -545,14 +546,14 @@ impl Activity {
     }
 }
 
-impl Turn {
+impl RequestGuard {
     /// Returns the progress of the answers of the connection.
-    pub(super) fn headway(&self) -> &Headway {
-        &self.0.headway
+    pub(super) fn progress(&self) -> &ProgressTracker {
+        &self.0.progress
     }
 }
 
-impl Drop for Turn {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.silent.note();
         self.0.turns.fetch_sub(1, Ordering::Relaxed);

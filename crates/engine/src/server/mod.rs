@@ -23,17 +23,18 @@ pub struct Limits {
     pub connections: usize,
     /// The most open connections of one address; null means no limit.
     pub connections_per_address: Option<NonZeroUsize>,
-    /// Proxies that say for whom they ask. Of a client behind one, requests under way are counted in place of connections.
+    /// Proxies that say for whom they ask. Of a client behind one, requests under way are counted
+    /// in place of connections.
     pub trusted_proxies: TrustedProxies,
     /// How long a connection may be without a request. It also limits reading the headers of a
     /// request and a TLS handshake.
     pub idle: Duration,
     /// The progress timeout: how long an answer may wait for a client that reads none of it.
-    pub headway: Duration,
+    pub progress_timeout: Duration,
     /// The progress timeout while others wait for the space, and during shutdown.
-    pub hurried_headway: Duration,
+    pub hurried_progress_timeout: Duration,
     /// The most bytes of answers that wait to be sent.
-    pub unsent: u64,
+    pub outbound_bytes: u64,
     /// The most bytes of request bodies in memory.
     pub incoming: u64,
     /// How long a request waits for space among answers or bodies.
@@ -63,9 +64,9 @@ impl Default for Limits {
             connections_per_address: None,
             trusted_proxies: TrustedProxies::default(),
             idle: Duration::from_secs(10),
-            headway: Duration::from_secs(30),
-            hurried_headway: Duration::from_secs(2),
-            unsent: 256 << 20,
+            progress_timeout: Duration::from_secs(30),
+            hurried_progress_timeout: Duration::from_secs(2),
+            outbound_bytes: 256 << 20,
             incoming: 128 << 20,
             room: Duration::from_secs(4),
         }

@@ -1,8 +1,8 @@
 //! TLS for incoming connections: the certificate and the handshake.
 //!
-//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The certificate is in files,
-//! which are read at the start and at each reload, or it is installed while the process runs. A new
-//! certificate does not change open connections.
+//! HTTP/1.1 and HTTP/2 are offered, with the same limits as without TLS. The certificate is in
+//! files, which are read at the start and at each reload, or it is installed while the process
+//! runs. A new certificate does not change open connections.
 
 use std::io::{self, Read as _};
 use std::net::IpAddr;
@@ -39,12 +39,12 @@ This port speaks https.\n";
 
 /// The certificate for clients, and where it comes from.
 pub struct Tls {
-    source: Source,
-    shown: RwLock<Arc<ServerConfig>>,
+    source: CertificateSource,
+    current: RwLock<Arc<ServerConfig>>,
 }
 
 /// Where the certificate comes from.
-enum Source {
+enum CertificateSource {
     /// Two files, which an operator replaces.
     Files { certificate: PathBuf, key: PathBuf },
     /// [`Tls::install`].
@@ -60,31 +60,31 @@ impl Tls {
         }
         measure(read.not_after);
         Ok(Self {
-            source: Source::Files {
+            source: CertificateSource::Files {
                 certificate: certificate.to_owned(),
                 key: key.to_owned(),
             },
-            shown: RwLock::new(read.config),
+            current: RwLock::new(read.config),
         })
     }
 
-    /// Begins without a certificate. Until [`Tls::install`] is called, every handshake fails, except
-    /// those of an authority whose challenge has an answer.
+    /// Begins without a certificate. Until [`Tls::install`] is called, every handshake fails,
+    /// except those of an authority whose challenge has an answer.
     pub fn managed() -> Result<Self, String> {
         let managed = Arc::new(ManagedCertificate::default());
         let mut config = builder()?.with_cert_resolver(managed.clone());
         config.alpn_protocols = protocols();
         config.alpn_protocols.push(CHALLENGE_PROTOCOL.to_vec());
         Ok(Self {
-            source: Source::Managed(managed),
-            shown: RwLock::new(Arc::new(config)),
+            source: CertificateSource::Managed(managed),
+            current: RwLock::new(Arc::new(config)),
         })
     }
 
     /// Uses a certificate chain and its private key, both in PEM, for new connections. Only for a
     /// managed certificate.
     pub fn install(&self, pem: &[u8]) -> Result<CertificateFacts, String> {
-        let Source::Managed(managed) = &self.source else {
+        let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
         let (facts, certified) = certified(pem)?;
@@ -101,7 +101,7 @@ impl Tls {
         certificate: CertificateDer<'static>,
         key: PrivateKeyDer<'static>,
     ) -> Result<(), String> {
-        let Source::Managed(managed) = &self.source else {
+        let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
         // `CertifiedKey::from_der` compares the key with the certificate, and refuses the critical
@@ -115,7 +115,7 @@ impl Tls {
 
     /// Forgets the answers to challenges.
     pub fn forget_challenges(&self) {
-        if let Source::Managed(managed) = &self.source {
+        if let CertificateSource::Managed(managed) = &self.source {
             managed.forget_answers();
         }
     }
@@ -139,7 +139,7 @@ impl Tls {
     /// Reads both files again and uses them for new connections. If they cannot be used, nothing
     /// changes. Blocks. A managed certificate is not in files, and stays as it is.
     pub fn reload(&self, now: Timestamp) -> Result<(), String> {
-        let Source::Files { certificate, key } = &self.source else {
+        let CertificateSource::Files { certificate, key } = &self.source else {
             return Ok(());
         };
         let read = Pair::read(certificate, key)?;
@@ -151,7 +151,7 @@ impl Tls {
             ));
         }
         measure(read.not_after);
-        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = read.config;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read.config;
         Ok(())
     }
 
@@ -159,9 +159,9 @@ impl Tls {
     pub(super) async fn agree(
         &self,
         mut socket: Socket,
-        patience: Duration,
+        limits: Duration,
     ) -> Option<TlsStream<Socket>> {
-        let said = match socket.first_byte().await {
+        let outcome = match socket.first_byte().await {
             // An HTTP request begins with a letter, and a TLS record never does.
             Ok(Some(b'A'..=b'Z')) => {
                 drop(socket.write_all(NOT_WITHOUT).await);
@@ -169,7 +169,7 @@ impl Tls {
             }
             Ok(Some(_)) => {
                 let shown = self
-                    .shown
+                    .current
                     .read()
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
@@ -181,17 +181,17 @@ impl Tls {
             Ok(None) => return None,
             Err(error) => Err((error, socket)),
         };
-        match said {
+        match outcome {
             // The handshake was the answer to the challenge. No request follows.
             Ok(mut stream) if stream.get_ref().1.alpn_protocol() == Some(CHALLENGE_PROTOCOL) => {
                 tracing::info!("a certificate authority has fetched the answer to its challenge");
-                drop(tokio::time::timeout(patience, stream.shutdown()).await);
+                drop(tokio::time::timeout(limits, stream.shutdown()).await);
                 None
             }
             Ok(stream) => Some(stream),
             Err((error, socket)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
-                drop(tokio::time::timeout(patience, leave(socket)).await);
+                drop(tokio::time::timeout(limits, leave(socket)).await);
                 None
             }
         }
@@ -233,8 +233,8 @@ struct Pair {
 
 impl Pair {
     fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
-        let of_certificate = |told: String| format!("{}: {told}", certificate.display());
-        let of_key = |told: String| format!("{}: {told}", key.display());
+        let of_certificate = |reported: String| format!("{}: {reported}", certificate.display());
+        let of_key = |reported: String| format!("{}: {reported}", key.display());
         let chain = chain(&bytes(certificate).map_err(of_certificate)?).map_err(of_certificate)?;
         let (not_before, not_after) = validity(&chain[0]).map_err(of_certificate)?;
         let names = names(&chain[0]);

@@ -12,7 +12,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use super::packed::{self, Packed};
+use super::compressed::{self, CompressedText};
 use crate::pipeline::{Body as Answered, CODINGS, coded};
 
 /// The least bytes of an answer that is compressed.
@@ -20,13 +20,13 @@ const COMPRESS_FROM: usize = 1_024;
 
 /// The preferences of a client, from its headers.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct ClientPreferences {
     /// The tags of the states that the client has.
     has: Vec<String>,
     takes_gzip: bool,
 }
 
-impl Wishes {
+impl ClientPreferences {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let has = headers
             .get_all(IF_NONE_MATCH)
@@ -37,7 +37,7 @@ impl Wishes {
                 .flat_map(|text| text.split(','))
                 .map(|tag| tag.trim().to_owned())
                 .collect(),
-            takes_gzip: packed::accepts(headers, "gzip"),
+            takes_gzip: compressed::accepts(headers, "gzip"),
         }
     }
 
@@ -67,13 +67,17 @@ pub(super) fn name_coding(headers: &mut HeaderMap) {
 }
 
 /// Returns the answer of a read with this tag.
-pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Response {
-    if wishes.has(etag.to_str().unwrap_or_default()) {
+pub(super) fn of_state(
+    body: Answered,
+    etag: HeaderValue,
+    preferences: &ClientPreferences,
+) -> Response {
+    if preferences.has(etag.to_str().unwrap_or_default()) {
         return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
     match body {
         Answered::Text(text) => tagged(super::router::json(200, text), etag),
-        Answered::Kept(kept, id) if wishes.takes_gzip && kept.length() >= COMPRESS_FROM => {
+        Answered::Kept(kept, id) if preferences.takes_gzip && kept.length() >= COMPRESS_FROM => {
             let mut response = in_pieces(kept.gzip(id));
             response
                 .headers_mut()
@@ -85,8 +89,12 @@ pub(super) fn of_state(body: Answered, etag: HeaderValue, wishes: &Wishes) -> Re
 }
 
 /// Returns an answer that is the same for every client.
-pub(super) async fn of_packed(packed: &Packed, etag: HeaderValue, headers: &HeaderMap) -> Response {
-    if Wishes::of(headers).has(etag.to_str().unwrap_or_default()) {
+pub(super) async fn of_packed(
+    packed: &CompressedText,
+    etag: HeaderValue,
+    headers: &HeaderMap,
+) -> Response {
+    if ClientPreferences::of(headers).has(etag.to_str().unwrap_or_default()) {
         return tagged(StatusCode::NOT_MODIFIED.into_response(), etag);
     }
     let (bytes, coding) = packed.for_client(headers).await;
@@ -156,8 +164,8 @@ mod tests {
 
     use super::*;
 
-    fn wishes(name: http::HeaderName, text: &str) -> Wishes {
-        Wishes::of(&HeaderMap::from_iter([(
+    fn wishes(name: http::HeaderName, text: &str) -> ClientPreferences {
+        ClientPreferences::of(&HeaderMap::from_iter([(
             name,
             HeaderValue::from_str(text).unwrap(),
         )]))

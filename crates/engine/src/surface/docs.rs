@@ -13,7 +13,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::packed::Packed;
+use super::compressed::CompressedText;
 
 /// The page. Its addresses are relative, so that it works below the path prefix of a proxy. The
 /// version in the addresses makes browsers fetch new scripts after an upgrade.
@@ -68,8 +68,9 @@ const ASK_AGAIN: &str = "no-cache";
 const KEEP: &str = "public, max-age=86400";
 
 /// The reference's script, compressed at build time.
-static SCRIPT: LazyLock<Packed> =
-    LazyLock::new(|| Packed::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz"))));
+static SCRIPT: LazyLock<CompressedText> = LazyLock::new(|| {
+    CompressedText::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz")))
+});
 
 /// Returns the routes of the reference.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {

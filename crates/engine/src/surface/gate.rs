@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::pipeline::Service;
 
 /// Decides on a request under another host than the public URL's.
-pub type Gate = fn(Arc<Service>, Knock) -> BoxFuture<'static, Result<Admission>>;
+pub type Gate = fn(Arc<Service>, HostRequest) -> BoxFuture<'static, Result<GateDecision>>;
 
 /// A request under another host than the public URL's.
 #[derive(Debug, Clone)]
-pub struct Knock {
+pub struct HostRequest {
     /// The host without its port, in lower case, without a dot at its end.
     pub host: String,
     /// The path as it was sent.
@@ -28,7 +28,7 @@ pub struct Knock {
 
 /// The decision on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Admission {
+pub enum GateDecision {
     /// The request is handled as it was sent.
     Pass,
     /// The request is handled with another path.
@@ -37,12 +37,12 @@ pub enum Admission {
 
 /// The gate of a program, with the host that it lets everything pass under.
 #[derive(Clone)]
-pub(super) struct Gated {
+pub(super) struct HostGate {
     gate: Gate,
     own: Option<String>,
 }
 
-impl Gated {
+impl HostGate {
     pub(super) fn new(gate: Gate, public_url: &str) -> Self {
         let own = Url::parse(public_url)
             .ok()
@@ -63,7 +63,8 @@ impl Gated {
             return Ok(request);
         }
         let path = request.uri().path().to_owned();
-        if let Admission::Instead(path) = (self.gate)(service.clone(), Knock { host, path }).await?
+        if let GateDecision::Instead(path) =
+            (self.gate)(service.clone(), HostRequest { host, path }).await?
         {
             *request.uri_mut() = Uri::try_from(path).map_err(Error::internal)?;
         }

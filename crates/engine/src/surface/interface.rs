@@ -25,11 +25,11 @@ use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 use super::answers;
-use super::gate::Gated;
-use super::observe::{self, Served};
-use super::reading::{Reading, Unread};
+use super::gate::HostGate;
+use super::observe::{self, ServedOperation};
+use super::reading::{BodyProgress, UnreadBody};
 use super::router::{RequestId, X_REQUEST_ID, refuse};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::pipeline::{Requester, Service};
 use crate::traces;
 
@@ -50,7 +50,7 @@ const MAX_HEADERS: usize = 100;
 
 /// Marks the answers of routes that are exempt from some processing.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum RouteExemption {
     /// Small or shared answers, and health checks: not counted in the outbound buffer.
     Shared,
     /// Answers for browsers of every origin, with their own headers: not counted and not
@@ -60,18 +60,18 @@ pub(super) enum Beside {
 
 /// Marks a request of a client behind a proxy that has too many requests under way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Crowded;
+pub(crate) struct OverLimit;
 
 /// The service behind the port: all routes with their processing.
 #[derive(Clone)]
 pub struct Interface {
     routes: Router,
     service: Arc<Service>,
-    gate: Option<Gated>,
+    gate: Option<HostGate>,
 }
 
 impl Interface {
-    pub(super) fn new(routes: Router, service: Arc<Service>, gate: Option<Gated>) -> Self {
+    pub(super) fn new(routes: Router, service: Arc<Service>, gate: Option<HostGate>) -> Self {
         Self {
             routes,
             service,
@@ -83,8 +83,8 @@ impl Interface {
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         // The router tells its paths in this form alone.
-        let told = format!("{:?}", self.routes);
-        let quoted = told.split('"').skip(1).step_by(2);
+        let reported = format!("{:?}", self.routes);
+        let quoted = reported.split('"').skip(1).step_by(2);
         let paths = quoted.filter(|path| path.starts_with('/') && !path.contains("__private"));
         let paths: BTreeSet<&str> = paths.filter(|path| *path != "/").collect();
         paths.into_iter().map(str::to_owned).collect()
@@ -93,7 +93,7 @@ impl Interface {
     /// Assigns an id to a request, turns a panic into a logged 500, and logs the request.
     pub async fn answer(self, mut request: HttpRequest) -> Response {
         let service = self.service;
-        let id = service.kit.ids.uuid(service.clock.now());
+        let id = service.app_state.ids.uuid(service.clock.now());
         let started = service.clock.elapsed();
         let method = request.method().clone();
         request.extensions_mut().insert(RequestId(id));
@@ -109,7 +109,7 @@ impl Interface {
             .iter()
             .cloned()
             .collect();
-        let (request, reading) = Reading::watch(request, &service.incoming);
+        let (request, reading) = BodyProgress::watch(request, &service.incoming);
         let answered =
             if let Some(refusal) = too_long(&request, id).or_else(|| crowded(&request, id)) {
                 Ok(Ok(refusal))
@@ -136,13 +136,13 @@ impl Interface {
                     .copied()
                     .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
                 tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "a request panicked; it is answered with 500");
-                refuse(&Kind::Internal.into(), id)
+                refuse(&ErrorKind::Internal.into(), id)
             }
         };
         if reading.is_refused() {
             response = out_of_memory(response, id);
         }
-        if response.extensions().get::<Beside>().is_none() {
+        if response.extensions().get::<RouteExemption>().is_none() {
             response = counted(&service, response, method == Method::GET, id);
         }
         if is_to_be_compressed(&response) {
@@ -160,12 +160,12 @@ impl Interface {
             response
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
-            response.extensions_mut().insert(Unread);
+            response.extensions_mut().insert(UnreadBody);
         }
         let took = service.clock.elapsed().saturating_sub(started);
         let operation = response
             .extensions()
-            .get::<Served>()
+            .get::<ServedOperation>()
             .map_or(observe::NONE, |served| served.0);
         let requester = response.extensions().get::<Requester>().copied();
         observe::span(&span, operation, requester, &method, response.status());
@@ -212,15 +212,15 @@ fn too_long(request: &HttpRequest, id: Uuid) -> Option<Response> {
     } else {
         return None;
     };
-    let mut response = refuse(&Error::new(Kind::Validation, message), id);
+    let mut response = refuse(&Error::new(ErrorKind::Validation, message), id);
     *response.status_mut() = status;
     Some(response)
 }
 
 /// Refuses a request whose client has too many under way: 429, in the envelope.
 fn crowded(request: &HttpRequest, id: Uuid) -> Option<Response> {
-    request.extensions().get::<Crowded>()?;
-    let mut response = refuse(&Kind::RateLimit.into(), id);
+    request.extensions().get::<OverLimit>()?;
+    let mut response = refuse(&ErrorKind::RateLimit.into(), id);
     response.headers_mut().insert(RETRY_AFTER, 1.into());
     Some(response)
 }
@@ -252,7 +252,8 @@ fn is_of_its_own(path: &str) -> bool {
 
 /// Returns whether an answer is worth compressing.
 fn is_to_be_compressed(response: &Response) -> bool {
-    !response.headers().contains_key(CONTENT_ENCODING) && Worthwhile.should_compress(response)
+    !response.headers().contains_key(CONTENT_ENCODING)
+        && CompressionPredicate.should_compress(response)
 }
 
 /// Compresses an answer while it is sent, in a coding that the client accepts. Other answers skip
@@ -270,7 +271,7 @@ async fn compressed(accepted: Vec<HeaderValue>, response: Response) -> Response 
         .gzip(true)
         .br(true)
         .quality(CompressionLevel::Fastest)
-        .compress_when(Worthwhile);
+        .compress_when(CompressionPredicate);
     let Ok(mut response) = compression.layer(answer).oneshot(request).await;
     // A client that accepts no coding at all, not even none, gets the plain answer: the layer would
     // send it as a 406.
@@ -289,22 +290,22 @@ fn counted(service: &Service, mut response: Response, is_read: bool, id: Uuid) -
         .get::<Requester>()
         .and_then(|requester| requester.organization);
     let bytes = response.body().size_hint().lower();
-    if is_read && bytes >= LARGE && !service.unsent.has_room_now(share) {
+    if is_read && bytes >= LARGE && !service.outbound.has_room_now(share) {
         tracing::warn!(request_id = %id, cause = "the buffer of unsent answers is full", "refused a request with 503");
-        return refuse(&Kind::Unavailable.into(), id);
+        return refuse(&ErrorKind::Unavailable.into(), id);
     }
-    let held = service.unsent.hold(share, bytes);
+    let held = service.outbound.hold(share, bytes);
     response.extensions_mut().insert(held);
     response
 }
 
 /// Selects answers that compression makes smaller.
 #[derive(Clone, Copy)]
-struct Worthwhile;
+struct CompressionPredicate;
 
-impl Predicate for Worthwhile {
+impl Predicate for CompressionPredicate {
     fn should_compress<B: HttpBody>(&self, response: &http::Response<B>) -> bool {
-        response.extensions().get::<Beside>() != Some(&Beside::Open)
+        response.extensions().get::<RouteExemption>() != Some(&RouteExemption::Open)
             && SizeAbove::new(COMPRESS_FROM)
                 .and(NotForContentType::SSE)
                 .and(NotForContentType::IMAGES)

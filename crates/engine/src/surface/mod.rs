@@ -2,24 +2,24 @@
 //! documents. Also the pages beside them.
 
 mod answers;
+mod compressed;
 mod docs;
 mod gate;
 mod interface;
 mod observe;
 pub mod openapi;
-mod packed;
 mod reading;
 mod router;
 mod tools;
 
-pub use gate::{Admission, Gate, Knock};
-pub(crate) use interface::Crowded;
+pub use compressed::CompressedText;
+pub use gate::{Gate, GateDecision, HostRequest};
 pub use interface::Interface;
-pub use observe::{Metrics, Served};
-pub use packed::Packed;
-pub(crate) use reading::Unread;
+pub(crate) use interface::OverLimit;
+pub use observe::{Metrics, ServedOperation};
+pub(crate) use reading::UnreadBody;
 pub use router::{
-    Others, PathParams, Peer, READ_BY_PAGES, RequestId, not_found, note, query, readable, refuse,
-    refuse_as, request_for, request_id, router,
+    OtherRoutes, PathParams, Peer, READ_BY_PAGES, RequestId, not_found, note, query, readable,
+    refuse, refuse_as, request_for, request_id, router,
 };
 pub use tools::describe_all as tools;

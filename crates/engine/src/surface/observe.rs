@@ -21,7 +21,7 @@ use crate::traces;
 
 /// How long `/metrics` waits for the measurements of a module that queries the database. After that
 /// they are left out.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MEASURE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often measurements are aggregated. At 100,000 requests a second, that many take some
 /// megabytes.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ pub(super) const NONE: &str = "-";
 
 /// The operation that answered. It is attached to the response, for the log and the metrics.
 #[derive(Clone, Copy)]
-pub struct Served(pub &'static str);
+pub struct ServedOperation(pub &'static str);
 
 /// The metrics of the process.
 #[derive(Clone)]
@@ -86,7 +86,7 @@ impl Metrics {
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
         // Read first, so that the queries below are not counted.
         let load = service.store.load();
-        let of_chapters = of_chapters(service).await;
+        let of_modules = of_modules(service).await;
         let mut text = self.0.render();
         let kept = service.memory.tally();
         let mut gauges = vec![
@@ -113,12 +113,12 @@ impl Metrics {
             (
                 "vestibule_unsent_bytes",
                 "Size of the answers that wait to be sent.",
-                service.unsent.held().to_string(),
+                service.outbound.bytes().to_string(),
             ),
             (
                 "vestibule_incomplete_requests_bytes",
                 "Memory held by the bodies of requests in progress.",
-                service.incoming.held().to_string(),
+                service.incoming.used().to_string(),
             ),
             (
                 "vestibule_background_down",
@@ -127,7 +127,7 @@ impl Metrics {
             ),
         ];
         gauges.extend(
-            of_chapters
+            of_modules
                 .into_iter()
                 .map(|Gauge { name, help, value }| (name, help, value)),
         );
@@ -173,7 +173,7 @@ impl Metrics {
             (
                 "vestibule_database_connections_given_up_total",
                 "Database connections closed because they were silent, lost, or led to a read-only server.",
-                service.store.connections_given_up(),
+                service.store.dropped_connections(),
             ),
             (
                 "vestibule_log_lines_lost_total",
@@ -197,12 +197,12 @@ impl Metrics {
 }
 
 /// Returns the gauges of the modules that answer in time.
-async fn of_chapters(service: &Arc<Service>) -> Vec<Gauge> {
+async fn of_modules(service: &Arc<Service>) -> Vec<Gauge> {
     let mut gauges = Vec::new();
     for Gauges(measure) in service.app.lists.all() {
         let measured = measure(service.store.clone(), service.clock.now());
         gauges.extend(
-            tokio::time::timeout(PATIENCE, measured)
+            tokio::time::timeout(MEASURE_TIMEOUT, measured)
                 .await
                 .unwrap_or_default(),
         );

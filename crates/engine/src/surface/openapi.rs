@@ -14,9 +14,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
-use super::packed::Packed;
+use super::compressed::CompressedText;
 use crate::app::{App, Named};
-use crate::error::Kind as Refusal;
+use crate::error::ErrorKind as Refusal;
 use crate::format;
 use crate::operation::{self, Effect, Needs, Operation, Surface};
 use crate::pipeline;
@@ -30,7 +30,7 @@ pub(super) const PATH: &str = "/openapi.json";
 
 /// A document as it is served.
 pub(super) struct Document {
-    pub(super) packed: Packed,
+    pub(super) packed: CompressedText,
     pub(super) etag: HeaderValue,
 }
 
@@ -50,7 +50,7 @@ impl Document {
         let text = format!("{document:#}\n");
         Self {
             etag: pipeline::tag(&[&text]),
-            packed: Packed::new(text),
+            packed: CompressedText::new(text),
         }
     }
 }

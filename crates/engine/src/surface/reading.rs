@@ -15,16 +15,16 @@ use crate::pipeline::{Incoming, Receiving, Refusal, Sender};
 
 /// Marks an answer that was given before the body of its request was read to its end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unread;
+pub(crate) struct UnreadBody;
 
 /// The progress of reading a body.
 #[derive(Clone)]
-pub(super) struct Reading {
+pub(super) struct BodyProgress {
     is_over: Arc<AtomicBool>,
     refusal: Refusal,
 }
 
-impl Reading {
+impl BodyProgress {
     /// Returns the request with its body watched and counted for the address that it comes from.
     pub(super) fn watch(request: Request, incoming: &Arc<Incoming>) -> (Request, Self) {
         let receiving = request.extensions().get::<Receiving>().cloned();
@@ -46,7 +46,7 @@ impl Reading {
             None => (body, reading.refusal),
         };
         let is_over = reading.is_over;
-        let body = Body::new(Watched {
+        let body = Body::new(WatchedBody {
             body,
             is_over: is_over.clone(),
             receiving,
@@ -65,13 +65,13 @@ impl Reading {
     }
 }
 
-struct Watched {
+struct WatchedBody {
     body: Body,
     is_over: Arc<AtomicBool>,
     receiving: Option<Receiving>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for WatchedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -22,15 +22,15 @@ use strum::VariantArray as _;
 use tower_http::cors::CorsLayer;
 use uuid::Uuid;
 
-use super::answers::{self, Wishes};
-use super::gate::{Gate, Gated};
-use super::interface::{Beside, Interface};
-use super::observe::{Metrics, Served};
+use super::answers::{self, ClientPreferences};
+use super::gate::{Gate, HostGate};
+use super::interface::{Interface, RouteExemption};
+use super::observe::{Metrics, ServedOperation};
 use super::openapi::{self, Document};
 use super::{docs, tools};
 use crate::access::Resource;
 use crate::app::App;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 use crate::nearest::nearest;
 use crate::operation::{Operation, Surface};
 use crate::pipeline::{
@@ -76,18 +76,20 @@ pub const READ_BY_PAGES: [HeaderName; 9] = [
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
-/// The address of the client, of IPv6 the network of 64 bits. Behind a trusted proxy that is the address that the proxy names.
+/// The address of the client, of IPv6 the network of 64 bits. Behind a trusted proxy that is the
+/// address that the proxy names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 
 /// Routes other than those of operations.
 #[derive(Default)]
-pub struct Others {
+pub struct OtherRoutes {
     /// Routes that follow the rules of the interface.
     pub within: Vec<Router>,
     /// Routes for browsers of every origin. They set their own CORS headers.
     pub open: Vec<Router>,
-    /// Decides on requests under other hosts than the public URL's. Without it the host does not matter.
+    /// Decides on requests under other hosts than the public URL's. Without it the host does not
+    /// matter.
     pub gate: Option<Gate>,
 }
 
@@ -97,7 +99,7 @@ pub fn router(
     service: &Arc<Service>,
     metrics: Metrics,
     origins: &[String],
-    others: Others,
+    others: OtherRoutes,
 ) -> Result<Interface, String> {
     let app = service.app;
     let mut routes = Router::new();
@@ -132,7 +134,7 @@ pub fn router(
         .with_state(service.clone())
         .merge(docs::router());
     let routes = routes
-        .merge(noted(shared, Beside::Shared))
+        .merge(noted(shared, RouteExemption::Shared))
         .fallback(move |request| async move { nowhere(app, &request) })
         .method_not_allowed_fallback(move |request| async move { nowhere(app, &request) });
     // Without allowed origins, a preflight request is refused like any unknown method.
@@ -150,16 +152,16 @@ pub fn router(
     };
     let open = others.open.into_iter().fold(Router::new(), Router::merge);
     Ok(Interface::new(
-        routes.merge(noted(open, Beside::Open)),
+        routes.merge(noted(open, RouteExemption::Open)),
         service.clone(),
         others
             .gate
-            .map(|gate| Gated::new(gate, &service.kit.public_url)),
+            .map(|gate| HostGate::new(gate, &service.app_state.public_url)),
     ))
 }
 
 /// Marks the answers of these routes with their place beside the interface.
-fn noted(routes: Router, beside: Beside) -> Router {
+fn noted(routes: Router, beside: RouteExemption) -> Router {
     let note = move |mut response: Response| async move {
         response.extensions_mut().insert(beside);
         response
@@ -184,8 +186,8 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
         .expose_headers(READ_BY_PAGES))
 }
 
-/// Refuses OPTIONS of origins that are not allowed (rules: errors#requests, 12). The CORS layer would
-/// answer 200 to every OPTIONS request.
+/// Refuses OPTIONS of origins that are not allowed (rules: errors#requests, 12). The CORS layer
+/// would answer 200 to every OPTIONS request.
 async fn preflight(app: &App, allowed: &[String], request: HttpRequest, next: Next) -> Response {
     let is_allowed = request
         .headers()
@@ -225,16 +227,16 @@ async fn serve(
     let Some(params) = readable(params) else {
         return refuse(&Error::not_found("Route"), id);
     };
-    let wishes = Wishes::of(&parts.headers);
+    let preferences = ClientPreferences::of(&parts.headers);
     let request = request_for(id, &params, parts, body);
     let outcome = pipeline::handle(&service, operation, request).await;
     let (requester, error) = (outcome.requester, outcome.error.clone());
-    let mut response = respond(outcome, operation.surface, &wishes);
+    let mut response = respond(outcome, operation.surface, &preferences);
     if operation.surface == Surface::Public {
         response = challenged(
             response,
             Resource::Api,
-            &service.kit.public_url,
+            &service.app_state.public_url,
             error.as_ref(),
         );
     }
@@ -245,7 +247,7 @@ async fn serve(
 /// Adds the operation and the requester to a response, for the log and the metrics.
 pub fn note(response: &mut Response, operation: &'static str, requester: Option<Requester>) {
     let extensions = response.extensions_mut();
-    extensions.insert(Served(operation));
+    extensions.insert(ServedOperation(operation));
     if let Some(requester) = requester {
         extensions.insert(requester);
     }
@@ -286,9 +288,9 @@ pub fn query(parts: &Parts) -> Vec<(String, String)> {
         .collect()
 }
 
-fn respond(outcome: Outcome, surface: Surface, wishes: &Wishes) -> Response {
+fn respond(outcome: Outcome, surface: Surface, preferences: &ClientPreferences) -> Response {
     let mut response = match outcome.etag {
-        Some(etag) => answers::of_state(outcome.body, etag, wishes),
+        Some(etag) => answers::of_state(outcome.body, etag, preferences),
         None => json(outcome.status, outcome.body.into_text()),
     };
     let headers = response.headers_mut();
@@ -432,7 +434,8 @@ pub async fn not_found(request: HttpRequest) -> Response {
 /// Returns the routes of the OpenAPI documents. Each document is built on its first request.
 fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
     let route = |router: Router<Arc<Service>>, surface: &Surface| {
-        let (app, surface, public_url) = (service.app, *surface, service.kit.public_url.clone());
+        let (app, surface, public_url) =
+            (service.app, *surface, service.app_state.public_url.clone());
         let with_webhooks = [true, false].map(|has_webhooks| {
             let public_url = public_url.clone();
             LazyLock::new(move || Document::of(app, surface, &public_url, has_webhooks))
@@ -466,10 +469,10 @@ async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Res
     let error = match answered {
         Ok(Ok(())) if down.is_empty() => return "ready\n".into_response(),
         Ok(Ok(())) => Error::new(
-            Kind::Unavailable,
+            ErrorKind::Unavailable,
             format!("Background work is down: {}.", down.join(", ")),
         ),
-        _ => Error::new(Kind::Unavailable, "The database does not answer."),
+        _ => Error::new(ErrorKind::Unavailable, "The database does not answer."),
     };
     let (parts, _) = request.into_parts();
     refuse(&error, request_id(&parts))

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A span and its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Context {
+pub(super) struct SpanContext {
     pub(super) trace: u128,
     pub(super) span: u64,
 }
@@ -13,7 +13,7 @@ pub(super) struct Context {
 /// A span of another service, from a `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parent {
-    pub(super) context: Context,
+    pub(super) context: SpanContext,
     /// Whether the caller samples the trace. An unsampled trace is neither collected here nor in
     /// later services.
     pub(super) is_kept: bool,
@@ -38,7 +38,7 @@ impl Parent {
         let (trace, span) = (hex(trace)?, u64::try_from(hex(span)?).ok()?);
         let is_kept = hex(flags)? & 1 == 1;
         (trace != 0 && span != 0).then_some(Self {
-            context: Context { trace, span },
+            context: SpanContext { trace, span },
             is_kept,
         })
     }
@@ -59,7 +59,7 @@ fn hex(text: &str) -> Option<u128> {
 impl fmt::Display for Parent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            context: Context { trace, span },
+            context: SpanContext { trace, span },
             is_kept,
         } = self;
         write!(f, "00-{trace:032x}-{span:016x}-{:02x}", u8::from(*is_kept))
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_traceparent_reads_back_as_written() {
-        let context = Context {
+        let context = SpanContext {
             trace: 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736,
             span: 0x00f0_67aa_0ba9_02b7,
         };

@@ -17,16 +17,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::layer::{Said, Spans, Told};
+use super::layer::{AttributeValue, SpanData, Spans};
 
 /// The most spans in the queue.
 const WAITING: usize = 8_192;
 /// The most spans of one batch.
-const TOGETHER: usize = 512;
+const BATCH_SIZE: usize = 512;
 /// How long an incomplete batch waits for more spans.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Time limit of a request to the collector.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for sending the rest of the queue at the end of the process.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// The path of traces at a collector.
@@ -35,7 +35,7 @@ const PATH: &str = "v1/traces";
 /// Spans that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// The collector's address and the queue; unset if traces are not exported.
-static ENDPOINT: OnceLock<(Url, Gathered)> = OnceLock::new();
+static ENDPOINT: OnceLock<(Url, SpanBuffer)> = OnceLock::new();
 
 /// Returns the number of spans dropped since the process started: the queue was full, or the
 /// collector refused them.
@@ -70,36 +70,36 @@ impl Endpoint {
     /// process.
     #[must_use]
     pub fn begin(self) -> Option<Spans> {
-        let gathered = Gathered::default();
-        let is_first = ENDPOINT.set((self.0, gathered.clone())).is_ok();
-        is_first.then(|| Spans::new(gathered))
+        let buffer = SpanBuffer::default();
+        let is_first = ENDPOINT.set((self.0, buffer.clone())).is_ok();
+        is_first.then(|| Spans::new(buffer))
     }
 }
 
 /// The queue of spans to send.
 #[derive(Clone, Default)]
-pub(super) struct Gathered(Arc<Inner>);
+pub(super) struct SpanBuffer(Arc<ExportInner>);
 
 #[derive(Default)]
-struct Inner {
-    spans: Mutex<Vec<Told>>,
+struct ExportInner {
+    spans: Mutex<Vec<SpanData>>,
     /// Wakes the sender when a batch is complete.
     enough: Notify,
 }
 
-impl Gathered {
-    fn spans(&self) -> MutexGuard<'_, Vec<Told>> {
+impl SpanBuffer {
+    fn spans(&self) -> MutexGuard<'_, Vec<SpanData>> {
         self.0.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn put(&self, told: Told) {
+    pub(super) fn put(&self, span_data: SpanData) {
         let mut spans = self.spans();
         if spans.len() >= WAITING {
             LOST.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        spans.push(told);
-        let is_enough = spans.len() == TOGETHER;
+        spans.push(span_data);
+        let is_enough = spans.len() == BATCH_SIZE;
         drop(spans);
         if is_enough {
             self.0.enough.notify_one();
@@ -107,10 +107,10 @@ impl Gathered {
     }
 
     /// Takes the next batch, in the order in which the spans ended.
-    fn take(&self) -> Vec<Told> {
+    fn take(&self) -> Vec<SpanData> {
         let mut spans = self.spans();
-        let left = if spans.len() > TOGETHER {
-            spans.split_off(TOGETHER)
+        let left = if spans.len() > BATCH_SIZE {
+            spans.split_off(BATCH_SIZE)
         } else {
             Vec::new()
         };
@@ -121,11 +121,11 @@ impl Gathered {
 /// Sends spans until `stop` is cancelled, then the rest of the queue within `FAREWELL`. Does
 /// nothing if traces are not exported.
 pub async fn keep(stop: CancellationToken) {
-    let Some((url, gathered)) = ENDPOINT.get() else {
+    let Some((url, buffer)) = ENDPOINT.get() else {
         return stop.cancelled().await;
     };
     let client = match Client::builder()
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .redirect(Policy::none())
         .build()
     {
@@ -140,11 +140,11 @@ pub async fn keep(stop: CancellationToken) {
         tokio::time::sleep(FAREWELL).await;
     };
     let is_in_time = tokio::select! {
-        () = send_all(&client, url, gathered, &stop) => true,
+        () = send_all(&client, url, buffer, &stop) => true,
         () = farewell => false,
     };
     if !is_in_time {
-        LOST.fetch_add(gathered.spans().len() as u64, Ordering::Relaxed);
+        LOST.fetch_add(buffer.spans().len() as u64, Ordering::Relaxed);
         tracing::warn!(
             spans_lost = lost(),
             "could not send the remaining trace spans before the stop"
@@ -153,20 +153,20 @@ pub async fn keep(stop: CancellationToken) {
 }
 
 /// Sends batches until `stop` is cancelled, then the rest of the queue.
-async fn send_all(client: &Client, url: &Url, gathered: &Gathered, stop: &CancellationToken) {
+async fn send_all(client: &Client, url: &Url, buffer: &SpanBuffer, stop: &CancellationToken) {
     let mut is_taken = true;
     let mut is_over = false;
     while !is_over {
         is_over = stop
-            .run_until_cancelled(tokio::time::timeout(PAUSE, gathered.0.enough.notified()))
+            .run_until_cancelled(tokio::time::timeout(PAUSE, buffer.0.enough.notified()))
             .await
             .is_none();
         loop {
-            let spans = gathered.take();
+            let spans = buffer.take();
             if spans.is_empty() {
                 break;
             }
-            let is_full = spans.len() == TOGETHER;
+            let is_full = spans.len() == BATCH_SIZE;
             send(client, url, spans, &mut is_taken).await;
             if !is_full && !is_over {
                 break;
@@ -176,17 +176,17 @@ async fn send_all(client: &Client, url: &Url, gathered: &Gathered, stop: &Cancel
 }
 
 /// A guard for spans that are being sent. Counts them as dropped unless the collector accepts them.
-struct Sent(u64);
+struct SendingSpans(u64);
 
-impl Drop for Sent {
+impl Drop for SendingSpans {
     fn drop(&mut self) {
         LOST.fetch_add(self.0, Ordering::Relaxed);
     }
 }
 
 /// Sends a batch. The first failure and the first success after failures are logged.
-async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool) {
-    let mut on_their_way = Sent(spans.len() as u64);
+async fn send(client: &Client, url: &Url, spans: Vec<SpanData>, is_taken: &mut bool) {
+    let mut on_their_way = SendingSpans(spans.len() as u64);
     let body = written(&spans).to_string();
     let sent = client
         .post(url.clone())
@@ -214,7 +214,7 @@ async fn send(client: &Client, url: &Url, spans: Vec<Told>, is_taken: &mut bool)
 }
 
 /// Returns spans as OTLP in JSON: ids as hexadecimal digits, 64-bit numbers as text.
-fn written(spans: &[Told]) -> Value {
+fn written(spans: &[SpanData]) -> Value {
     static RESOURCE: LazyLock<Value> = LazyLock::new(|| {
         let text =
             |key: &str, value: &str| json!({ "key": key, "value": { "stringValue": value } });
@@ -233,30 +233,30 @@ fn written(spans: &[Told]) -> Value {
     json!({ "resourceSpans": [{ "resource": *RESOURCE, "scopeSpans": [{ "scope": { "name": "vestibule" }, "spans": spans }] }] })
 }
 
-fn span(told: &Told) -> Value {
-    let attributes: Vec<Value> = told
+fn span(span_data: &SpanData) -> Value {
+    let attributes: Vec<Value> = span_data
         .attributes
         .iter()
-        .map(|(key, said)| json!({ "key": key, "value": value(said) }))
+        .map(|(key, text)| json!({ "key": key, "value": value(text) }))
         .collect();
     json!({
-        "traceId": format!("{:032x}", told.context.trace),
-        "spanId": format!("{:016x}", told.context.span),
-        "parentSpanId": told.parent.map(|parent| format!("{parent:016x}")).unwrap_or_default(),
-        "name": told.name,
-        "kind": told.kind as u8,
-        "startTimeUnixNano": told.started.to_string(),
-        "endTimeUnixNano": told.started.saturating_add(told.nanoseconds).to_string(),
+        "traceId": format!("{:032x}", span_data.context.trace),
+        "spanId": format!("{:016x}", span_data.context.span),
+        "parentSpanId": span_data.parent.map(|parent| format!("{parent:016x}")).unwrap_or_default(),
+        "name": span_data.name,
+        "kind": span_data.kind as u8,
+        "startTimeUnixNano": span_data.started.to_string(),
+        "endTimeUnixNano": span_data.started.saturating_add(span_data.nanoseconds).to_string(),
         "attributes": attributes,
-        "status": if told.has_failed { json!({ "code": 2 }) } else { json!({}) },
+        "status": if span_data.has_failed { json!({ "code": 2 }) } else { json!({}) },
     })
 }
 
-fn value(said: &Said) -> Value {
-    match said {
-        Said::Text(text) => json!({ "stringValue": text }),
-        Said::Number(number) => json!({ "intValue": number.to_string() }),
-        Said::Bool(is_so) => json!({ "boolValue": is_so }),
+fn value(answer: &AttributeValue) -> Value {
+    match answer {
+        AttributeValue::Text(text) => json!({ "stringValue": text }),
+        AttributeValue::Number(number) => json!({ "intValue": number.to_string() }),
+        AttributeValue::Bool(is_so) => json!({ "boolValue": is_so }),
     }
 }
 
@@ -270,11 +270,11 @@ mod tests {
     use crate::traces::SPANS;
 
     fn exported_by(work: impl FnOnce()) -> Vec<Value> {
-        let gathered = Gathered::default();
-        let layer = Spans::new(gathered.clone())
+        let buffer = SpanBuffer::default();
+        let layer = Spans::new(buffer.clone())
             .with_filter(Targets::new().with_target(SPANS, tracing::Level::INFO));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
-        gathered.take().iter().map(span).collect()
+        buffer.take().iter().map(span).collect()
     }
 
     fn request(traceparent: Option<&str>) -> tracing::Span {
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn stages_of_a_request_are_child_spans_of_the_request() {
         let mut passed_on = None;
-        let told = exported_by(|| {
+        let span_data = exported_by(|| {
             let request = request(None);
             request.in_scope(|| {
                 crate::stage!("validate").in_scope(|| passed_on = super::super::current());
@@ -298,8 +298,8 @@ mod tests {
                 .record("trace.failed", true)
                 .record("trace.name", "createThing");
         });
-        let [validate, request] = told.as_slice() else {
-            panic!("{told:?}")
+        let [validate, request] = span_data.as_slice() else {
+            panic!("{span_data:?}")
         };
         assert_eq!(
             (
@@ -339,12 +339,17 @@ mod tests {
     #[test]
     fn a_sampled_trace_of_the_caller_is_continued() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let told = exported_by(|| {
+        let span_data = exported_by(|| {
             request(Some(text)).in_scope(|| crate::stage!("validate").in_scope(|| {}));
         });
-        let named = |told: &Value| (told["traceId"].clone(), told["parentSpanId"].clone());
+        let named = |span_data: &Value| {
+            (
+                span_data["traceId"].clone(),
+                span_data["parentSpanId"].clone(),
+            )
+        };
         assert_eq!(
-            named(&told[1]),
+            named(&span_data[1]),
             (
                 json!("4bf92f3577b34da6a3ce929d0e0e4736"),
                 json!("00f067aa0ba902b7")
@@ -390,17 +395,17 @@ mod tests {
 
     #[test]
     fn the_queue_of_spans_is_bounded() {
-        let (gathered, before) = (Gathered::default(), lost());
-        let layer = Spans::new(gathered.clone());
+        let (buffer, before) = (SpanBuffer::default(), lost());
+        let layer = Spans::new(buffer.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             for _ in 0..WAITING + 10 {
                 drop(request(None));
             }
         });
-        assert_eq!((gathered.spans().len(), lost() - before), (WAITING, 10));
+        assert_eq!((buffer.spans().len(), lost() - before), (WAITING, 10));
         assert_eq!(
-            (gathered.take().len(), gathered.spans().len()),
-            (TOGETHER, WAITING - TOGETHER)
+            (buffer.take().len(), buffer.spans().len()),
+            (BATCH_SIZE, WAITING - BATCH_SIZE)
         );
     }
 
@@ -423,7 +428,7 @@ mod tests {
             "grpc://collector:4317",
         ] {
             assert!(
-                at(text).is_err_and(|told| told.contains("is not an address such as")),
+                at(text).is_err_and(|span_data| span_data.contains("is not an address such as")),
                 "{text}"
             );
         }

@@ -11,8 +11,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer;
 use tracing_subscriber::registry::{Extensions, LookupSpan};
 
-use super::context::{Context, Parent};
-use super::export::Gathered;
+use super::context::{Parent, SpanContext};
+use super::export::SpanBuffer;
 use crate::clock;
 use crate::ids::Ids;
 
@@ -21,13 +21,13 @@ const OF_ITSELF: &str = "trace.";
 
 /// A span, in progress or finished.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) context: Context,
+pub(super) struct SpanData {
+    pub(super) context: SpanContext,
     pub(super) parent: Option<u64>,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SpanKind,
     pub(super) has_failed: bool,
-    pub(super) attributes: Vec<(&'static str, Said)>,
+    pub(super) attributes: Vec<(&'static str, AttributeValue)>,
     /// The start, in nanoseconds since 1970.
     pub(super) started: u64,
     pub(super) nanoseconds: u64,
@@ -36,7 +36,7 @@ pub(super) struct Told {
 
 /// The kind of a span, with the numbers of OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SpanKind {
     Internal = 1,
     Server = 2,
     Client = 3,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum AttributeValue {
     Text(String),
     Number(i64),
     Bool(bool),
@@ -52,16 +52,16 @@ pub(super) enum Said {
 
 /// Collects finished spans.
 pub struct Spans {
-    gathered: Gathered,
+    buffer: SpanBuffer,
     /// The seed of the sequence of span numbers, and how many were used.
     seed: u64,
     count: AtomicU64,
 }
 
 impl Spans {
-    pub(super) fn new(gathered: Gathered) -> Self {
+    pub(super) fn new(buffer: SpanBuffer) -> Self {
         Self {
-            gathered,
+            buffer,
             seed: u64::from_ne_bytes(Ids::default().secret()),
             count: AtomicU64::default(),
         }
@@ -84,18 +84,18 @@ impl Parent {
     /// Returns the parent for spans below this span. A span of an unsampled trace stores its own
     /// parent.
     pub(super) fn of(span: &Extensions<'_>) -> Option<Self> {
-        let told = span.get::<Told>().map(|told| Self {
-            context: told.context,
+        let span_data = span.get::<SpanData>().map(|span_data| Self {
+            context: span_data.context,
             is_kept: true,
         });
-        told.or_else(|| span.get().copied())
+        span_data.or_else(|| span.get().copied())
     }
 }
 
 impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: layer::Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         attributes.record(&mut fields);
         let above = || {
             span.parent()
@@ -124,8 +124,8 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
             // A span without a trace, from a background task.
             (None, None) => return,
         };
-        let told = Told {
-            context: Context {
+        let span_data = SpanData {
+            context: SpanContext {
                 trace,
                 span: self.number(),
             },
@@ -140,102 +140,103 @@ impl<S: Subscriber + for<'l> LookupSpan<'l>> Layer<S> for Spans {
             nanoseconds: 0,
             began: Instant::now(),
         };
-        span.extensions_mut().insert(told);
+        span.extensions_mut().insert(span_data);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: layer::Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        let Some(told) = extensions.get_mut::<Told>() else {
+        let Some(span_data) = extensions.get_mut::<SpanData>() else {
             return;
         };
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         values.record(&mut fields);
-        told.has_failed |= fields.has_failed;
-        told.attributes.append(&mut fields.attributes);
+        span_data.has_failed |= fields.has_failed;
+        span_data.attributes.append(&mut fields.attributes);
         if let Some(name) = fields.name {
-            told.name = name;
+            span_data.name = name;
         }
     }
 
     fn on_close(&self, id: Id, context: layer::Context<'_, S>) {
-        let told = context
+        let span_data = context
             .span(&id)
-            .and_then(|span| span.extensions_mut().remove::<Told>());
-        if let Some(mut told) = told {
-            told.nanoseconds = u64::try_from(told.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.gathered.put(told);
+            .and_then(|span| span.extensions_mut().remove::<SpanData>());
+        if let Some(mut span_data) = span_data {
+            span_data.nanoseconds =
+                u64::try_from(span_data.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.buffer.put(span_data);
         }
     }
 }
 
 /// The fields of a span.
-struct Fields {
+struct SpanFields {
     trace: Option<u128>,
     parent: Option<String>,
     name: Option<String>,
-    kind: Kind,
+    kind: SpanKind,
     has_failed: bool,
-    attributes: Vec<(&'static str, Said)>,
+    attributes: Vec<(&'static str, AttributeValue)>,
 }
 
-impl Default for Fields {
+impl Default for SpanFields {
     fn default() -> Self {
         Self {
             trace: None,
             parent: None,
             name: None,
-            kind: Kind::Internal,
+            kind: SpanKind::Internal,
             has_failed: false,
             attributes: Vec::new(),
         }
     }
 }
 
-impl Fields {
-    fn take(&mut self, field: &Field, said: Said) {
-        match (field.name().strip_prefix(OF_ITSELF), said) {
-            (Some("id"), Said::Text(text)) => {
+impl SpanFields {
+    fn take(&mut self, field: &Field, answer: AttributeValue) {
+        match (field.name().strip_prefix(OF_ITSELF), answer) {
+            (Some("id"), AttributeValue::Text(text)) => {
                 self.trace = u128::from_str_radix(&text, 16)
                     .ok()
                     .filter(|trace| *trace != 0);
             }
-            (Some("parent"), Said::Text(text)) => self.parent = Some(text),
-            (Some("name"), Said::Text(text)) => self.name = Some(text),
-            (Some("kind"), Said::Text(text)) => {
+            (Some("parent"), AttributeValue::Text(text)) => self.parent = Some(text),
+            (Some("name"), AttributeValue::Text(text)) => self.name = Some(text),
+            (Some("kind"), AttributeValue::Text(text)) => {
                 self.kind = if text == "server" {
-                    Kind::Server
+                    SpanKind::Server
                 } else {
-                    Kind::Client
+                    SpanKind::Client
                 }
             }
-            (Some("failed"), Said::Bool(has_failed)) => self.has_failed = has_failed,
-            (_, said) => self.attributes.push((field.name(), said)),
+            (Some("failed"), AttributeValue::Bool(has_failed)) => self.has_failed = has_failed,
+            (_, answer) => self.attributes.push((field.name(), answer)),
         }
     }
 }
 
-impl Visit for Fields {
+impl Visit for SpanFields {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.take(field, Said::Text(value.to_owned()));
+        self.take(field, AttributeValue::Text(value.to_owned()));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.take(field, Said::Number(value));
+        self.take(field, AttributeValue::Number(value));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.take(
             field,
-            Said::Number(i64::try_from(value).unwrap_or(i64::MAX)),
+            AttributeValue::Number(i64::try_from(value).unwrap_or(i64::MAX)),
         );
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.take(field, Said::Bool(value));
+        self.take(field, AttributeValue::Bool(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.take(field, Said::Text(format!("{value:?}")));
+        self.take(field, AttributeValue::Text(format!("{value:?}")));
     }
 }

@@ -34,7 +34,7 @@ use tokio_postgres::types::ToSql;
 use super::link::{Failure, Link};
 use super::pool::Pool;
 use super::pooler::Pooling;
-use super::statements::{Known, Statements};
+use super::statements::{ReadyStatement, Statements};
 use crate::error::{Error, Result};
 use crate::statement::{Statement, TRY_LOCK};
 use crate::value::{Columns, Row, Value};
@@ -53,9 +53,9 @@ pub(crate) struct Connection {
     pub(super) pooling: Pooling,
     statements: Statements,
     pub(super) generation: u64,
-    pub(super) made: Instant,
+    pub(super) created_at: Instant,
     pub(super) rests_since: Instant,
-    state: State,
+    state: ConnectionState,
     /// Sent together with the next statement.
     deferred: Vec<Step<'static>>,
     /// How often something was sent for the work in progress.
@@ -67,7 +67,7 @@ pub(crate) struct Connection {
 }
 
 /// The states of the diagram above.
-enum State {
+enum ConnectionState {
     Unproven { replace_until: Instant },
     Proven,
     Failed(Error),
@@ -93,7 +93,7 @@ enum Step<'q> {
 }
 
 /// The server's answer to a step.
-enum Answer {
+enum StepAnswer {
     Done,
     Rows(Vec<tokio_postgres::Row>),
     Touched(u64),
@@ -102,13 +102,13 @@ enum Answer {
 /// A step whose statement is prepared.
 enum Prepared<'s> {
     Say(&'static str),
-    Rows(Known, Vec<&'s (dyn ToSql + Sync)>),
-    Change(Known, Vec<&'s (dyn ToSql + Sync)>),
+    Rows(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
+    Change(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
     /// With the value that all rows share, and the columns that differ.
-    Many(Known, &'s Value, Vec<Vec<&'s Value>>),
+    Many(ReadyStatement, &'s Value, Vec<Vec<&'s Value>>),
 }
 
-type Question<'c> = Pin<Box<dyn Future<Output = Result<Answer, tokio_postgres::Error>> + 'c>>;
+type Question<'c> = Pin<Box<dyn Future<Output = Result<StepAnswer, tokio_postgres::Error>> + 'c>>;
 
 impl Connection {
     pub(super) fn new(
@@ -124,9 +124,9 @@ impl Connection {
             pooling,
             statements,
             generation,
-            made: now,
+            created_at: now,
             rests_since: now,
-            state: State::Proven,
+            state: ConnectionState::Proven,
             deferred: Vec::new(),
             exchanges: 0,
             deadline: now,
@@ -138,11 +138,11 @@ impl Connection {
     pub(super) fn lend(mut self, pool: Arc<Pool>, has_rested: bool) -> Self {
         self.pool = Some(pool);
         self.state = if has_rested {
-            State::Unproven {
+            ConnectionState::Unproven {
                 replace_until: Instant::now(),
             }
         } else {
-            State::Proven
+            ConnectionState::Proven
         };
         self
     }
@@ -164,23 +164,23 @@ impl Connection {
 
     /// Sets how long another connection may take its place, while the server has not answered.
     pub(super) fn replaceable_until(&mut self, until: Instant) {
-        if let State::Unproven { replace_until } = &mut self.state {
+        if let ConnectionState::Unproven { replace_until } = &mut self.state {
             *replace_until = until;
         }
     }
 
-    pub(crate) fn is_spread(&self) -> bool {
-        self.pool.as_ref().is_some_and(|pool| pool.is_spread())
+    pub(crate) fn is_sharded(&self) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.is_sharded())
     }
 
     /// Notes that work was broken off by a panic. The connection is closed when it comes back,
     /// because the state of its transaction is unknown.
     pub(crate) fn doubt(&mut self) {
-        self.state = State::Broken;
+        self.state = ConnectionState::Broken;
     }
 
     pub(super) fn is_doubtful(&self) -> bool {
-        matches!(self.state, State::Broken)
+        matches!(self.state, ConnectionState::Broken)
     }
 
     /// Returns a mark at the current place of the conversation.
@@ -197,8 +197,8 @@ impl Connection {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
             .truncate(if is_sent { 0 } else { mark.deferred });
-        if matches!(self.state, State::Failed(_)) {
-            self.state = State::Proven;
+        if matches!(self.state, ConnectionState::Failed(_)) {
+            self.state = ConnectionState::Proven;
         }
         is_sent
     }
@@ -222,8 +222,8 @@ impl Connection {
     /// Does the same as [`Connection::end`], but does not wait for the answer.
     pub(super) fn send_and_go(&mut self, sql: &'static str) -> Result<(), Failure> {
         self.deferred.clear();
-        let said = async |client: &mut Client| {
-            let mut asked = pin!(client.batch_execute(sql));
+        let reported = async |client: &mut Client| {
+            let mut requested_at = pin!(client.batch_execute(sql));
             let mut is_sent = false;
             poll_fn(|context: &mut Context<'_>| {
                 if mem::replace(&mut is_sent, true) {
@@ -232,14 +232,14 @@ impl Connection {
                 // The future is polled a second time, so that the socket sends the message in
                 // between.
                 context.waker().wake_by_ref();
-                match asked.as_mut().poll(context) {
+                match requested_at.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
                     _ => Poll::Pending,
                 }
             })
             .await
         };
-        self.link.ask(Instant::now() + ANSWER_LIMIT, said)
+        self.link.ask(Instant::now() + ANSWER_LIMIT, reported)
     }
 
     /// Fails after the deadline of the work, when its caller has got a timeout.
@@ -257,8 +257,10 @@ impl Connection {
     pub(crate) fn assert_sound(&self) -> Result<()> {
         match &self.state {
             _ if self.is_read => Ok(()),
-            State::Failed(Error::Unavailable(text)) => Err(Error::Unavailable(text.clone())),
-            State::Failed(error) => Err(Error::Defect(format!(
+            ConnectionState::Failed(Error::Unavailable(text)) => {
+                Err(Error::Unavailable(text.clone()))
+            }
+            ConnectionState::Failed(error) => Err(Error::Defect(format!(
                 "the operation continued after one of its statements had failed: {error}"
             ))),
             _ => self.assert_awaited(),
@@ -267,7 +269,7 @@ impl Connection {
 
     /// Sends the deferred statements and these steps in one round trip. Returns the answers to
     /// these steps.
-    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<Answer>> {
+    fn exchange(&mut self, steps: Vec<Step<'_>>) -> Result<Vec<StepAnswer>> {
         self.assert_awaited()?;
         self.exchanges += 1;
         let mut all: Vec<Step<'_>> = mem::take(&mut self.deferred);
@@ -275,31 +277,31 @@ impl Connection {
         all.extend(steps);
         let answers = self.answers(&all).map(|mut all| all.split_off(deferred));
         if let Err(error) = &answers
-            && !matches!(self.state, State::Failed(_))
+            && !matches!(self.state, ConnectionState::Failed(_))
         {
-            self.state = State::Failed(error.clone());
+            self.state = ConnectionState::Failed(error.clone());
         }
         answers
     }
 
     /// Returns the answers to all steps. If the connection is unproven and turns out to be dead, or
     /// to lead to a server that refuses writes, the steps are sent again on another connection.
-    fn answers(&mut self, steps: &[Step<'_>]) -> Result<Vec<Answer>> {
+    fn answers(&mut self, steps: &[Step<'_>]) -> Result<Vec<StepAnswer>> {
         loop {
             let was = match self.state {
-                State::Unproven { replace_until } => Some(replace_until),
+                ConnectionState::Unproven { replace_until } => Some(replace_until),
                 _ => None,
             };
             let (answer, at) = match self.send(steps) {
                 Ok(answers) => (Ok(answers), None),
                 Err((failure, at)) => (Err(self.pooling.judged(failure)), at),
             };
-            let is_answered = matches!(self.state, State::Proven);
+            let is_answered = matches!(self.state, ConnectionState::Proven);
             let is_demoted =
                 self.pooling.is_demoted(&self.link) || matches!(answer, Err(Failure::Demoted));
             let commits = |step: &Step<'_>| matches!(step, Step::Say(COMMIT));
             let is_of_commit = at.is_some_and(|at: usize| commits(&steps[at]));
-            let told = |answer: Result<Vec<Answer>, Failure>| {
+            let reported = |answer: Result<Vec<StepAnswer>, Failure>| {
                 answer.map_err(|failure| match failure.into() {
                     // Citus's coordinator also reports this when it does not know whether a worker
                     // has committed.
@@ -308,13 +310,13 @@ impl Connection {
                 })
             };
             let Some(replace_until) = was.filter(|_| !is_answered || is_demoted) else {
-                return told(answer);
+                return reported(answer);
             };
             let cause = match answer {
                 // A commit that may have happened is not sent again.
-                answer if steps.iter().any(commits) => return told(answer),
+                answer if steps.iter().any(commits) => return reported(answer),
                 Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => {
-                    return told(Err(failure));
+                    return reported(Err(failure));
                 }
                 Err(failure) if !is_demoted => failure.to_string(),
                 _ => Failure::Demoted.to_string(),
@@ -333,7 +335,8 @@ impl Connection {
         pool.doubt_all(self.generation, &cause);
         let other = pool.take(until)?;
         (self.statements, self.generation) = (other.statements, other.generation);
-        (self.made, self.rests_since, self.state) = (other.made, other.rests_since, other.state);
+        (self.created_at, self.rests_since, self.state) =
+            (other.created_at, other.rests_since, other.state);
         self.replaceable_until(until);
         mem::replace(&mut self.link, other.link).close();
         Ok(())
@@ -341,7 +344,7 @@ impl Connection {
 
     /// Sends all steps, and then waits for each answer. A failure names its step, unless the whole
     /// connection failed.
-    fn send(&mut self, steps: &[Step<'_>]) -> Result<Vec<Answer>, (Failure, Option<usize>)> {
+    fn send(&mut self, steps: &[Step<'_>]) -> Result<Vec<StepAnswer>, (Failure, Option<usize>)> {
         let mut prepared = Vec::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
             prepared.push(
@@ -370,7 +373,7 @@ impl Connection {
                     Some(Ok(answer)) => answers.push(answer),
                     Some(Err(error)) => {
                         failed_at = Some(at);
-                        return Err(Failure::Told(error));
+                        return Err(Failure::Server(error));
                     }
                     None => return Err(Failure::Lost),
                 }
@@ -379,8 +382,8 @@ impl Connection {
             Ok(answers)
         });
         let has_answered = heard > 0 || (failed_at.is_some() && !self.link.is_lost());
-        if has_answered && matches!(self.state, State::Unproven { .. }) {
-            self.state = State::Proven;
+        if has_answered && matches!(self.state, ConnectionState::Unproven { .. }) {
+            self.state = ConnectionState::Proven;
         }
         answers.map_err(|failure| (failure, failed_at))
     }
@@ -389,13 +392,13 @@ impl Connection {
         Ok(match step {
             Step::Say(sql) => Prepared::Say(sql),
             Step::Rows(statement, params) => {
-                Prepared::Rows(self.known(statement)?, borrowed(params))
+                Prepared::Rows(self.prepared(statement)?, borrowed(params))
             }
             Step::Change(statement, params) => {
-                Prepared::Change(self.known(statement)?, borrowed(params))
+                Prepared::Change(self.prepared(statement)?, borrowed(params))
             }
             Step::Many(statement, rows) => {
-                let known = self.known_for_many(statement)?.ok_or(Failure::Lost)?;
+                let known = self.prepared_for_many(statement)?.ok_or(Failure::Lost)?;
                 let columns = known.params().len();
                 let first = rows
                     .first()
@@ -415,17 +418,20 @@ impl Connection {
     /// Returns the limit for the next answer. It is shorter on an unproven connection.
     fn answer_limit(&self) -> Duration {
         match self.state {
-            State::Unproven { .. } => self.pooling.first_limit(),
+            ConnectionState::Unproven { .. } => self.pooling.first_limit(),
             _ => ANSWER_LIMIT,
         }
     }
 
-    fn known(&mut self, statement: &'static Statement) -> Result<Known, Failure> {
+    fn prepared(&mut self, statement: &'static Statement) -> Result<ReadyStatement, Failure> {
         let limit = self.answer_limit();
         self.statements.get(&mut self.link, limit, statement)
     }
 
-    fn known_for_many(&mut self, statement: &'static Statement) -> Result<Option<Known>, Failure> {
+    fn prepared_for_many(
+        &mut self,
+        statement: &'static Statement,
+    ) -> Result<Option<ReadyStatement>, Failure> {
         let limit = self.answer_limit();
         self.statements
             .get_for_many(&mut self.link, limit, statement)
@@ -437,7 +443,10 @@ impl Connection {
         params: &[Value],
     ) -> Result<Vec<Row>> {
         let answers = self.exchange(vec![Step::Rows(statement, Cow::Borrowed(params))])?;
-        Ok(answers.into_iter().flat_map(Answer::into_rows).collect())
+        Ok(answers
+            .into_iter()
+            .flat_map(StepAnswer::into_rows)
+            .collect())
     }
 
     pub(crate) fn execute(
@@ -446,11 +455,11 @@ impl Connection {
         params: &[Value],
     ) -> Result<u64> {
         let answers = self.exchange(vec![Step::Change(statement, Cow::Borrowed(params))])?;
-        Ok(answers.into_iter().map(Answer::touched).sum())
+        Ok(answers.into_iter().map(StepAnswer::touched).sum())
     }
 
     /// Defers a change. The next statement, or the end of the transaction, reports its failure.
-    pub(crate) fn execute_along(
+    pub(crate) fn execute_deferred(
         &mut self,
         statement: &'static Statement,
         params: Vec<Value>,
@@ -469,7 +478,7 @@ impl Connection {
         Ok(self
             .many(statement, rows)?
             .into_iter()
-            .map(Answer::touched)
+            .map(StepAnswer::touched)
             .sum())
     }
 
@@ -481,12 +490,16 @@ impl Connection {
         Ok(self
             .many(statement, rows)?
             .into_iter()
-            .flat_map(Answer::into_rows)
+            .flat_map(StepAnswer::into_rows)
             .collect())
     }
 
-    fn many(&mut self, statement: &'static Statement, rows: &[Vec<Value>]) -> Result<Vec<Answer>> {
-        let Some(known) = self.known_for_many(statement)? else {
+    fn many(
+        &mut self,
+        statement: &'static Statement,
+        rows: &[Vec<Value>],
+    ) -> Result<Vec<StepAnswer>> {
+        let Some(known) = self.prepared_for_many(statement)? else {
             return Err(Error::Defect(format!(
                 "the statement cannot take several rows: {}",
                 statement.text()
@@ -544,9 +557,9 @@ impl Connection {
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
         // Some updates cannot be run for many rows. They are reported when they are run.
         let is_insert = statement.text().trim_start().starts_with("insert ");
-        let known = self.known(statement).and_then(|_| {
+        let known = self.prepared(statement).and_then(|_| {
             if is_insert {
-                self.known_for_many(statement)
+                self.prepared_for_many(statement)
             } else {
                 Ok(None)
             }
@@ -561,7 +574,7 @@ impl Prepared<'_> {
     fn ask<'c>(&'c self, client: &'c Client) -> Question<'c> {
         match self {
             Self::Say(sql) => {
-                Box::pin(async move { client.batch_execute(sql).await.map(|()| Answer::Done) })
+                Box::pin(async move { client.batch_execute(sql).await.map(|()| StepAnswer::Done) })
             }
             Self::Rows(known, params) => Box::pin(rows(client, known, params)),
             Self::Change(known, params) => Box::pin(change(client, known, params)),
@@ -580,29 +593,31 @@ impl Prepared<'_> {
 
 async fn rows(
     client: &Client,
-    known: &Known,
+    known: &ReadyStatement,
     params: &[&(dyn ToSql + Sync)],
-) -> Result<Answer, tokio_postgres::Error> {
+) -> Result<StepAnswer, tokio_postgres::Error> {
     let rows = match known {
-        Known::Prepared(statement) => client.query(statement, params).await,
-        Known::Typed(typed) => client.query_typed(&typed.text, &typed.with(params)).await,
+        ReadyStatement::Prepared(statement) => client.query(statement, params).await,
+        ReadyStatement::Typed(typed) => client.query_typed(&typed.text, &typed.with(params)).await,
     };
-    rows.map(Answer::Rows)
+    rows.map(StepAnswer::Rows)
 }
 
 async fn change(
     client: &Client,
-    known: &Known,
+    known: &ReadyStatement,
     params: &[&(dyn ToSql + Sync)],
-) -> Result<Answer, tokio_postgres::Error> {
+) -> Result<StepAnswer, tokio_postgres::Error> {
     let touched = match known {
-        Known::Prepared(statement) => client.execute(statement, params).await,
-        Known::Typed(typed) => client.execute_typed(&typed.text, &typed.with(params)).await,
+        ReadyStatement::Prepared(statement) => client.execute(statement, params).await,
+        ReadyStatement::Typed(typed) => {
+            client.execute_typed(&typed.text, &typed.with(params)).await
+        }
     };
-    touched.map(Answer::Touched)
+    touched.map(StepAnswer::Touched)
 }
 
-impl Answer {
+impl StepAnswer {
     fn into_rows(self) -> impl Iterator<Item = Row> {
         let rows = if let Self::Rows(rows) = self {
             rows

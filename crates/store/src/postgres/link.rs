@@ -49,20 +49,22 @@ pub(super) enum Failure {
     /// The server no longer accepts writes.
     Demoted,
     /// The server or the driver reports an error.
-    Told(tokio_postgres::Error),
+    Server(tokio_postgres::Error),
 }
 
 impl Failure {
     /// Returns whether the server ended this connection, is shutting down, or no longer accepts
     /// writes. Another connection, perhaps to another server, may succeed.
     fn is_farewell(&self) -> bool {
-        let Self::Told(error) = self else { return true };
-        let Some(said) = error.as_db_error() else {
+        let Self::Server(error) = self else {
+            return true;
+        };
+        let Some(server_error) = error.as_db_error() else {
             return false;
         };
-        let code = said.code();
+        let code = server_error.code();
         matches!(
-            said.parsed_severity(),
+            server_error.parsed_severity(),
             Some(Severity::Fatal | Severity::Panic)
         ) || code.code().starts_with(CONNECTION_TROUBLE)
             || [
@@ -82,21 +84,21 @@ impl fmt::Display for Failure {
             Self::Lost => f.write_str("the connection was lost"),
             Self::Demoted => f.write_str("the server no longer accepts writes"),
             Self::System(error) => error.fmt(f),
-            Self::Told(error) => f.write_str(&error::told(error)),
+            Self::Server(error) => f.write_str(&error::describe(error)),
         }
     }
 }
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Told(error)
+        Self::Server(error)
     }
 }
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Told(error) => error.into(),
+            Failure::Server(error) => error.into(),
             passing => Self::Unavailable(passing.to_string()),
         }
     }
@@ -155,7 +157,7 @@ impl Link {
                 // An answer that came before the end of the wire counts.
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
-                    (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Told(error))),
+                    (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
                     // If the wire ended without an error, the driver's client reports that to the
                     // question.
                     (Poll::Pending, None) => Poll::Pending,
@@ -224,7 +226,7 @@ impl Connector {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url
             .parse()
-            .map_err(|error| Error::Configuration(error::told(&error)))?;
+            .map_err(|error| Error::Configuration(error::describe(&error)))?;
         config.ssl_mode(if tls.is_some() {
             SslMode::Require
         } else {

@@ -14,9 +14,9 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::link::{Failure, Link};
-use super::spread::{self, Spread};
+use super::sharding::{self, Sharding};
 use crate::WAIT_LIMIT;
-use crate::error::{Error, Result, of_a_newer_version, told};
+use crate::error::{Error, Result, describe, of_a_newer_version};
 
 /// Advisory lock held during a migration. If several nodes start at once, one migrates and the
 /// others wait.
@@ -42,7 +42,7 @@ const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' or
 pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let applied = match link.word(Instant::now() + WAIT_LIMIT, APPLIED) {
         Ok(applied) => applied.unwrap_or_default(),
-        Err(Failure::Told(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+        Err(Failure::Server(error)) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => {
             String::new()
         }
         Err(failure) => return Err(Error::Configuration(failure.to_string())),
@@ -80,25 +80,26 @@ pub(super) fn assert_done(link: &mut Link, migrations: &refinery_core::Runner) -
 pub(super) fn migrate(
     link: &mut Link,
     migrations: &refinery_core::Runner,
-    spread: Option<&Spread>,
+    sharding: Option<&Sharding>,
 ) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, PATIENT_SESSION)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
-    let is_spread = spread::is_spread(link, until)?;
+    let is_sharded = sharding::is_sharded(link, until)?;
     link.run(until, BRIEFLY)?;
     let done = again_and_again(until, || {
         let migrating = link.drive(until, async |client| {
-            if is_spread {
-                migrations.run_async(&mut Piecewise(client)).await
+            if is_sharded {
+                migrations.run_async(&mut OneByOne(client)).await
             } else {
                 migrations.run_async(client).await
             }
         });
         Ok(migrating??)
     })?;
-    if let Some(spread) = spread.filter(|_| is_spread && !done.applied_migrations().is_empty()) {
-        again_and_again(until, || spread::lay_out(link, until, spread))?;
+    if let Some(sharding) = sharding.filter(|_| is_sharded && !done.applied_migrations().is_empty())
+    {
+        again_and_again(until, || sharding::lay_out(link, until, sharding))?;
     }
     link.run(
         until,
@@ -110,7 +111,7 @@ pub(super) fn migrate(
 /// Repeats an attempt until it succeeds, or until it fails for another reason than locks of others.
 fn again_and_again<T>(
     until: Instant,
-    mut attempt: impl FnMut() -> Result<T, Trouble>,
+    mut attempt: impl FnMut() -> Result<T, MigrationFailure>,
 ) -> Result<T> {
     let mut pause = PAUSE;
     loop {
@@ -136,68 +137,68 @@ fn again_and_again<T>(
 
 /// The reason that a step of a migration failed.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum MigrationFailure {
     Migration(refinery_core::Error),
     Layout(Failure),
     /// A permanent error. A retry does not help.
     Refused(Error),
 }
 
-impl Trouble {
+impl MigrationFailure {
     /// Returns the server's message if the step failed only because of locks of others.
     fn others_are_at_it(&self) -> Option<String> {
-        let said = match self {
+        let reported = match self {
             Self::Migration(error) => {
                 let refinery_core::error::Kind::Connection(_, cause) = error.kind() else {
                     return None;
                 };
                 cause.downcast_ref::<tokio_postgres::Error>()?
             }
-            Self::Layout(Failure::Told(error)) => error,
+            Self::Layout(Failure::Server(error)) => error,
             Self::Layout(_) | Self::Refused(_) => return None,
         };
         [
             SqlState::LOCK_NOT_AVAILABLE,
             SqlState::T_R_DEADLOCK_DETECTED,
         ]
-        .contains(said.code()?)
-        .then(|| told(said))
+        .contains(reported.code()?)
+        .then(|| describe(reported))
     }
 }
 
-impl From<refinery_core::Error> for Trouble {
+impl From<refinery_core::Error> for MigrationFailure {
     fn from(error: refinery_core::Error) -> Self {
         Self::Migration(error)
     }
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for MigrationFailure {
     fn from(failure: Failure) -> Self {
         Self::Layout(failure)
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for MigrationFailure {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<Trouble> for Error {
-    fn from(trouble: Trouble) -> Self {
+impl From<MigrationFailure> for Error {
+    fn from(trouble: MigrationFailure) -> Self {
         match trouble {
-            Trouble::Migration(error) => error.into(),
-            Trouble::Layout(failure) => failure.into(),
-            Trouble::Refused(error) => error,
+            MigrationFailure::Migration(error) => error.into(),
+            MigrationFailure::Layout(failure) => failure.into(),
+            MigrationFailure::Refused(error) => error,
         }
     }
 }
 
 /// Runs the statements of migrations one by one. If one text had several statements, Citus would
 /// send the whole text to its workers for each of them.
-struct Piecewise<'c>(&'c mut Client);
+struct OneByOne<'c>(&'c mut Client);
 
-impl AsyncTransaction for Piecewise<'_> {
+impl AsyncTransaction for OneByOne<'_> {
     type Error = tokio_postgres::Error;
 
     async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
@@ -217,13 +218,13 @@ impl AsyncTransaction for Piecewise<'_> {
     }
 }
 
-impl AsyncQuery<Vec<refinery_core::Migration>> for Piecewise<'_> {
+impl AsyncQuery<Vec<refinery_core::Migration>> for OneByOne<'_> {
     async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>, Self::Error> {
         AsyncQuery::query(self.0, query).await
     }
 }
 
-impl AsyncMigrate for Piecewise<'_> {}
+impl AsyncMigrate for OneByOne<'_> {}
 
 /// Splits a migration into its statements. Each ends with a semicolon at the end of a line.
 fn statements_of(migration: &str) -> impl Iterator<Item = &str> {

@@ -35,13 +35,13 @@ pub(super) struct Pool {
     session: Option<&'static str>,
     catalogue: Arc<Catalogue>,
     /// Whether the rows of shares are distributed over several servers.
-    is_spread: bool,
-    resting: Mutex<Resting>,
-    given_up: AtomicU64,
+    is_sharded: bool,
+    resting: Mutex<IdleConnections>,
+    dropped: AtomicU64,
 }
 
 #[derive(Default)]
-struct Resting {
+struct IdleConnections {
     /// Resting connections, the longest unused first.
     connections: VecDeque<Connection>,
     /// Number of times that all connections were dropped. A connection of an earlier generation is
@@ -55,29 +55,29 @@ impl Pool {
         pooling: Pooling,
         session: Option<&'static str>,
         catalogue: Arc<Catalogue>,
-        is_spread: bool,
+        is_sharded: bool,
     ) -> Self {
         Self {
             connector,
             pooling,
             session,
             catalogue,
-            is_spread,
+            is_sharded,
             resting: Mutex::default(),
-            given_up: AtomicU64::default(),
+            dropped: AtomicU64::default(),
         }
     }
 
-    pub(super) fn is_spread(&self) -> bool {
-        self.is_spread
+    pub(super) fn is_sharded(&self) -> bool {
+        self.is_sharded
     }
 
     /// Returns the number of dropped connections.
-    pub(super) fn given_up(&self) -> u64 {
-        self.given_up.load(Ordering::Relaxed)
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
-    fn resting(&self) -> MutexGuard<'_, Resting> {
+    fn resting(&self) -> MutexGuard<'_, IdleConnections> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,7 +96,8 @@ impl Pool {
         loop {
             let connection = self.resting().connections.pop_back()?;
             let now = Instant::now();
-            if now < connection.rests_since + REST_LIMIT && now < connection.made + AGE_LIMIT {
+            if now < connection.rests_since + REST_LIMIT && now < connection.created_at + AGE_LIMIT
+            {
                 return Some(connection);
             }
             connection.link.close();
@@ -171,7 +172,7 @@ impl Pool {
         }
         drop(resting);
         let count = 1 + doubted.len();
-        self.given_up.fetch_add(count as u64, Ordering::Relaxed);
+        self.dropped.fetch_add(count as u64, Ordering::Relaxed);
         tracing::warn!(%cause, connections = count, "closed connections to the database; new ones are opened when needed");
     }
 }

@@ -59,10 +59,10 @@ impl Pooling {
     /// Returns the statements sent first on a connection for look-ups. The server shall plan each
     /// look-up once instead of again for every number of keys. On a distributed database it plans
     /// each time, because the keys decide which server is asked.
-    pub(super) fn session_for_looks(self, is_spread: bool) -> Option<&'static str> {
+    pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
         let once = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
         let anew = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
-        self.one(Some(if is_spread { anew } else { once }), None)
+        self.one(Some(if is_sharded { anew } else { once }), None)
     }
 
     /// Returns the statements that begin a write.
@@ -71,7 +71,7 @@ impl Pooling {
     }
 
     /// Returns the statements that roll back a failed write and begin the next one.
-    pub(super) fn begin_anew(self) -> &'static str {
+    pub(super) fn begin_again(self) -> &'static str {
         self.one(
             "rollback; begin",
             limits!("set local", "rollback; begin; ", ""),
@@ -142,7 +142,7 @@ impl Pooling {
             SqlState::READ_ONLY_SQL_TRANSACTION,
         ];
         match failure {
-            Failure::Told(error)
+            Failure::Server(error)
                 if self == Self::ByTransaction
                     && error.code().is_some_and(|code| demoted.contains(code)) =>
             {

@@ -85,7 +85,7 @@ impl Replicas {
         let replica = in_turn.find(|replica| replica.is_to_be_asked())?.clone();
         let permit = replica.permits.clone().try_acquire_owned().ok()?;
         let (sender, receiver) = oneshot::channel();
-        let asked = replica.clone();
+        let requested_at = replica.clone();
         tokio::task::spawn_blocking(move || {
             let Ok(mut connection) = replica
                 .pool
@@ -104,7 +104,7 @@ impl Replicas {
         });
         let outcome = timeout_at(until, receiver)
             .await
-            .inspect_err(|_| asked.leave_alone(&Failure::Silence))
+            .inspect_err(|_| requested_at.leave_alone(&Failure::Silence))
             .ok()?
             .ok()?;
         Some(outcome.unwrap_or_else(|panic| resume_unwind(panic)))

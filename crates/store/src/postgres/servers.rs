@@ -98,7 +98,7 @@ impl Servers {
                     index,
                     connected
                         .map_err(|_| Failure::Silence)?
-                        .map_err(Failure::Told)?,
+                        .map_err(Failure::Server)?,
                 ))
             });
         let (index, connected) = first_of(attempts).await?;
@@ -310,19 +310,21 @@ mod tests {
     fn the_numbers_of_hosts_and_ports_must_match() {
         assert!(
             servers("postgres:///vestibule?host=a,b&port=1,2,3")
-                .is_err_and(|told| told.contains("numbers of ports"))
+                .is_err_and(|reported| reported.contains("numbers of ports"))
         );
         assert!(
             servers("postgres:///vestibule?host=a,b&hostaddr=127.0.0.1")
-                .is_err_and(|told| told.contains("numbers of hosts"))
+                .is_err_and(|reported| reported.contains("numbers of hosts"))
         );
-        assert!(servers("postgres:///vestibule").is_err_and(|told| told.contains("no host")));
+        assert!(
+            servers("postgres:///vestibule").is_err_and(|reported| reported.contains("no host"))
+        );
         assert!(
             servers(&format!(
                 "postgres:///vestibule?host={}",
                 ["a"; 17].join(",")
             ))
-            .is_err_and(|told| told.contains("more than 16"))
+            .is_err_and(|reported| reported.contains("more than 16"))
         );
         assert_eq!(
             servers("postgres:///vestibule?host=a,b,c&port=5555")

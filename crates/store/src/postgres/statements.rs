@@ -16,20 +16,20 @@ use crate::statement::Statement;
 
 /// A statement that is ready to run.
 #[derive(Clone)]
-pub(super) enum Known {
+pub(super) enum ReadyStatement {
     /// It is prepared on this connection.
     Prepared(tokio_postgres::Statement),
     /// Its text is sent each time, with the types of its parameters.
-    Typed(Arc<Typed>),
+    Typed(Arc<TypedText>),
 }
 
 /// The text of a statement, and the types of its parameters.
-pub(super) struct Typed {
+pub(super) struct TypedText {
     pub(super) text: String,
     types: Vec<Type>,
 }
 
-impl Typed {
+impl TypedText {
     /// Pairs these values with their types.
     pub(super) fn with<'v>(
         &self,
@@ -43,7 +43,7 @@ impl Typed {
     }
 }
 
-impl Known {
+impl ReadyStatement {
     /// Returns the types of its parameters.
     pub(super) fn params(&self) -> &[Type] {
         match self {
@@ -76,11 +76,11 @@ fn address(statement: &'static Statement) -> usize {
 
 /// The parameter types that the process knows, for statements that no connection keeps.
 #[derive(Default)]
-pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<Typed>>>);
+pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<TypedText>>>);
 
 /// The statements of a connection.
 pub(super) struct Statements {
-    known: HashMap<Key, Known>,
+    known: HashMap<Key, ReadyStatement>,
     /// The process's parameter types. `None` if statements are prepared on the connection.
     catalogue: Option<Arc<Catalogue>>,
 }
@@ -100,7 +100,7 @@ impl Statements {
         link: &mut Link,
         limit: Duration,
         statement: &'static Statement,
-    ) -> Result<Known, Failure> {
+    ) -> Result<ReadyStatement, Failure> {
         let key = Key::One(address(statement));
         match self.known.get(&key) {
             Some(known) => Ok(known.clone()),
@@ -114,7 +114,7 @@ impl Statements {
         link: &mut Link,
         limit: Duration,
         statement: &'static Statement,
-    ) -> Result<Option<Known>, Failure> {
+    ) -> Result<Option<ReadyStatement>, Failure> {
         let key = Key::Many(address(statement));
         if let Some(known) = self.known.get(&key) {
             return Ok(Some(known.clone()));
@@ -136,11 +136,13 @@ impl Statements {
         limit: Duration,
         key: Key,
         text: &str,
-    ) -> Result<Known, Failure> {
+    ) -> Result<ReadyStatement, Failure> {
         let until = Instant::now() + limit;
         let known = match &self.catalogue {
-            None => Known::Prepared(link.ask(until, async |client| client.prepare(text).await)?),
-            Some(catalogue) => Known::Typed(catalogue.typed(link, until, &key, text)?),
+            None => ReadyStatement::Prepared(
+                link.ask(until, async |client| client.prepare(text).await)?,
+            ),
+            Some(catalogue) => ReadyStatement::Typed(catalogue.typed(link, until, &key, text)?),
         };
         self.known.insert(key, known.clone());
         Ok(known)
@@ -154,12 +156,12 @@ impl Catalogue {
         until: Instant,
         key: &Key,
         text: &str,
-    ) -> Result<Arc<Typed>, Failure> {
+    ) -> Result<Arc<TypedText>, Failure> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(typed) = kept().get(key) {
             return Ok(typed.clone());
         }
-        let typed = Arc::new(Typed {
+        let typed = Arc::new(TypedText {
             text: text.to_owned(),
             types: types_of(link, until, text)?,
         });
@@ -180,13 +182,13 @@ fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Fa
         std::process::id(),
         NEXT.fetch_add(1, Ordering::Relaxed)
     );
-    let asked = format!(
+    let requested_at = format!(
         "prepare {name} as {text}; \
          select array_to_string(parameter_types::oid[], ' ') from pg_prepared_statements where name = '{name}'; \
          deallocate {name}"
     );
-    let told = link.word(until, &asked)?.unwrap_or_default();
-    Ok(told
+    let reported = link.word(until, &requested_at)?.unwrap_or_default();
+    Ok(reported
         .split_ascii_whitespace()
         .map(|oid| {
             oid.parse()

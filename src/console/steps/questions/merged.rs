@@ -8,15 +8,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::edited::{Meanwhile, Question};
-use crate::console::meanwhile::{Fate, fate};
+use super::edited_questions::{EditedQuestion, RemoteChange};
+use crate::console::merge::{MergeResult, fate};
 
 /// The state that a form was opened with: the key and a hash of each question, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Base(Vec<(String, String)>);
 
 /// Returns a hash of everything in a question that the form can change.
-fn mark(question: &Question) -> String {
+fn mark(question: &EditedQuestion) -> String {
     let mut conditions: Vec<&str> = question.conditions.iter().map(String::as_str).collect();
     conditions.sort_unstable();
     let options = question
@@ -26,19 +26,19 @@ fn mark(question: &Question) -> String {
             let text = option.text.now.as_str();
             (option.key.as_str(), text, option.is_flagged)
         });
-    let said = json!([
+    let message = json!([
         question.kind,
         question.text.now,
         question.is_required,
         options.collect::<Vec<_>>(),
         conditions
     ]);
-    URL_SAFE_NO_PAD.encode(&Sha256::digest(said.to_string())[..6])
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(message.to_string())[..6])
 }
 
 impl Base {
     /// Returns the state of stored questions.
-    pub fn of(stored: &[Question]) -> Self {
+    pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored
                 .iter()
@@ -75,31 +75,35 @@ impl Base {
     }
 
     /// Returns whether a stored question is new or changed since the form was opened.
-    pub fn is_another(&self, stored: &Question) -> bool {
+    pub fn is_another(&self, stored: &EditedQuestion) -> bool {
         self.mark(&stored.key) != Some(&*mark(stored))
     }
 }
 
 /// Returns whether both have the same questions in the same order.
-pub fn are_same(some: &[Question], others: &[Question]) -> bool {
+pub fn are_same(some: &[EditedQuestion], others: &[EditedQuestion]) -> bool {
     Base::of(some) == Base::of(others)
 }
 
-fn find<'q>(questions: &'q [Question], key: &str) -> Option<&'q Question> {
+fn find<'q>(questions: &'q [EditedQuestion], key: &str) -> Option<&'q EditedQuestion> {
     questions.iter().find(|question| question.key == key)
 }
 
 /// Merges the questions of a form with the stored questions.
-pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Question> {
+pub fn merged(
+    base: &Base,
+    mine: &[EditedQuestion],
+    stored: &[EditedQuestion],
+) -> Vec<EditedQuestion> {
     let one = |key: &str| match (find(mine, key), find(stored, key)) {
-        (Some(mine), Some(stored)) if !mine.is_open => Some(Question {
+        (Some(mine), Some(stored)) if !mine.is_open => Some(EditedQuestion {
             is_open: false,
             ..stored.clone()
         }),
         (Some(mine), Some(stored)) => {
             // An earlier choice between two versions is applied already, so its flag is cleared.
             let on_theirs = || {
-                Question {
+                EditedQuestion {
                     is_theirs: None,
                     ..mine.clone()
                 }
@@ -107,13 +111,13 @@ pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Questi
             };
             Some(
                 match fate(&base.mark(key), &Some(&*mark(stored)), &Some(&*mark(mine))) {
-                    Fate::Stored => Question {
+                    MergeResult::Stored => EditedQuestion {
                         from: mine.from.clone(),
                         is_in_hand: mine.is_in_hand,
                         ..stored.clone()
                     },
-                    Fate::Typed => on_theirs(),
-                    Fate::Asked => Question {
+                    MergeResult::Typed => on_theirs(),
+                    MergeResult::Asked => EditedQuestion {
                         is_theirs: Some(false),
                         ..on_theirs()
                     },
@@ -123,8 +127,8 @@ pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Questi
         // The other side removed the question. It stays if it is new here or was changed here.
         (Some(mine), None) => match base.mark(key) {
             Some(was) if was == mark(mine) => None,
-            Some(_) => Some(Question {
-                meanwhile: Some(Meanwhile::Removed),
+            Some(_) => Some(EditedQuestion {
+                conflict: Some(RemoteChange::Removed),
                 ..mine.clone()
             }),
             None => Some(mine.clone()),
@@ -132,15 +136,15 @@ pub fn merged(base: &Base, mine: &[Question], stored: &[Question]) -> Vec<Questi
         // The question was removed in this form, or the other side added it.
         (None, Some(stored)) => match base.mark(key) {
             Some(was) if was == mark(stored) => None,
-            Some(_) => Some(Question {
-                meanwhile: Some(Meanwhile::Changed),
+            Some(_) => Some(EditedQuestion {
+                conflict: Some(RemoteChange::Changed),
                 ..stored.clone()
             }),
             None => Some(stored.clone()),
         },
         (None, None) => None,
     };
-    let keys = |questions: &[Question]| {
+    let keys = |questions: &[EditedQuestion]| {
         questions
             .iter()
             .map(|question| question.key.clone())
@@ -188,7 +192,7 @@ pub struct Loosened {
 
 /// Finds the questions that lose conditions: those whose option no earlier question offers any
 /// more. `before` contains the earlier states.
-pub fn loosened(before: &[&[Question]], after: &[Question]) -> Loosened {
+pub fn loosened(before: &[&[EditedQuestion]], after: &[EditedQuestion]) -> Loosened {
     let mut loosened = Loosened::default();
     for (number, question) in after.iter().enumerate() {
         let is_offered = |key: &String| {
@@ -215,35 +219,35 @@ pub fn loosened(before: &[&[Question]], after: &[Question]) -> Loosened {
 
 #[cfg(test)]
 mod tests {
-    use super::super::edited::{Choice, Text};
+    use super::super::edited_questions::{EditedOption, EditedText};
     use super::*;
 
-    fn question(key: &str, text: &str, options: &[&str], conditions: &[&str]) -> Question {
-        let said = |text: &str| Text {
+    fn question(key: &str, text: &str, options: &[&str], conditions: &[&str]) -> EditedQuestion {
+        let message = |text: &str| EditedText {
             id: format!("t-{text}"),
             now: text.into(),
-            ..Text::default()
+            ..EditedText::default()
         };
-        let option = |key: &&str| Choice {
+        let option = |key: &&str| EditedOption {
             key: (*key).into(),
             id: (*key).into(),
-            text: said(key),
+            text: message(key),
             answer: String::new(),
             is_flagged: false,
         };
-        Question {
+        EditedQuestion {
             key: key.into(),
             id: key.into(),
             kind: "single_select".into(),
-            text: said(text),
+            text: message(text),
             options: options.iter().map(option).collect(),
             conditions: conditions.iter().map(|key| (*key).to_owned()).collect(),
             is_open: true,
-            ..Question::default()
+            ..EditedQuestion::default()
         }
     }
 
-    fn texts(questions: &[Question]) -> Vec<&str> {
+    fn texts(questions: &[EditedQuestion]) -> Vec<&str> {
         questions
             .iter()
             .map(|question| question.text.now.as_str())
@@ -262,7 +266,7 @@ mod tests {
         let mut mine = opened.to_vec();
         mine[0].text.now = "My A".into();
         mine.remove(2);
-        mine.push(Question {
+        mine.push(EditedQuestion {
             id: String::new(),
             ..question("n1", "My own", &[], &[])
         });
@@ -275,7 +279,7 @@ mod tests {
             both[2].is_required
                 && both
                     .iter()
-                    .all(|question| question.is_theirs.is_none() && question.meanwhile.is_none())
+                    .all(|question| question.is_theirs.is_none() && question.conflict.is_none())
         );
         assert!(
             !base.is_another(&opened[0])
@@ -310,13 +314,13 @@ mod tests {
         assert_eq!(texts(&both), ["My A", "My B", "Their C"]);
         assert_eq!(both[0].is_theirs, Some(false), "both versions are there");
         assert_eq!(
-            both[1].meanwhile,
-            Some(Meanwhile::Removed),
+            both[1].conflict,
+            Some(RemoteChange::Removed),
             "what they removed is there with what was typed"
         );
         assert_eq!(
-            both[2].meanwhile,
-            Some(Meanwhile::Changed),
+            both[2].conflict,
+            Some(RemoteChange::Changed),
             "what was removed here is back with what they wrote"
         );
         // The same change by both sides is no conflict.

@@ -1,7 +1,7 @@
 //! The questions of a step. Adding, moving and removing a question changes only the form; all
 //! changes are saved together.
 
-mod edited;
+mod edited_questions;
 mod merged;
 
 use std::collections::HashMap;
@@ -10,17 +10,19 @@ use askama::Template;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use self::edited::{Choice, KINDS, Meanwhile, Question, Text, acted, condition, fold};
+use self::edited_questions::{
+    EditedOption, EditedQuestion, EditedText, KINDS, RemoteChange, acted, condition, fold,
+};
 use self::merged::{Base, are_same, loosened, merged};
 use super::{STEP, stored};
-use crate::console::form::{Stored, new_text};
-use crate::console::frame::{Done, Frame};
+use crate::console::form::{StoredResource, new_text};
+use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::labels;
-use crate::console::refusal::Refusal;
+use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
-use crate::console::screens::{Answering, way};
+use crate::console::screens::{ScreenAnswer, way};
 use crate::console::texts::{self, texts_of_form};
-use crate::console::visit::{Fields, Visit};
+use crate::console::visit::{ConsoleFields, ConsoleRequest};
 use crate::translations::ENGLISH;
 use crate::words::fill;
 
@@ -32,22 +34,22 @@ const FEW: usize = 12;
 /// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
 /// Maximum number of questions that a notice describes.
-const TOLD: usize = 30;
+const SHORT_TEXT: usize = 30;
 /// Limits of a description in a list of questions: characters per text, and options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
 /// Limits of a description in a choice between two versions. They are large enough for everything.
 const WHOLE: (usize, usize) = (6_000, 100);
 
 /// An option of an earlier question that can be a condition.
-struct Way {
+struct ConditionOption {
     key: String,
     label: String,
     is_chosen: bool,
 }
 
 /// A question, as the page shows it.
-struct Shown {
-    question: Question,
+struct QuestionItem {
+    question: EditedQuestion,
     number: usize,
     /// The prefix of the names of its fields.
     name: String,
@@ -57,7 +59,7 @@ struct Shown {
     /// The options that the server makes, where the form has them: the key, the label, and whether
     /// choosing it flags the submission.
     own_options: Vec<(String, String, bool)>,
-    ways: Vec<Way>,
+    ways: Vec<ConditionOption>,
     /// Earlier questions with options: the key, the title, and whether the options of this one are
     /// offered.
     from: Vec<(String, String, bool)>,
@@ -66,7 +68,7 @@ struct Shown {
     /// the member chose that version.
     theirs: Option<(String, bool)>,
     /// A sentence about a change by another member that leaves no two versions to choose from.
-    meanwhile: Option<&'static str>,
+    conflict: Option<&'static str>,
     /// A short title, shown while the question is folded.
     brief: String,
     about: String,
@@ -74,11 +76,11 @@ struct Shown {
 
 #[derive(Template)]
 #[template(path = "console/questions.html")]
-struct Page<'v> {
-    frame: Frame<'v>,
+struct QuestionsPage<'v> {
+    frame: ConsoleFrame<'v>,
     action: String,
-    hidden: Fields,
-    questions: Vec<Shown>,
+    hidden: ConsoleFields,
+    questions: Vec<QuestionItem>,
     /// Error messages, each with the number of its question.
     problems: Vec<(String, Option<usize>)>,
     notes: Vec<String>,
@@ -90,7 +92,7 @@ struct Page<'v> {
     may_change: bool,
 }
 
-impl Page<'_> {
+impl QuestionsPage<'_> {
     /// Returns the address of a text in all languages.
     fn way_to(&self, id: &str) -> Option<String> {
         self.languages
@@ -100,7 +102,7 @@ impl Page<'_> {
     }
 }
 
-fn listed(stored: &Stored) -> &[Value] {
+fn listed(stored: &StoredResource) -> &[Value] {
     stored
         .value
         .get("questions")
@@ -110,7 +112,10 @@ fn listed(stored: &Stored) -> &[Value] {
 }
 
 /// Reads the questions of a step, with their texts in English.
-async fn questions_of(visit: &Visit, stored: &Stored) -> Result<Vec<Question>, Refusal> {
+async fn questions_of(
+    visit: &ConsoleRequest,
+    stored: &StoredResource,
+) -> Result<Vec<EditedQuestion>, ConsoleRefusal> {
     let questions = listed(stored);
     let options = questions
         .iter()
@@ -127,7 +132,7 @@ async fn questions_of(visit: &Visit, stored: &Stored) -> Result<Vec<Question>, R
     .await?;
     Ok(questions
         .iter()
-        .map(|question| Question::stored(question, &texts))
+        .map(|question| EditedQuestion::stored(question, &texts))
         .collect())
 }
 
@@ -144,8 +149,8 @@ fn cut(text: &str, letters: usize) -> String {
 }
 
 /// A page of questions before it is rendered.
-struct Drawn {
-    questions: Vec<Question>,
+struct QuestionsView {
+    questions: Vec<EditedQuestion>,
     updated_at: String,
     key: String,
     status: u16,
@@ -156,12 +161,17 @@ struct Drawn {
     /// The state that the form was opened with.
     base: Base,
     /// The questions before a button changed them.
-    before: Vec<Question>,
+    before: Vec<EditedQuestion>,
     theirs: Option<Vec<String>>,
 }
 
-impl Drawn {
-    fn of(visit: &Visit, questions: Vec<Question>, base: Base, updated_at: String) -> Self {
+impl QuestionsView {
+    fn of(
+        visit: &ConsoleRequest,
+        questions: Vec<EditedQuestion>,
+        base: Base,
+        updated_at: String,
+    ) -> Self {
         let key = visit
             .sent("key")
             .map_or_else(|| visit.new_key(), str::to_owned);
@@ -181,7 +191,7 @@ impl Drawn {
     }
 
     /// Adds the issues of a refusal, each at its question.
-    fn refused(&mut self, visit: &Visit, refusal: &Refusal) {
+    fn refused(&mut self, visit: &ConsoleRequest, refusal: &ConsoleRefusal) {
         self.status = refusal.status;
         for issue in &refusal.issues {
             let number = issue
@@ -199,7 +209,7 @@ impl Drawn {
     }
 
     /// Adds an error message to a question.
-    fn wrong(&mut self, visit: &Visit, number: usize, message: &str) {
+    fn wrong(&mut self, visit: &ConsoleRequest, number: usize, message: &str) {
         self.problems.push((
             format!("{} {}: {message}", visit.words.steps.question, number + 1),
             Some(number),
@@ -216,21 +226,22 @@ impl Drawn {
 
     /// Merges the form with the questions that the step has now. A question that both sides changed
     /// is shown in both versions.
-    fn merge(&mut self, visit: &Visit, now: &Stored, known: &[Question]) {
+    fn merge(&mut self, visit: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
         let mine = Base::of(&self.questions);
-        let is_told = |stored: &&Question| self.base.is_another(stored) || mine.is_another(stored);
-        let told = known
+        let is_told =
+            |stored: &&EditedQuestion| self.base.is_another(stored) || mine.is_another(stored);
+        let reported = known
             .iter()
             .filter(is_told)
-            .take(TOLD)
-            .map(|stored| told(visit, stored, known, SHORT));
-        self.theirs = Some(told.collect());
+            .take(SHORT_TEXT)
+            .map(|stored| describe(visit, stored, known, SHORT));
+        self.theirs = Some(reported.collect());
         self.questions = merged(&self.base, &self.questions, known);
         (self.base, self.updated_at, self.status) = (Base::of(known), updated_at(now), 409);
     }
 
     /// Describes the losses when the form is saved: removed questions and conditions.
-    fn losses(&self, visit: &Visit, known: &[Question]) -> Vec<String> {
+    fn losses(&self, visit: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
         let words = &visit.words.steps;
         let is_gone = |number: &usize| {
             !self
@@ -240,10 +251,10 @@ impl Drawn {
         };
         let gone: Vec<usize> = (0..known.len()).filter(is_gone).collect();
         let loosened = loosened(&[known, &self.before], &self.questions);
-        let named = |(text, questions, numbers): (&str, &[Question], Vec<usize>)| {
+        let named = |(text, questions, numbers): (&str, &[EditedQuestion], Vec<usize>)| {
             let names = numbers
                 .iter()
-                .take(TOLD)
+                .take(SHORT_TEXT)
                 .map(|number| name_of(visit, &questions[*number], *number));
             let names = names
                 .map(|name| fill(words.quoted, &[("text", &name)]))
@@ -260,7 +271,12 @@ impl Drawn {
     }
 
     /// Renders the page. `known` contains the stored questions.
-    fn page(mut self, visit: &Visit, stored: &Stored, known: &[Question]) -> Response {
+    fn page(
+        mut self,
+        visit: &ConsoleRequest,
+        stored: &StoredResource,
+        known: &[EditedQuestion],
+    ) -> Response {
         let words = visit.words;
         let notes = self
             .note
@@ -283,7 +299,7 @@ impl Drawn {
             .get("nickname")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let frame = Frame::new(visit, words.steps.questions)
+        let frame = ConsoleFrame::new(visit, words.steps.questions)
             .below(visit, words.steps.steps, "/steps")
             .below(visit, title, &format!("/steps/{id}"));
         let action = visit.address(&format!("/steps/{id}/questions"));
@@ -293,7 +309,7 @@ impl Drawn {
             ("updatedAt", self.updated_at),
             ("base", self.base.text()),
         ];
-        let page = Page {
+        let page = QuestionsPage {
             frame,
             action: action.clone(),
             hidden: hidden
@@ -320,10 +336,10 @@ struct Offered {
 }
 
 impl Offered {
-    fn of(visit: &Visit, question: &Question, number: usize) -> Self {
+    fn of(visit: &ConsoleRequest, question: &EditedQuestion, number: usize) -> Self {
         let words = visit.words;
         let name = name_of(visit, question, number);
-        let label = |option: &Choice| match &*option.answer {
+        let label = |option: &EditedOption| match &*option.answer {
             "yes" => words.frame.yes.to_owned(),
             "no" => words.frame.no.to_owned(),
             _ => brief(&option.text.now),
@@ -343,7 +359,7 @@ impl Offered {
 }
 
 /// Returns the title of a question, or its number if it has no text.
-fn name_of(visit: &Visit, question: &Question, number: usize) -> String {
+fn name_of(visit: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
         format!("{} {}", visit.words.steps.question, number + 1)
     } else {
@@ -352,14 +368,14 @@ fn name_of(visit: &Visit, question: &Question, number: usize) -> String {
 }
 
 /// Describes a stored question: its text, how it is answered, and its conditions.
-fn told(
-    visit: &Visit,
-    question: &Question,
-    stored: &[Question],
+fn describe(
+    visit: &ConsoleRequest,
+    question: &EditedQuestion,
+    stored: &[EditedQuestion],
     (letters, most): (usize, usize),
 ) -> String {
     let words = &visit.words.steps;
-    let mut said = vec![
+    let mut parts = vec![
         cut(&question.text.now, letters),
         labels::choice(visit.language, &question.kind),
     ];
@@ -370,7 +386,7 @@ fn told(
             .take(most)
             .map(|option| cut(&option.text.now, letters))
             .collect::<Vec<_>>();
-        said.push(format!(
+        parts.push(format!(
             "{}{}",
             options.join(" / "),
             if question.options.len() > most {
@@ -381,7 +397,7 @@ fn told(
         ));
     }
     if question.is_required {
-        said.push(words.needed.to_owned());
+        parts.push(words.needed.to_owned());
     }
     let offered: Vec<Offered> = stored
         .iter()
@@ -400,23 +416,23 @@ fn told(
     let asked: Vec<String> = asked
         .map(|(_, name, label)| format!("{name}: {label}"))
         .collect();
-    said.push(if asked.is_empty() {
+    parts.push(if asked.is_empty() {
         words.asked_of_all.to_owned()
     } else {
         format!("{}: {}", words.asked_when, asked.join(" / "))
     });
-    said.retain(|part| !part.is_empty());
-    said.join(" · ")
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
 }
 
 fn show_one(
-    visit: &Visit,
-    question: Question,
+    visit: &ConsoleRequest,
+    question: EditedQuestion,
     number: usize,
     earlier: &[Offered],
-    known: &[Question],
+    known: &[EditedQuestion],
     errors: Vec<String>,
-) -> Shown {
+) -> QuestionItem {
     let words = visit.words;
     let is_few = earlier
         .iter()
@@ -428,7 +444,7 @@ fn show_one(
         for (key, label) in &offered.options {
             let is_chosen = question.conditions.contains(key);
             if is_few || is_chosen || question.from == offered.key {
-                ways.push(Way {
+                ways.push(ConditionOption {
                     key: key.clone(),
                     label: format!("{}: {label}", offered.name),
                     is_chosen,
@@ -454,7 +470,7 @@ fn show_one(
         kind
     };
     let is_asked_when = (!question.conditions.is_empty()).then_some(words.steps.is_conditional);
-    Shown {
+    QuestionItem {
         name: format!("q{number}"),
         number,
         kinds: KINDS
@@ -486,14 +502,14 @@ fn show_one(
             Some((
                 fill(
                     words.forms.theirs,
-                    &[("value", &told(visit, stored, known, WHOLE))],
+                    &[("value", &describe(visit, stored, known, WHOLE))],
                 ),
                 is_theirs,
             ))
         }),
-        meanwhile: question.meanwhile.map(|meanwhile| match meanwhile {
-            Meanwhile::Changed => words.steps.is_back,
-            Meanwhile::Removed => words.steps.is_removed,
+        conflict: question.conflict.map(|conflict| match conflict {
+            RemoteChange::Changed => words.steps.is_back,
+            RemoteChange::Removed => words.steps.is_removed,
         }),
         brief: brief(&question.text.now),
         about: is_asked_when.map_or_else(|| about.clone(), |when| format!("{about} · {when}")),
@@ -501,7 +517,7 @@ fn show_one(
     }
 }
 
-fn updated_at(stored: &Stored) -> String {
+fn updated_at(stored: &StoredResource) -> String {
     stored
         .value
         .get("updatedAt")
@@ -510,22 +526,22 @@ fn updated_at(stored: &Stored) -> String {
         .to_owned()
 }
 
-pub fn show(visit: &Visit) -> Answering<'_> {
+pub fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let stored = stored(visit, visit.named("id")?).await?;
         let known = questions_of(visit, &stored).await?;
         Ok(
-            Drawn::of(visit, known.clone(), Base::of(&known), updated_at(&stored))
+            QuestionsView::of(visit, known.clone(), Base::of(&known), updated_at(&stored))
                 .page(visit, &stored, &known),
         )
     })
 }
 
-pub fn save(visit: &Visit) -> Answering<'_> {
+pub fn save(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
     Box::pin(async move {
         let now = stored(visit, visit.named("id")?).await?;
         let known = questions_of(visit, &now).await?;
-        let sent = Question::sent(&visit.fields, &known);
+        let sent = EditedQuestion::sent(&visit.fields, &known);
         let mut questions = sent.clone();
         let act = visit.sent("act").unwrap_or_default();
         // An unknown or missing button changes nothing.
@@ -534,18 +550,18 @@ pub fn save(visit: &Visit) -> Answering<'_> {
             Base::sent(visit.sent("base").unwrap_or_default()),
             visit.sent("updatedAt").unwrap_or_default().to_owned(),
         );
-        let mut drawn = Drawn::of(visit, questions, base, expected.clone());
+        let mut view = QuestionsView::of(visit, questions, base, expected.clone());
         if is_act || !visit.may_write() {
-            drawn.note = Some(if is_act {
+            view.note = Some(if is_act {
                 visit.words.steps.not_saved
             } else {
                 visit.words.frame.is_kept
             });
-            drawn.before = sent;
-            return Ok(drawn.page(visit, &now, &known));
+            view.before = sent;
+            return Ok(view.page(visit, &now, &known));
         }
         // Applies the member's choices between two versions.
-        for question in drawn
+        for question in view
             .questions
             .iter_mut()
             .filter(|question| question.is_theirs == Some(true))
@@ -554,31 +570,31 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                 question.clone_from(stored);
             }
         }
-        let questions = merged(&drawn.base, &drawn.questions, &known);
+        let questions = merged(&view.base, &view.questions, &known);
         if expected != updated_at(&now)
             || questions
                 .iter()
                 .any(|question| question.is_theirs.is_some())
         {
-            drawn.merge(visit, &now, &known);
-            return Ok(drawn.page(visit, &now, &known));
+            view.merge(visit, &now, &known);
+            return Ok(view.page(visit, &now, &known));
         }
-        drawn.questions = questions;
-        let blank: Vec<usize> = (0..drawn.questions.len())
-            .filter(|number| drawn.questions[*number].is_blank())
+        view.questions = questions;
+        let blank: Vec<usize> = (0..view.questions.len())
+            .filter(|number| view.questions[*number].is_blank())
             .collect();
         if !blank.is_empty() {
-            drawn.status = 400;
+            view.status = 400;
             for number in blank {
-                drawn.wrong(visit, number, visit.words.steps.nothing_asked);
+                view.wrong(visit, number, visit.words.steps.nothing_asked);
             }
-            return Ok(drawn.page(visit, &now, &known));
+            return Ok(view.page(visit, &now, &known));
         }
-        if are_same(&drawn.questions, &known) {
-            return Ok(reply::done(visit, &visit.path, Done::Unchanged));
+        if are_same(&view.questions, &known) {
+            return Ok(reply::done(visit, &visit.path, CompletedAction::Unchanged));
         }
-        match written(visit, &now, &mut drawn.questions, &expected).await {
-            Ok(()) => Ok(reply::done(visit, &visit.path, Done::Saved)),
+        match written(visit, &now, &mut view.questions, &expected).await {
+            Ok(()) => Ok(reply::done(visit, &visit.path, CompletedAction::Saved)),
             // Another member saved between the read and this update.
             Err(Failed {
                 refusal,
@@ -587,24 +603,24 @@ pub fn save(visit: &Visit) -> Answering<'_> {
                 let now = stored(visit, now.id).await?;
                 let known = questions_of(visit, &now).await?;
                 if updated_at(&now) == expected {
-                    drawn.refused(visit, &refusal);
+                    view.refused(visit, &refusal);
                 } else {
-                    drawn.merge(visit, &now, &known);
+                    view.merge(visit, &now, &known);
                 }
-                Ok(drawn.page(visit, &now, &known))
+                Ok(view.page(visit, &now, &known))
             }
             Err(Failed { refusal, saved }) => {
-                drawn.refused(visit, &refusal);
+                view.refused(visit, &refusal);
                 let Some(saved) = saved else {
-                    return Ok(drawn.page(visit, &now, &known));
+                    return Ok(view.page(visit, &now, &known));
                 };
                 // The form continues from the saved state. It gets a new key, because later creates
                 // are different ones.
                 let known = questions_of(visit, &saved).await.unwrap_or_default();
-                (drawn.base, drawn.updated_at, drawn.key) =
+                (view.base, view.updated_at, view.key) =
                     (Base::of(&known), updated_at(&saved), visit.new_key());
-                drawn.note = Some(visit.words.forms.rest_saved);
-                Ok(drawn.page(visit, &saved, &known))
+                view.note = Some(visit.words.forms.rest_saved);
+                Ok(view.page(visit, &saved, &known))
             }
         }
     })
@@ -613,15 +629,15 @@ pub fn save(visit: &Visit) -> Answering<'_> {
 /// The reason why questions were not saved. `saved` is the step if the list was saved and only
 /// texts failed.
 struct Failed {
-    refusal: Refusal,
-    saved: Option<Stored>,
+    refusal: ConsoleRefusal,
+    saved: Option<StoredResource>,
 }
 
 /// Sends the questions: new texts first, then the list, then texts that exist already.
 async fn written(
-    visit: &Visit,
-    step: &Stored,
-    questions: &mut [Question],
+    visit: &ConsoleRequest,
+    step: &StoredResource,
+    questions: &mut [EditedQuestion],
     expected: &str,
 ) -> Result<(), Failed> {
     let unsaved = |refusal| Failed {
@@ -667,7 +683,7 @@ async fn written(
     }
     let arguments =
         json!({ "id": step.id, "data": { "questions": sent }, "expectedUpdatedAt": expected });
-    let saved = Stored::of(
+    let saved = StoredResource::of(
         step.id,
         visit
             .change(STEP.update, arguments)
@@ -695,20 +711,24 @@ async fn written(
 
 /// Reads the step again after its list was saved, and gives the questions their stored ids and
 /// keys.
-async fn followed(visit: &Visit, saved: Stored, questions: &mut [Question]) -> Stored {
+async fn followed(
+    visit: &ConsoleRequest,
+    saved: StoredResource,
+    questions: &mut [EditedQuestion],
+) -> StoredResource {
     // The answer of an update has no questions.
     let Ok(now) = visit.change(STEP.read, json!({ "id": saved.id })).await else {
         return saved;
     };
-    let now = Stored::of(saved.id, now);
+    let now = StoredResource::of(saved.id, now);
     for (question, stored) in questions.iter_mut().zip(listed(&now)) {
-        question.adopt(Question::stored(stored, &HashMap::new()));
+        question.adopt(EditedQuestion::stored(stored, &HashMap::new()));
     }
     now
 }
 
 /// Makes the refusal of a text a refusal of its question.
-fn about(mut refusal: Refusal, number: usize) -> Refusal {
+fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
         .issues
         .iter_mut()
@@ -718,7 +738,12 @@ fn about(mut refusal: Refusal, number: usize) -> Refusal {
 
 /// Returns the id of the translation of a text. A text without a translation gets a new one,
 /// identified by the key of its question or option.
-async fn linked(visit: &Visit, key: &str, text: &Text, number: usize) -> Result<Value, Refusal> {
+async fn linked(
+    visit: &ConsoleRequest,
+    key: &str,
+    text: &EditedText,
+    number: usize,
+) -> Result<Value, ConsoleRefusal> {
     if !text.id.is_empty() {
         return Ok(json!(text.id));
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use strum::VariantArray;
 
 use super::super::super::rule::{
-    Category, RelativeDate, Seasons, Sources, StayLength, Verifications,
+    RelativeDate, RuleCategory, Seasons, Sources, StayLength, Verifications,
 };
 use super::super::*;
 
@@ -25,7 +25,7 @@ fn naive_moment(zone: &TimeZone, local: DateTime) -> Timestamp {
 
 /// Shifts an anchor unit by unit in the direction of its name.
 fn naive_anchor(
-    stay: &StayFacts,
+    stay: &VisibilityFacts,
     anchor: Anchor,
     number: Option<u32>,
     unit: Option<Unit>,
@@ -74,7 +74,10 @@ fn naive_anchor(
     )
 }
 
-fn naive_bounds(rule: &RelativeDate, stay: &StayFacts) -> (Option<Timestamp>, Option<Timestamp>) {
+fn naive_bounds(
+    rule: &RelativeDate,
+    stay: &VisibilityFacts,
+) -> (Option<Timestamp>, Option<Timestamp>) {
     let bound = |anchor: Option<Anchor>, number, unit| {
         anchor.map(|anchor| naive_anchor(stay, anchor, number, unit))
     };
@@ -93,7 +96,7 @@ fn naive_bounds(rule: &RelativeDate, stay: &StayFacts) -> (Option<Timestamp>, Op
 }
 
 /// Returns whether a rule holds, by checking each night of the stay.
-fn naively_holds(rule: &Rule, stay: &StayFacts, at: Timestamp) -> bool {
+fn naively_holds(rule: &VisibilityRule, stay: &VisibilityFacts, at: Timestamp) -> bool {
     let mut nights = vec![];
     let mut night = stay.check_in;
     while night < stay.check_out {
@@ -101,11 +104,11 @@ fn naively_holds(rule: &Rule, stay: &StayFacts, at: Timestamp) -> bool {
         night = night.tomorrow().unwrap();
     }
     match rule {
-        Rule::RelativeDate(rule) => {
+        VisibilityRule::RelativeDate(rule) => {
             let (start, end) = naive_bounds(rule, stay);
             start.is_none_or(|start| start <= at) && end.is_none_or(|end| at < end)
         }
-        Rule::Seasonal(rule) => nights.iter().any(|night| {
+        VisibilityRule::Seasonal(rule) => nights.iter().any(|night| {
             rule.seasonal_windows.iter().any(|window| {
                 let day = |date: Date| date.strftime("%m-%d").to_string();
                 if !window.is_yearly {
@@ -120,14 +123,14 @@ fn naively_holds(rule: &Rule, stay: &StayFacts, at: Timestamp) -> bool {
                 }
             })
         }),
-        Rule::LengthOfStay(rule) => {
+        VisibilityRule::LengthOfStay(rule) => {
             let least = rule.length_of_stay_from_days.unwrap_or(0) as usize;
             let most = rule
                 .length_of_stay_to_days
                 .map_or(usize::MAX, |most| most as usize);
             (least..=most).contains(&nights.len())
         }
-        Rule::BookingSource(rule) => {
+        VisibilityRule::BookingSource(rule) => {
             let included = rule
                 .included_booking_sources
                 .clone()
@@ -144,7 +147,7 @@ fn naively_holds(rule: &Rule, stay: &StayFacts, at: Timestamp) -> bool {
                 !excluded
             }
         }
-        Rule::VerificationStatus(rule) => match stay.verification_status {
+        VisibilityRule::VerificationStatus(rule) => match stay.verification_status {
             Some(status) => rule.verification_statuses.contains(&status),
             None => rule
                 .verification_statuses
@@ -153,14 +156,14 @@ fn naively_holds(rule: &Rule, stay: &StayFacts, at: Timestamp) -> bool {
     }
 }
 
-fn category_of(visibility: &Visibility) -> Option<Category> {
+fn category_of(visibility: &Visibility) -> Option<RuleCategory> {
     match <&str>::from(visibility) {
         "visible" => None,
-        "too_early" | "too_late" => Some(Category::RelativeDate),
-        "out_of_season" => Some(Category::Seasonal),
-        "stay_too_short" | "stay_too_long" => Some(Category::LengthOfStay),
-        "booking_source" => Some(Category::BookingSource),
-        "verification_status" => Some(Category::VerificationStatus),
+        "too_early" | "too_late" => Some(RuleCategory::RelativeDate),
+        "out_of_season" => Some(RuleCategory::Seasonal),
+        "stay_too_short" | "stay_too_long" => Some(RuleCategory::LengthOfStay),
+        "booking_source" => Some(RuleCategory::BookingSource),
+        "verification_status" => Some(RuleCategory::VerificationStatus),
         other => panic!("{other}"),
     }
 }
@@ -191,9 +194,9 @@ fn side() -> impl Strategy<Value = (Option<Anchor>, Option<u32>, Option<Unit>)> 
     )
 }
 
-fn relative_date() -> impl Strategy<Value = Rule> {
+fn relative_date() -> impl Strategy<Value = VisibilityRule> {
     (side(), side()).prop_map(|(start, end)| {
-        Rule::RelativeDate(RelativeDate {
+        VisibilityRule::RelativeDate(RelativeDate {
             start_date_relative_type: start.0,
             days_before: start.1,
             days_before_time_unit: start.2,
@@ -211,7 +214,7 @@ fn date_within(days: i64) -> impl Strategy<Value = Date> {
     })
 }
 
-fn seasonal() -> impl Strategy<Value = Rule> {
+fn seasonal() -> impl Strategy<Value = VisibilityRule> {
     let window = (date_within(330), 0..60_i64, prop::bool::ANY);
     let window = window.prop_map(|(start_date, days, is_yearly)| Window {
         start_date,
@@ -219,26 +222,26 @@ fn seasonal() -> impl Strategy<Value = Rule> {
         is_yearly,
     });
     prop::collection::vec(window, 1..4)
-        .prop_map(|seasonal_windows| Rule::Seasonal(Seasons { seasonal_windows }))
+        .prop_map(|seasonal_windows| VisibilityRule::Seasonal(Seasons { seasonal_windows }))
 }
 
-fn length_of_stay() -> impl Strategy<Value = Rule> {
+fn length_of_stay() -> impl Strategy<Value = VisibilityRule> {
     (prop::option::of(0..9_u32), prop::option::of(0..9_u32)).prop_map(|(from, to)| {
-        Rule::LengthOfStay(StayLength {
+        VisibilityRule::LengthOfStay(StayLength {
             length_of_stay_from_days: from,
             length_of_stay_to_days: to,
         })
     })
 }
 
-fn booking_source() -> impl Strategy<Value = Rule> {
+fn booking_source() -> impl Strategy<Value = VisibilityRule> {
     let kind = prop::sample::select(vec![
         SourceRuleType::OnlySelected,
         SourceRuleType::AllExceptSelected,
     ]);
     (kind, channels(), channels()).prop_map(
         |(source_rule_type, included_booking_sources, excluded_booking_sources)| {
-            Rule::BookingSource(Sources {
+            VisibilityRule::BookingSource(Sources {
                 source_rule_type,
                 included_booking_sources,
                 excluded_booking_sources,
@@ -247,17 +250,17 @@ fn booking_source() -> impl Strategy<Value = Rule> {
     )
 }
 
-fn verification() -> impl Strategy<Value = Rule> {
+fn verification() -> impl Strategy<Value = VisibilityRule> {
     prop::sample::subsequence(VerificationStatus::VARIANTS, 1..=4).prop_map(
         |verification_statuses| {
-            Rule::VerificationStatus(Verifications {
+            VisibilityRule::VerificationStatus(Verifications {
                 verification_statuses,
             })
         },
     )
 }
 
-fn some_rules() -> impl Strategy<Value = Vec<Rule>> {
+fn some_rules() -> impl Strategy<Value = Vec<VisibilityRule>> {
     let each = (
         prop::option::of(relative_date()),
         prop::option::of(seasonal()),
@@ -294,8 +297,8 @@ prop_compose! {
         times in (time_of_day(), time_of_day()),
         channel in prop::sample::select(CHANNELS.to_vec()),
         verification_status in prop::option::of(prop::sample::select(VerificationStatus::VARIANTS)),
-    ) -> StayFacts {
-        StayFacts {
+    ) -> VisibilityFacts {
+        VisibilityFacts {
             check_in,
             check_out: check_in.saturating_add(SignedDuration::from_hours(24 * nights)),
             check_in_time: times.0,
@@ -315,17 +318,17 @@ proptest! {
         let at = naive_moment(&stay.zone, stay.check_in.to_datetime(Time::midnight())) + SignedDuration::from_hours(hours);
         let mut moments = vec![at];
         for rule in &rules {
-            if let Rule::RelativeDate(rule) = rule {
+            if let VisibilityRule::RelativeDate(rule) = rule {
                 let (start, end) = naive_bounds(rule, &stay);
                 moments.extend(start.into_iter().chain(end).flat_map(|bound| [bound, bound - SignedDuration::from_nanos(1)]));
             }
         }
         let mut ordered = rules.clone();
-        ordered.sort_by_key(|rule| Category::VARIANTS.iter().position(|category| *category == rule.category()));
+        ordered.sort_by_key(|rule| RuleCategory::VARIANTS.iter().position(|category| *category == rule.category()));
         for at in moments {
             let visibility = decide(&rules, &stay, at);
             let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));
-            prop_assert_eq!(category_of(&visibility), hiding.map(Rule::category), "{:?} at {}", visibility, at);
+            prop_assert_eq!(category_of(&visibility), hiding.map(VisibilityRule::category), "{:?} at {}", visibility, at);
             prop_assert_eq!(visibility.is_shown(), hiding.is_none());
         }
     }

@@ -8,7 +8,7 @@ use std::hash::BuildHasher as _;
 
 use serde_json::{Value, json};
 
-use super::super::{Findings, Operation, Rules, Sifts};
+use super::super::{FilteredList, Findings, Operation, Rules};
 use crate::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
 
 /// The issues of a request: the first one of each field. Up to [`MOST_ISSUES`] are kept, the rest
@@ -23,19 +23,19 @@ pub(super) struct Issues {
     fingerprints: RandomState,
     /// The invalid items of a list that are left out instead of refused; `None` where the whole
     /// request is refused.
-    sifted: Option<Sifted>,
+    sifted: Option<InvalidItems>,
 }
 
 /// The most issues that are kept of a left-out item.
 const MOST_OF_AN_ITEM: usize = 20;
 
 /// The invalid items of a list, by index, with the issues of the first of them.
-struct Sifted {
+struct InvalidItems {
     list: &'static str,
     items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
 }
 
-impl Sifted {
+impl InvalidItems {
     /// Returns the index of the item that a path leads into.
     fn index(&self, path: &[PathSegment]) -> Option<usize> {
         match path {
@@ -76,19 +76,19 @@ impl Issues {
     }
 
     /// Leaves out invalid items of a list, if the body asks for that.
-    pub(super) fn sift(&mut self, sifts: Option<&Sifts>, body: &Value) {
+    pub(super) fn sift(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.sifted = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
-            .map(|sifts| Sifted {
+            .map(|sifts| InvalidItems {
                 list: sifts.list,
                 items: BTreeMap::new(),
             });
     }
 
     /// Removes the invalid items from their list, and adds them to the input as a list under
-    /// [`Sifts::LEFT_OUT`], in order.
+    /// [`FilteredList::LEFT_OUT`], in order.
     pub(super) fn take_sifted(&mut self, input: &mut Value) {
-        let Some(Sifted { list, items }) = self.sifted.take() else {
+        let Some(InvalidItems { list, items }) = self.sifted.take() else {
             return;
         };
         let Some(all) = input.get_mut(list).and_then(Value::as_array_mut) else {
@@ -114,7 +114,7 @@ impl Issues {
             !is_wrong
         });
         if let Some(fields) = input.as_object_mut() {
-            fields.insert(Sifts::LEFT_OUT.into(), left_out.into());
+            fields.insert(FilteredList::LEFT_OUT.into(), left_out.into());
         }
     }
 

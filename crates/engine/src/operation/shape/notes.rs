@@ -9,7 +9,7 @@ use crate::format::Contextual;
 
 /// A step of a path to a list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Turn {
+pub(super) enum PathStep {
     /// A field.
     Key(String),
     /// Every item of a list.
@@ -20,15 +20,15 @@ pub(super) enum Turn {
 ///
 /// The length is one more than the schema allows. The schema then reports the list as too long, and
 /// does not check an unlimited number of items.
-pub(super) fn cut(value: &mut Value, path: &[Turn], length: usize) {
+pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),
-        (Some((Turn::Key(name), rest)), Value::Object(fields)) => {
+        (Some((PathStep::Key(name), rest)), Value::Object(fields)) => {
             if let Some(field) = fields.get_mut(name) {
                 cut(field, rest, length);
             }
         }
-        (Some((Turn::Each, rest)), Value::Array(items)) => {
+        (Some((PathStep::Each, rest)), Value::Array(items)) => {
             for item in items {
                 cut(item, rest, length);
             }
@@ -45,7 +45,7 @@ pub(super) struct Notes {
     /// Texts that are trimmed before validation.
     pub(super) trimmed: Vec<Vec<String>>,
     /// The greatest lengths of lists; null if any length is allowed.
-    pub(super) lists: BTreeMap<Vec<Turn>, Option<usize>>,
+    pub(super) lists: BTreeMap<Vec<PathStep>, Option<usize>>,
 }
 
 impl Notes {
@@ -58,7 +58,7 @@ impl Notes {
     }
 
     /// Collects the greatest length of each list, outer lists first.
-    fn measure(&mut self, schema: &Value, path: &mut Vec<Turn>) {
+    fn measure(&mut self, schema: &Value, path: &mut Vec<PathStep>) {
         let names_array = |kind: &Value| {
             kind == "array"
                 || kind
@@ -72,16 +72,16 @@ impl Notes {
             let noted = self.lists.entry(path.clone()).or_insert(most);
             *noted = (*noted).zip(most).map(|(one, other)| one.max(other));
         }
-        let mut below = |turn: Turn, schema: &Value| {
+        let mut below = |turn: PathStep, schema: &Value| {
             path.push(turn);
             self.measure(schema, path);
             path.pop();
         };
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-            below(Turn::Key(name.clone()), field);
+            below(PathStep::Key(name.clone()), field);
         }
         if schema["items"].is_object() {
-            below(Turn::Each, &schema["items"]);
+            below(PathStep::Each, &schema["items"]);
         }
         for branch in ["anyOf", "oneOf", "allOf"]
             .into_iter()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use super::{example, pascal};
-use crate::error::{Error, Kind, MOST_ISSUES};
+use crate::error::{Error, ErrorKind, MOST_ISSUES};
 use crate::operation::Surface;
 
 /// Returns a reference to a component.
@@ -111,7 +111,7 @@ pub(super) fn headers(surface: Surface) -> Value {
 
 /// Returns the name of an error's response, such as `ValidationError` for `validation_error`.
 /// Errors with the same status share a type, and so a response.
-pub(super) fn refusal_name(kind: Kind) -> String {
+pub(super) fn refusal_name(kind: ErrorKind) -> String {
     let (_, name, ..) = kind.row();
     pascal(name)
 }
@@ -132,8 +132,8 @@ pub(super) fn responses(surface: Surface) -> Map<String, Value> {
 }
 
 /// Returns the kinds of errors that an interface can answer.
-fn told(surface: Surface) -> impl Iterator<Item = Kind> {
-    Kind::VARIANTS
+fn error_kinds(surface: Surface) -> impl Iterator<Item = ErrorKind> {
+    ErrorKind::VARIANTS
         .iter()
         .copied()
         .filter(move |kind| kind.is_public() || surface == Surface::Platform)
@@ -142,14 +142,14 @@ fn told(surface: Surface) -> impl Iterator<Item = Kind> {
 /// Returns the responses of the error table, each with an example of every code.
 fn refusals(surface: Surface) -> Map<String, Value> {
     let mut responses = Map::new();
-    for kind in told(surface) {
+    for kind in error_kinds(surface) {
         let (_, _, code, message) = kind.row();
         let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
-            let mut headers = if kind == Kind::Authentication { vec!["X-Request-Id"] } else { common_headers(surface) };
-            if matches!(kind, Kind::RateLimit | Kind::Unavailable) {
+            let mut headers = if kind == ErrorKind::Authentication { vec!["X-Request-Id"] } else { common_headers(surface) };
+            if matches!(kind, ErrorKind::RateLimit | ErrorKind::Unavailable) {
                 headers.push("Retry-After");
             }
-            if kind == Kind::Authentication && surface == Surface::Public {
+            if kind == ErrorKind::Authentication && surface == Surface::Public {
                 headers.push("WWW-Authenticate");
             }
             json!({
@@ -159,8 +159,8 @@ fn refusals(surface: Surface) -> Map<String, Value> {
             })
         });
         let error = match kind {
-            Kind::Validation => Error::invalid(&["nickname"], "is required"),
-            Kind::Authorization => Error::forbidden("Missing permission view_properties."),
+            ErrorKind::Validation => Error::invalid(&["nickname"], "is required"),
+            ErrorKind::Authorization => Error::forbidden("Missing permission view_properties."),
             _ => kind.into(),
         };
         let example = json!({ "error": error.body(), "meta": { "requestId": example::ID } });
@@ -171,7 +171,7 @@ fn refusals(surface: Surface) -> Map<String, Value> {
 
 /// Returns the schemas of the envelope around `data`.
 pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
-    let types: BTreeSet<_> = told(surface).map(|kind| kind.row().1).collect();
+    let types: BTreeSet<_> = error_kinds(surface).map(|kind| kind.row().1).collect();
     let number = json!({ "type": "integer", "minimum": 0 });
     let request_id =
         json!({ "type": "string", "format": "uuid", "description": "Unique per request." });

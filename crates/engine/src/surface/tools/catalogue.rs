@@ -6,11 +6,11 @@ use http::Method;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
-use super::lean::{self, Beside};
+use super::compact::{self, CreatingTool};
 use super::selection::Selection;
 use crate::access::Access;
 use crate::app::App;
-use crate::kit::Kit;
+use crate::app_state::AppState;
 use crate::operation::{Effect, Operation, Surface, inline_generator};
 use crate::pipeline::TOOL_PAGE;
 
@@ -27,10 +27,15 @@ impl Catalogue {
     }
 
     /// Returns the tools of a selection that the caller may call, as far as permissions show.
-    pub(super) fn listed(&self, selection: &Selection, access: &Access, kit: &Kit) -> Vec<Tool> {
+    pub(super) fn listed(
+        &self,
+        selection: &Selection,
+        access: &Access,
+        app_state: &AppState,
+    ) -> Vec<Tool> {
         let is_listed = |operation: &Operation| {
             selection.has(operation)
-                && is_offered(operation, kit)
+                && is_offered(operation, app_state)
                 && operation.needs.check(access).is_ok()
         };
         self.0
@@ -50,10 +55,10 @@ impl Catalogue {
 }
 
 /// Returns whether the service has the parts that an operation needs.
-pub(super) fn is_offered(operation: &Operation, kit: &Kit) -> bool {
+pub(super) fn is_offered(operation: &Operation, app_state: &AppState) -> bool {
     operation
         .is_offered
-        .is_none_or(|is_offered| is_offered(kit))
+        .is_none_or(|is_offered| is_offered(app_state))
 }
 
 /// Returns the descriptions of all tools.
@@ -121,13 +126,13 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
         names.retain(|name| !name.as_str().is_some_and(is_left_out));
     }
     let made = maker(app, operation);
-    let beside = made.map(|made| Beside {
+    let beside = made.map(|made| CreatingTool {
         tool: made.id,
         fields: made.input_schema(&mut inline_generator()),
     });
     // In a create, null and a missing field mean the same.
     let takes_null = operation.effect == Effect::Write && operation.is_idempotent;
-    lean::arguments(&schema, takes_null, beside.as_ref())
+    compact::arguments(&schema, takes_null, beside.as_ref())
 }
 
 /// Returns the operation that creates the object which this one updates.

@@ -81,7 +81,7 @@ impl ServerHandler for Handler {
         Ok(ListToolsResult::with_all_items(self.catalogue().listed(
             &selection,
             &caller.access,
-            &self.service.kit,
+            &self.service.app_state,
         )))
     }
 
@@ -96,7 +96,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let selection = noted::<Selection>(&context).unwrap_or_default();
         let Some(operation) = catalogue::find(self.service.app, &call.name).filter(|operation| {
-            selection.has(operation) && catalogue::is_offered(operation, &self.service.kit)
+            selection.has(operation) && catalogue::is_offered(operation, &self.service.app_state)
         }) else {
             return Err(ErrorData::invalid_params(
                 format!("there is no tool named {}", call.name),
@@ -107,7 +107,7 @@ impl ServerHandler for Handler {
         let request = Request {
             // The call uses the id of its HTTP request, so that header and log agree.
             id: noted::<RequestId>(&context).map_or_else(
-                || self.service.kit.ids.uuid(self.service.clock.now()),
+                || self.service.app_state.ids.uuid(self.service.clock.now()),
                 |id| id.0,
             ),
             path: Vec::new(),
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_rate_limited_call_returns_the_wait_time_and_advice() {
-        let body = pipeline::error_body(&crate::error::Kind::RateLimit.into(), Uuid::nil());
+        let body = pipeline::error_body(&crate::error::ErrorKind::RateLimit.into(), Uuid::nil());
         let waiting = Outcome {
             retry_after: Some(7),
             ..outcome(429, &body)

@@ -1,14 +1,14 @@
 //! The tool interface: the operations as MCP tools, over streamable HTTP at `/mcp`.
 //!
 //! Tools are derived from operations, so nothing is declared here. Each call enters the pipeline
-//! like a REST request, with its limits and validation. The middleware in front ([`door`])
-//! authenticates every message, and rate-limits those that call no tool. [`catalogue`] decides
-//! which tools a caller can list; [`lean`] makes their schemas compact.
+//! like a REST request, with its limits and validation. The middleware in front
+//! ([`authentication`]) authenticates every message, and rate-limits those that call no tool.
+//! [`catalogue`] decides which tools a caller can list; [`compact`] makes their schemas compact.
 
+mod authentication;
 mod catalogue;
-mod door;
+mod compact;
 mod handler;
-mod lean;
 mod selection;
 
 use std::sync::{Arc, OnceLock};
@@ -18,8 +18,8 @@ use axum::middleware;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
+use self::authentication::MessageAuthentication;
 pub use self::catalogue::describe_all;
-use self::door::Admission;
 use self::handler::Handler;
 use crate::access::Resource;
 use crate::pipeline::Service;
@@ -47,9 +47,12 @@ pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     let handler = move || Ok(Handler::new(shared.clone(), catalogue.clone()));
     let protocol =
         StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), config);
-    let admission = Arc::new(Admission::new(service, origins));
+    let authentication = Arc::new(MessageAuthentication::new(service, origins));
     Router::new()
         .route_service(PATH, protocol.clone())
         .route_service(READ_ONLY_PATH, protocol)
-        .route_layer(middleware::from_fn_with_state(admission, door::admit))
+        .route_layer(middleware::from_fn_with_state(
+            authentication,
+            authentication::admit,
+        ))
 }

@@ -1,0 +1,40 @@
+//! The shared dependencies and settings of deliveries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::clock::Clock;
+use engine::ids::Ids;
+use store::Store;
+use tokio::sync::Notify;
+
+use super::target::Targets;
+
+/// The dependencies of deliveries.
+pub struct Dependencies {
+    /// The database with the deliveries.
+    pub store: Store,
+    /// The clock.
+    pub clock: Clock,
+    /// The source of random numbers for jitter.
+    pub ids: Ids,
+    /// The guard that decides which targets are permitted.
+    pub targets: Targets,
+    /// The settings.
+    pub settings: Settings,
+    /// The wake signal for due deliveries.
+    pub due: Arc<Notify>,
+    /// The wake signal for deleted subscriptions.
+    pub deleted: Arc<Notify>,
+}
+
+/// The settings of deliveries.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The longest pause after the first attempt. It doubles with each further attempt.
+    pub retry_base: Duration,
+    /// The time limit for a receiver's answer.
+    pub timeout: Duration,
+    /// How long a delivery that has ended stays in the log.
+    pub retention: Duration,
+}

@@ -1,0 +1,72 @@
+//! The application state for work in a transaction: the state that modules have registered, their
+//! lists, the cache, and the wake signals for background tasks.
+
+mod cache;
+mod types;
+mod wake;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::access::Uses;
+use crate::ids::Ids;
+use cache::Cache;
+pub use cache::{Weighed, sharded};
+pub use types::{Extensions, Lists};
+pub use wake::WakeSignal;
+use wake::WakeSignals;
+
+/// The application state for work in a transaction.
+pub struct AppState {
+    /// The source of fresh ids and secrets.
+    pub ids: Ids,
+    /// The public address of the service, without a trailing slash.
+    pub public_url: String,
+    /// The last uses of API keys that are not stored yet.
+    pub uses: Uses,
+    /// The values that modules have listed.
+    pub lists: &'static Lists,
+    extensions: Extensions,
+    wake_signals: WakeSignals,
+    /// The cache of values that depend on the configuration.
+    pub(crate) cache: Cache,
+}
+
+impl AppState {
+    /// Creates the application state with the parts that modules need.
+    #[must_use]
+    pub fn new(ids: Ids, public_url: &str, lists: &'static Lists, parts: Extensions) -> Self {
+        let public_url = public_url.trim_end_matches('/').to_owned();
+        Self {
+            ids,
+            public_url,
+            uses: Uses::default(),
+            lists,
+            extensions: parts,
+            wake_signals: WakeSignals::default(),
+            cache: Cache::default(),
+        }
+    }
+
+    /// Returns the state of this type that a module registered, if there is any.
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// Returns the `Notify` behind a wake signal.
+    #[must_use]
+    pub fn wake_signal(&self, wake_signal: WakeSignal) -> Arc<Notify> {
+        self.wake_signals.get(wake_signal)
+    }
+
+    /// Sends wake signals.
+    pub fn wake(&self, wake_signals: &BTreeSet<WakeSignal>) {
+        for wake_signal in wake_signals {
+            self.wake_signal(*wake_signal).notify_one();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The registration of a module of the program, in one place.
+
+use std::sync::Arc;
+
+use axum::Router;
+use store::Statement;
+
+use crate::app::{About, App, Summary};
+use crate::app_state::Lists;
+use crate::operation::Operation;
+use crate::pipeline::Service;
+
+/// Creates routes from the state that all requests share.
+pub type Routes = fn(&Arc<Service>) -> Router;
+
+/// The registration of a module.
+pub struct Module {
+    /// The name of the module.
+    pub name: &'static str,
+    pub operations: fn() -> Vec<Operation>,
+    pub statements: fn() -> Vec<&'static Statement>,
+    /// Statements that remove rows of an erased organization, one for each table
+    /// ([`crate::some_of!`]). Tables that refer to other tables come first.
+    pub erased: &'static [&'static Statement],
+    pub summaries: &'static [&'static Summary],
+    /// The subjects of its operations in the document: the first path segment, and a short
+    /// description.
+    pub subjects: &'static [(&'static str, &'static str)],
+    /// Its routes that are not operations.
+    pub routes: Option<Routes>,
+    /// Its routes for browsers of every origin. They set their own CORS headers.
+    pub open_routes: Option<Routes>,
+    /// Adds the values that it lists for lower modules and for the engine.
+    pub lists: fn(&mut Lists),
+}
+
+impl Module {
+    /// Returns an empty registration.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            operations: Vec::new,
+            statements: Vec::new,
+            erased: &[],
+            summaries: &[],
+            subjects: &[],
+            routes: None,
+            open_routes: None,
+            lists: |_| {},
+        }
+    }
+}
+
+/// Puts a program together. The order of the modules decides the order of the document and of the
+/// lists. For an erased organization, the rows of the modules are removed before those of the
+/// engine.
+#[must_use]
+pub fn assemble(modules: &[&Module], about: About) -> App {
+    let mut lists = Lists::default();
+    for module in modules {
+        (module.lists)(&mut lists);
+    }
+    let of_all = |of: fn(&Module) -> Vec<&'static Statement>| {
+        modules
+            .iter()
+            .flat_map(|module| of(module))
+            .collect::<Vec<_>>()
+    };
+    App {
+        operations: modules
+            .iter()
+            .flat_map(|module| (module.operations)())
+            .collect(),
+        statements: [
+            crate::statements(),
+            of_all(|module| [(module.statements)(), module.erased.to_vec()].concat()),
+        ]
+        .concat(),
+        erased: [
+            of_all(|module| module.erased.to_vec()),
+            crate::erased::STATEMENTS.to_vec(),
+        ]
+        .concat(),
+        summaries: modules
+            .iter()
+            .flat_map(|module| module.summaries)
+            .copied()
+            .collect(),
+        lists,
+        subjects: modules
+            .iter()
+            .flat_map(|module| module.subjects)
+            .copied()
+            .collect(),
+        about,
+    }
+}

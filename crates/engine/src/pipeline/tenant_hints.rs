@@ -1,0 +1,57 @@
+//! The tenant hint: the tenant share of a read before its caller is known.
+
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+use store::Share;
+use uuid::Uuid;
+
+use super::Head;
+use super::authenticate::token;
+use crate::operation::Operation;
+
+/// The most tokens that are remembered.
+const TOKENS: usize = 16_384;
+
+/// The organizations in which tokens were last found. They only affect scheduling, never
+/// authentication. A token that was moved or deleted is scheduled for the wrong organization once.
+pub struct TenantHints(Cache<[u8; 32], Uuid>);
+
+impl Default for TenantHints {
+    fn default() -> Self {
+        Self(Cache::new(TOKENS))
+    }
+}
+
+impl TenantHints {
+    /// Returns the share of the organization of a request's token. An unknown token has its own
+    /// share.
+    pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
+        self.of_token(token(operation, request)?)
+    }
+
+    /// Returns the share of the organization of a token. An unknown token has its own share.
+    #[must_use]
+    pub fn of_token(&self, token: &str) -> Share {
+        let digest = digest(token);
+        Some(
+            self.0
+                .get(&digest)
+                .unwrap_or_else(|| Uuid::from_slice(&digest[..16]).unwrap_or_default()),
+        )
+    }
+
+    /// Remembers the organization of a request's token.
+    pub(super) fn remember(&self, operation: &Operation, request: &Head, organization: Uuid) {
+        let Some(token) = token(operation, request) else {
+            return;
+        };
+        let digest = digest(token);
+        if self.0.get(&digest) != Some(organization) {
+            self.0.insert(digest, organization);
+        }
+    }
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}

@@ -1,0 +1,466 @@
+//! Authentication of messages to the tool interface: known origins, valid tokens, well-formed
+//! messages.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use url::Url;
+use uuid::Uuid;
+
+use super::selection::{self, Selection};
+use super::{BODY_LIMIT, catalogue};
+use crate::app::App;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
+use crate::surface::router::{RequestId, challenged, note, refuse, tell};
+
+/// The time that a client has to send a message.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// How long an authentication remains valid while a message arrives.
+const AUTHENTICATED_FOR: Duration = Duration::from_millis(100);
+/// The header with the version of the protocol.
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The content type of the protocol's messages.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What the protocol's own reader wants to be accepted.
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Returns whether a client accepts JSON: by name, by a range, or because it sends no `Accept`.
+fn takes_json(headers: &HeaderMap) -> bool {
+    let mut ranges = headers
+        .get_all(ACCEPT)
+        .iter()
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+        .map(|range| {
+            let (essence, parameters) = range.split_once(';').unwrap_or((range, ""));
+            let is_refused = parameters
+                .split(';')
+                .filter_map(|parameter| parameter.trim().strip_prefix("q="))
+                .any(|weight| {
+                    weight
+                        .trim()
+                        .parse::<f32>()
+                        .is_ok_and(|weight| weight <= 0.0)
+                });
+            (essence.trim().to_ascii_lowercase(), is_refused)
+        })
+        .filter(|(essence, _)| !essence.is_empty())
+        .peekable();
+    ranges.peek().is_none()
+        || ranges.any(|(essence, is_refused)| {
+            !is_refused && ["*/*", "application/*", "application/json"].contains(&essence.as_str())
+        })
+}
+
+/// The state that the checks of a message need.
+pub(super) struct MessageAuthentication {
+    service: Arc<Service>,
+    /// The origins whose pages may call the tools.
+    origins: HashSet<String>,
+}
+
+impl MessageAuthentication {
+    pub(super) fn new(service: Arc<Service>, origins: &[String]) -> Self {
+        let own =
+            Url::parse(&service.app_state.public_url).map(|url| url.origin().ascii_serialization());
+        Self {
+            origins: origins.iter().cloned().chain(own).collect(),
+            service,
+        }
+    }
+
+    /// Refuses a page of an unknown origin, whatever its credential. Browsers send the origin.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
+        let is_known = |origin: &HeaderValue| {
+            origin
+                .to_str()
+                .is_ok_and(|origin| self.origins.contains(origin))
+        };
+        if headers.get_all(ORIGIN).iter().all(is_known) {
+            Ok(())
+        } else {
+            Err(Error::forbidden(
+                "Requests from this origin are not allowed.",
+            ))
+        }
+    }
+}
+
+/// A malformed message, as the protocol reports it.
+struct Fault {
+    code: ErrorCode,
+    message: String,
+    /// The id of the message; null if it cannot be read.
+    id: Value,
+}
+
+/// The reason why a request has no usable message.
+enum Unreadable {
+    /// The message is malformed.
+    Fault(Fault),
+    /// There is no memory for the body.
+    Refused(Error),
+}
+
+impl From<Fault> for Unreadable {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl Fault {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            id: Value::Null,
+        }
+    }
+
+    fn response(&self, status: StatusCode) -> Response {
+        let body = json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": self.code.0, "message": self.message } });
+        (status, [(CONTENT_TYPE, JSON)], body.to_string()).into_response()
+    }
+}
+
+/// Admits a request with a valid credential and a well-formed message, within the rate limit. A
+/// tool call is counted later, in the pipeline.
+pub(super) async fn admit(
+    State(authentication): State<Arc<MessageAuthentication>>,
+    request: HttpRequest,
+    next: Next,
+) -> Response {
+    let service = &authentication.service;
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .map_or(Uuid::nil(), |id| id.0);
+    if let Err(error) = authentication.check_origin(request.headers()) {
+        return refuse(&error, id);
+    }
+    let headers = request.headers().clone();
+    let selection = Selection::of(service.app, request.uri());
+    let resource = selection::resource(request.uri());
+    let refused = async |error: Error| {
+        let error = if error.kind() == ErrorKind::Authentication {
+            pipeline::unauthenticated(service, &headers, RequiredCredential::Token(resource)).await
+        } else {
+            error
+        };
+        let url = &service.app_state.public_url;
+        challenged(refuse(&error, id), resource, url, Some(&error))
+    };
+    let mut identified = match pipeline::at_tools(service, &headers, resource).await {
+        Ok(identified) => identified,
+        Err(error) => return refused(error).await,
+    };
+    let organization = Some(identified.organization.id);
+    if let Some(receiving) = request.extensions().get::<Receiving>() {
+        receiving.release();
+    }
+    let (request, begun) = (
+        request.map(|body| pipeline::counted_for(service, identified.organization.id, body)),
+        Instant::now(),
+    );
+    let read = buffered(request).await;
+    if begun.elapsed() >= AUTHENTICATED_FOR {
+        // A revocation while the body arrived counts.
+        identified = match pipeline::at_tools(service, &headers, resource).await {
+            Ok(identified) => identified,
+            Err(error) => return refused(error).await,
+        };
+    }
+    if let Err(error) = service.room(organization).await {
+        return refuse(&error, id);
+    }
+    let requester = Requester {
+        organization,
+        credential: identified.access.credential,
+    };
+    let called = read
+        .as_ref()
+        .ok()
+        .and_then(|(_, message)| called(service.app, message))
+        .filter(|_| selection.is_ok());
+    let quota = if called.is_some() {
+        None
+    } else {
+        service
+            .limits
+            .quota(identified.owner(), &service.clock)
+            .await
+    };
+    let mut response = match (selection, read) {
+        _ if quota.is_some_and(|quota| quota.retry_after.is_some()) => {
+            refuse(&ErrorKind::RateLimit.into(), id)
+        }
+        (Err(error), _) | (Ok(_), Err(Unreadable::Refused(error))) => refuse(&error, id),
+        (Ok(_), Ok((request, message))) if begins_a_session(request.headers(), &message) => Fault {
+            id: self::id(&message),
+            ..Fault::new(
+                ErrorCode::METHOD_NOT_FOUND,
+                "this revision of the protocol has no initialize; send requests without it",
+            )
+        }
+        .response(StatusCode::NOT_FOUND),
+        (Ok(selection), Ok((mut request, message))) => {
+            let extensions = request.extensions_mut();
+            extensions.insert(identified);
+            extensions.insert(selection);
+            in_json(next.run(request).await, &message).await
+        }
+        (Ok(_), Err(Unreadable::Fault(fault))) => fault.response(StatusCode::BAD_REQUEST),
+    };
+    if let Some(quota) = quota {
+        tell(quota, response.headers_mut());
+    }
+    note(&mut response, called.unwrap_or("mcp"), Some(requester));
+    response
+}
+
+/// Returns the request with its body read, and its message. The library's own reader has no
+/// deadline, and keeps the last of duplicate keys.
+async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
+    let (mut parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return Ok((HttpRequest::from_parts(parts, Body::empty()), Value::Null));
+    }
+    let refuse = |message: String| Err(Fault::new(ErrorCode::INVALID_REQUEST, message).into());
+    let bytes =
+        match tokio::time::timeout(BODY_DEADLINE, Limited::new(body, BODY_LIMIT).collect()).await {
+            Ok(Ok(collected)) => collected.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return refuse(format!("the body is larger than {BODY_LIMIT} bytes"));
+            }
+            Ok(Err(error)) => {
+                return Err(pipeline::out_of_memory(&*error).map_or_else(
+                    || {
+                        Unreadable::Fault(Fault::new(
+                            ErrorCode::INVALID_REQUEST,
+                            format!("the body could not be read: {error}"),
+                        ))
+                    },
+                    Unreadable::Refused,
+                ));
+            }
+            Err(_) => return refuse("the body did not arrive in time".into()),
+        };
+    // A body without a content type is treated as JSON, as in REST.
+    let kind = parts.headers.entry(CONTENT_TYPE).or_insert(JSON);
+    let essence = kind
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    if !essence.trim().eq_ignore_ascii_case("application/json") {
+        return refuse("the content type must be application/json".into());
+    }
+    // The protocol's own reader is stricter about both headers than clients are.
+    *kind = JSON;
+    if takes_json(&parts.headers) {
+        parts.headers.insert(ACCEPT, BOTH);
+    }
+    let message =
+        crate::json::parse(&bytes).map_err(|reason| Fault::new(ErrorCode::PARSE_ERROR, reason))?;
+    check(&message)?;
+    Ok((HttpRequest::from_parts(parts, Body::from(bytes)), message))
+}
+
+/// Checks that JSON is one JSON-RPC message (its section 4). The protocol has had no batches since
+/// its version 2025-06-18.
+fn check(message: &Value) -> Result<(), Fault> {
+    let fault = |reason: &str| {
+        Err(Fault {
+            id: id(message),
+            ..Fault::new(ErrorCode::INVALID_REQUEST, reason)
+        })
+    };
+    let Value::Object(fields) = message else {
+        return fault(if message.is_array() {
+            "batches are not supported; send one message per request"
+        } else {
+            "the message must be a JSON object"
+        });
+    };
+    if message["jsonrpc"] != "2.0" {
+        return fault("\"jsonrpc\" must be \"2.0\"");
+    }
+    if fields.contains_key("id") && id(message).is_null() {
+        return fault("\"id\" must be a string or an integer");
+    }
+    let is_answer = fields.contains_key("result") || fields.contains_key("error");
+    if !is_answer && !message["method"].is_string() {
+        return fault("\"method\" must be a string");
+    }
+    if fields
+        .get("params")
+        .is_some_and(|params| !params.is_object())
+    {
+        return fault("\"params\" must be an object");
+    }
+    Ok(())
+}
+
+/// Returns the id of a message, or null.
+fn id(message: &Value) -> Value {
+    let id = &message["id"];
+    if id.is_string() || id.is_i64() || id.is_u64() {
+        id.clone()
+    } else {
+        Value::Null
+    }
+}
+
+/// The first version of the protocol without `initialize`.
+const STATELESS: &str = "2026-07-28";
+
+/// Returns whether a message asks for a session in a version that has none. Versions are dates, so
+/// they compare as text.
+fn begins_a_session(headers: &HeaderMap, message: &Value) -> bool {
+    let of_header = headers
+        .get(PROTOCOL_VERSION)
+        .and_then(|version| version.to_str().ok());
+    let of_message = message["params"]["protocolVersion"].as_str();
+    let is_stateless = |version: Option<&str>| version.is_some_and(|version| version >= STATELESS);
+    message["method"] == "initialize" && (is_stateless(of_header) || is_stateless(of_message))
+}
+
+/// Returns the operation that a message calls.
+fn called(app: &'static App, message: &Value) -> Option<&'static str> {
+    let name = message["params"]["name"]
+        .as_str()
+        .filter(|_| message["method"] == "tools/call");
+    name.and_then(|name| catalogue::find(app, name))
+        .map(|operation| operation.id)
+}
+
+/// Converts the library's plain-text errors to errors of JSON-RPC.
+async fn in_json(response: Response, message: &Value) -> Response {
+    let is_json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()));
+    if !response.status().is_client_error() || is_json {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = Limited::new(body, BODY_LIMIT)
+        .collect()
+        .await
+        .map(Collected::to_bytes)
+        .unwrap_or_default();
+    let reason = String::from_utf8_lossy(&text).into_owned();
+    let fault = Fault {
+        id: id(message),
+        ..Fault::new(ErrorCode::INVALID_REQUEST, reason)
+    };
+    // A refused method or `Accept` header is an error of HTTP. The others are errors of the
+    // message.
+    let is_of_http = [
+        StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::NOT_ACCEPTABLE,
+        StatusCode::NOT_FOUND,
+    ]
+    .contains(&parts.status);
+    let refused = fault.response(if is_of_http {
+        parts.status
+    } else {
+        StatusCode::BAD_REQUEST
+    });
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_TYPE, JSON);
+    parts.status = refused.status();
+    Response::from_parts(parts, refused.into_body())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_accepted_by_name_by_a_range_and_by_silence() {
+        let takes = |lines: &[&'static str]| {
+            let lines = lines
+                .iter()
+                .map(|line| (ACCEPT, HeaderValue::from_static(line)));
+            takes_json(&lines.collect())
+        };
+        assert!(takes(&[]) && takes(&[""]));
+        for line in [
+            "application/json",
+            "*/*",
+            "Application/JSON; charset=utf-8",
+            "text/html, */*;q=0.8",
+            "application/*",
+            "text/event-stream, application/json",
+        ] {
+            assert!(takes(&[line]), "{line}");
+        }
+        for line in [
+            "text/html",
+            "text/event-stream",
+            "application/json;q=0",
+            "image/*",
+        ] {
+            assert!(!takes(&[line]), "{line}");
+        }
+    }
+
+    #[test]
+    fn json_that_is_not_a_json_rpc_message_is_refused() {
+        for message in [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }),
+            json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {} }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            json!({ "jsonrpc": "2.0", "id": 1, "result": {} }),
+        ] {
+            assert!(check(&message).is_ok(), "{message}");
+        }
+        for (message, id) in [
+            (json!(5), json!(null)),
+            (
+                json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]),
+                json!(null),
+            ),
+            (json!({ "id": 7, "method": "ping" }), json!(7)),
+            (
+                json!({ "jsonrpc": "1.0", "id": 7, "method": "ping" }),
+                json!(7),
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": null, "method": "ping" }),
+                json!(null),
+            ),
+            (
+                json!({ "jsonrpc": "2.0", "id": 1.5, "method": "ping" }),
+                json!(null),
+            ),
+            (json!({ "jsonrpc": "2.0", "id": 7 }), json!(7)),
+            (json!({ "jsonrpc": "2.0", "id": 7, "method": 1 }), json!(7)),
+            (
+                json!({ "jsonrpc": "2.0", "id": 7, "method": "ping", "params": [] }),
+                json!(7),
+            ),
+        ] {
+            let fault = check(&message).err().unwrap();
+            assert_eq!(
+                (fault.code, fault.id),
+                (ErrorCode::INVALID_REQUEST, id),
+                "{message}"
+            );
+        }
+    }
+}

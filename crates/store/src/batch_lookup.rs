@@ -1,0 +1,147 @@
+//! Request coalescing: look-ups that arrive at about the same time share one query.
+//!
+//! At most one query runs at a time. Look-ups that arrive meanwhile wait for its end and share the
+//! next query. So each query begins after all of its look-ups arrived. A single statement sees
+//! every commit made before it began. Each look-up therefore sees every commit made before it
+//! arrived, as if it had a query of its own. The wait and the number of keys in a query are
+//! bounded.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::error::Error;
+use crate::job::WorkError;
+use crate::postgres::Postgres;
+use crate::{Backend, Store, Transaction, WAIT_LIMIT};
+
+/// Maximum number of look-ups in one query.
+const BATCH_SIZE: usize = 1_024;
+/// Maximum number of look-ups that wait.
+const WAITING: usize = 16_384;
+
+/// Finds the values of these keys.
+pub type Find<K, V, E> =
+    dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
+
+/// Look-ups of one kind, which share queries.
+pub struct BatchLookup<K, V, E>(Arc<LookupInner<K, V, E>>);
+
+struct LookupInner<K, V, E> {
+    store: Store,
+    find: Box<Find<K, V, E>>,
+    state: Mutex<LookupState<K, V, E>>,
+}
+
+struct LookupState<K, V, E> {
+    waiting: VecDeque<(K, LookupAnswer<V, E>)>,
+    is_asking: bool,
+}
+
+type LookupAnswer<V, E> = oneshot::Sender<Result<Option<V>, E>>;
+
+impl<K, V, E> BatchLookup<K, V, E>
+where
+    K: Eq + Hash + Clone + Send + 'static,
+    V: Clone + Send + 'static,
+    E: WorkError + Clone,
+{
+    /// Makes look-ups in a store. The reads of `find` need not come from one snapshot.
+    pub fn new(
+        store: Store,
+        find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
+    ) -> Self {
+        let state = Mutex::new(LookupState {
+            waiting: VecDeque::new(),
+            is_asking: false,
+        });
+        Self(Arc::new(LookupInner {
+            store,
+            find: Box::new(find),
+            state,
+        }))
+    }
+
+    /// Looks up the value of a key. The query runs after this call began, so it sees everything
+    /// committed before.
+    pub async fn ask(&self, key: K) -> Result<Option<V>, E> {
+        let inner = self.0.clone();
+        let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
+            // On SQLite a query of its own costs no more.
+            let keys = [key];
+            return self
+                .0
+                .store
+                .read(move |tx| Ok((inner.find)(tx, &keys)?.remove(&keys[0])))
+                .await;
+        };
+        let (sender, receiver) = oneshot::channel();
+        if self.0.wait(key, sender)? {
+            tokio::task::spawn_blocking(move || inner.run(&postgres));
+        }
+        let unavailable = |why: &str| Err(E::from(Error::Unavailable(why.into())));
+        match tokio::time::timeout(WAIT_LIMIT, receiver).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => unavailable("a combined query ended without an answer"),
+            Err(_) => unavailable("the database did not answer in time"),
+        }
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> {
+    /// Adds a look-up to the queue. Returns whether the caller must start a query, because none is
+    /// running.
+    fn wait(&self, key: K, answer: LookupAnswer<V, E>) -> Result<bool, E> {
+        let mut state = self.state();
+        if state.waiting.len() >= WAITING {
+            return Err(
+                Error::Unavailable("too many operations wait for the database".into()).into(),
+            );
+        }
+        state.waiting.push_back((key, answer));
+        Ok(!std::mem::replace(&mut state.is_asking, true))
+    }
+
+    /// Runs queries until no look-up waits.
+    fn run(&self, postgres: &Postgres) {
+        while let Some(answers) = self.next() {
+            let keys: Vec<K> = answers.keys().cloned().collect();
+            let found = postgres.look(|tx| (self.find)(tx, &keys));
+            // After a panic, the look-ups fail because their channels are closed.
+            let Ok(found) = found else { continue };
+            for (key, answers) in answers {
+                let answer = found
+                    .as_ref()
+                    .map(|found| found.get(&key).cloned())
+                    .map_err(Clone::clone);
+                // If a caller has gone, its answer is dropped.
+                for sender in answers {
+                    drop(sender.send(answer.clone()));
+                }
+            }
+        }
+    }
+
+    /// Returns the look-ups for the next query. Returns `None`, and marks that no query runs, if no
+    /// look-up waits.
+    fn next(&self) -> Option<HashMap<K, Vec<LookupAnswer<V, E>>>> {
+        let mut state = self.state();
+        let count = state.waiting.len().min(BATCH_SIZE);
+        let mut answers: HashMap<K, Vec<LookupAnswer<V, E>>> = HashMap::new();
+        for (key, answer) in state
+            .waiting
+            .drain(..count)
+            .filter(|(_, answer)| !answer.is_closed())
+        {
+            answers.entry(key).or_default().push(answer);
+        }
+        state.is_asking = count > 0;
+        (count > 0).then_some(answers)
+    }
+
+    fn state(&self) -> MutexGuard<'_, LookupState<K, V, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,275 @@
+//! Citus: distributes the rows of shares over several servers.
+//!
+//! Every table with the share column is sharded by that column, with the shards of one share on the
+//! same server. A few small tables are copied to every server. The rows of one share are then on
+//! one server, and a transaction over one share needs only that server's commit. A database with
+//! only some of its tables distributed would lose that guarantee silently, so it is refused.
+
+use tokio::time::Instant;
+use tokio_postgres::config::TargetSessionAttrs;
+
+use super::link::{Connector, Failure, Link};
+use super::migrating::{self, MigrationFailure};
+use super::pooler::{self, Pooling};
+use crate::WAIT_LIMIT;
+use crate::error::{Error, Result};
+
+/// The layout of a distributed database.
+#[derive(Debug, Clone, Copy)]
+pub struct Sharding {
+    /// The table of the shares, and its key.
+    pub root: (&'static str, &'static str),
+    /// The column that names the share in every other table with rows of shares.
+    pub column: &'static str,
+    /// Tables without a share that rows of shares refer to. Every server has a copy.
+    pub copied: &'static [&'static str],
+}
+
+/// Query that returns a row if any table is distributed.
+const IS_SHARDED: &str = "select 1 from pg_dist_partition limit 1";
+const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
+/// Query for the number of servers that hold shards, without the coordinator.
+const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
+/// Needed because one transaction must not change a copied table and a sharded table in parallel.
+const ONE_AFTER_ANOTHER: &str = "citus.multi_shard_modify_mode = 'sequential'";
+
+/// The tables of a database, by how they are distributed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tables {
+    sharding: Vec<String>,
+    local: Vec<String>,
+    /// Tables that are distributed in another way.
+    astray: Vec<String>,
+}
+
+impl Tables {
+    /// Parses `name=+,name=-,name=!`.
+    fn read(text: &str) -> Self {
+        let mut tables = Self::default();
+        for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
+            match mark {
+                "+" => &mut tables.sharding,
+                "-" => &mut tables.local,
+                _ => &mut tables.astray,
+            }
+            .push(name.to_owned());
+        }
+        tables
+    }
+
+    /// Returns the error for this state of the tables, if there is one.
+    fn refusal(&self) -> Option<String> {
+        if !self.astray.is_empty() {
+            return Some(format!(
+                "Citus distributes these tables differently from `vestibule migrate --citus`: {}",
+                self.astray.join(", ")
+            ));
+        }
+        (!self.sharding.is_empty() && !self.local.is_empty()).then(|| {
+            format!(
+                "only a part of the database is distributed over several servers: {} are on this server only, so a crash could keep a part of \
+                 a write; stop every node and run `vestibule migrate --citus`",
+                self.local.join(", ")
+            )
+        })
+    }
+}
+
+/// Returns whether the rows of shares are distributed over several servers.
+pub(super) fn is_sharded(link: &mut Link, until: Instant) -> Result<bool, Failure> {
+    Ok(has_extension(link, until)? && link.word(until, IS_SHARDED)?.is_some())
+}
+
+fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
+    Ok(link.word(until, HAS_EXTENSION)?.is_some())
+}
+
+/// Fails if a database is distributed in another way than this layout.
+pub(super) fn assert_whole(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<()> {
+    tables(link, until, sharding)?
+        .refusal()
+        .map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+}
+
+fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables, Failure> {
+    let Sharding {
+        root: (root, key),
+        column,
+        copied,
+    } = sharding;
+    let copied = listed(copied.iter());
+    let all = format!(
+        "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
+            when t.name = any({copied}) then case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
+            when p.partmethod = 'h' and column_to_column_name(p.logicalrelid, p.partkey) = case when t.name = '{root}' then '{key}' else '{column}' end
+                and p.colocationid = (select r.colocationid from pg_dist_partition r where r.logicalrelid = '{root}'::regclass) then '+'
+            else '!' end, ',' order by t.name)
+        from (select c.oid, c.relname::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+            and (c.relname = '{root}' or c.relname = any({copied}) or exists (select 1 from pg_attribute a
+                where a.attrelid = c.oid and a.attname = '{column}' and not a.attisdropped))) t
+        left join pg_dist_partition p on p.logicalrelid = t.oid"
+    );
+    Ok(Tables::read(&link.word(until, &all)?.unwrap_or_default()))
+}
+
+/// Migrates a database, and distributes the tables that are not distributed yet. Returns their
+/// number. Blocks, and locks the tables for all users of the database.
+pub(crate) fn distribute(
+    url: &str,
+    migrations: &refinery_core::Runner,
+    sharding: &Sharding,
+) -> Result<usize> {
+    let until = Instant::now() + migrating::MIGRATION_LIMIT;
+    let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
+    let mut link = connector
+        .connect(Instant::now() + WAIT_LIMIT)
+        .map_err(unusable)?;
+    let refuse = |text: &str| Err(Error::Configuration(text.into()));
+    if pooler::between(&connector, &mut link)? == Pooling::ByTransaction {
+        return refuse(migrating::PAST_THE_POOLER);
+    }
+    migrating::migrate(&mut link, migrations, Some(sharding))?;
+    if !has_extension(&mut link, until)? {
+        return refuse(
+            "Citus is not installed in this database: run `create extension citus` in it on every server",
+        );
+    }
+    if link.word(until, WORKERS)?.is_none_or(|count| count == "0") {
+        return refuse(
+            "Citus knows no worker server: run `select citus_add_node(…)` for each of them",
+        );
+    }
+    link.run(until, "set statement_timeout = 0; set lock_timeout = 0")?;
+    let count = lay_out(&mut link, until, sharding)?;
+    link.close();
+    Ok(count)
+}
+
+/// Distributes the tables that are not distributed yet, in one transaction. Returns their number.
+pub(super) fn lay_out(
+    link: &mut Link,
+    until: Instant,
+    sharding: &Sharding,
+) -> Result<usize, MigrationFailure> {
+    let Tables { local, astray, .. } = tables(link, until, sharding)?;
+    if !astray.is_empty() {
+        let refusal = Tables {
+            astray,
+            ..Tables::default()
+        }
+        .refusal()
+        .unwrap_or_default();
+        return Err(Error::Configuration(refusal).into());
+    }
+    if local.is_empty() {
+        return Ok(0);
+    }
+    // Each statement is sent separately. If one text had several statements, Citus would send the
+    // whole text to its workers for each of them.
+    for step in steps(link, until, sharding, &local)? {
+        if let Err(failure) = link.run(until, &step) {
+            // If the rollback is not heard, the connection is lost, and the server rolls back by
+            // itself.
+            drop(link.run(until, "rollback"));
+            return Err(failure.into());
+        }
+    }
+    Ok(local.len())
+}
+
+/// Returns the statements that distribute some tables. Foreign keys are dropped first, and added
+/// again when both ends are distributed.
+fn steps(
+    link: &mut Link,
+    until: Instant,
+    sharding: &Sharding,
+    local: &[String],
+) -> Result<Vec<String>, Failure> {
+    let Sharding {
+        root: (root, key),
+        column,
+        copied,
+    } = sharding;
+    let among = format!("any({}::regclass[])", listed(local.iter()));
+    let mut references = |form: &str| {
+        let each = format!(
+            "select string_agg({form}, chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
+                and (conrelid = {among} or confrelid = {among})"
+        );
+        let reported = link.word(until, &each).map(Option::unwrap_or_default);
+        reported.map(|reported| reported.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let dropped =
+        references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
+    let added = references(
+        "format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))",
+    )?;
+    let settings = link.word(
+        until,
+        &format!(
+            "select format('alter database %I set {}', current_database())",
+            ONE_AFTER_ANOTHER.replace('\'', "''")
+        ),
+    )?;
+    let is_local = |table: &str| local.iter().any(|local| local == table);
+    let mut steps = vec!["begin".to_owned(), format!("set local {ONE_AFTER_ANOTHER}")];
+    steps.extend(dropped);
+    steps.extend(
+        copied
+            .iter()
+            .filter(|table| is_local(table))
+            .map(|table| format!("select create_reference_table('{table}')")),
+    );
+    if is_local(root) {
+        steps.push(format!(
+            "select create_distributed_table('{root}', '{key}', colocate_with => 'none')"
+        ));
+    }
+    let others = local
+        .iter()
+        .filter(|table| table != root && !copied.contains(&table.as_str()));
+    steps.extend(others.map(|table| {
+        format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")
+    }));
+    // Without this, the local copies of the rows would keep using disk space.
+    steps.extend(
+        local
+            .iter()
+            .map(|table| format!("select truncate_local_data_after_distributing_table('{table}')")),
+    );
+    steps.extend(added);
+    steps.extend(settings);
+    steps.push("commit".to_owned());
+    Ok(steps)
+}
+
+fn listed(names: impl Iterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<_> = names.map(|name| format!("'{}'", name.as_ref())).collect();
+    format!("array[{}]::text[]", names.join(", "))
+}
+
+fn unusable(failure: Failure) -> Error {
+    Error::Configuration(failure.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partly_sharded_database_is_refused() {
+        assert_eq!(Tables::read("").refusal(), None);
+        assert_eq!(Tables::read("a=+,b=+").refusal(), None);
+        assert_eq!(Tables::read("a=-,b=-").refusal(), None);
+        assert!(
+            Tables::read("a=+,b=-,c=-")
+                .refusal()
+                .is_some_and(|reported| reported.contains("b, c are on this server only"))
+        );
+        assert!(
+            Tables::read("a=+,b=!")
+                .refusal()
+                .is_some_and(|reported| reported.contains("differently") && reported.contains('b'))
+        );
+    }
+}

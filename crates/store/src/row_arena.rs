@@ -1,0 +1,102 @@
+//! The result of a SQLite query in one allocation: a row needs no memory of its own, however many
+//! rows there are.
+
+use std::sync::Arc;
+
+use rusqlite::types::ValueRef;
+
+use crate::error::{Error, Result};
+
+/// A column of a row. A value of variable size points into the bytes of the result.
+enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Span),
+    Blob(Span),
+}
+
+/// A range in the bytes of a result, which has less than 4 GiB.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+/// The result of a query, row by row.
+#[derive(Default)]
+pub(crate) struct RowArena {
+    cells: Vec<Cell>,
+    bytes: Vec<u8>,
+}
+
+impl RowArena {
+    /// Adds the next row, of `width` columns.
+    pub(crate) fn add(&mut self, row: &rusqlite::Row<'_>, width: usize) -> Result<()> {
+        for index in 0..width {
+            let cell = match row.get_ref(index)? {
+                ValueRef::Null => Cell::Null,
+                ValueRef::Integer(number) => Cell::Integer(number),
+                ValueRef::Real(number) => Cell::Real(number),
+                ValueRef::Text(text) => Cell::Text(self.append(text)?),
+                ValueRef::Blob(bytes) => Cell::Blob(self.append(bytes)?),
+            };
+            self.cells.push(cell);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<Span> {
+        let start = self.bytes.len();
+        let place = |bytes: usize| {
+            u32::try_from(bytes).map_err(|_| Error::Defect("a result is larger than 4 GiB".into()))
+        };
+        let span = Span {
+            start: place(start)?,
+            end: place(start + bytes.len())?,
+        };
+        self.bytes.extend_from_slice(bytes);
+        Ok(span)
+    }
+
+    /// Returns the rows, of `width` columns each.
+    pub(crate) fn rows(self, width: usize) -> impl Iterator<Item = ArenaRow> {
+        let count = self.cells.len() / width.max(1);
+        let answer = Arc::new(self);
+        (0..count).map(move |row| ArenaRow {
+            answer: Arc::clone(&answer),
+            first: row * width,
+            width,
+        })
+    }
+}
+
+/// A row of a result.
+pub(crate) struct ArenaRow {
+    answer: Arc<RowArena>,
+    first: usize,
+    width: usize,
+}
+
+impl ArenaRow {
+    /// Returns the column at `index`, counted from 0.
+    pub(crate) fn get(&self, index: usize) -> Option<ValueRef<'_>> {
+        let cell = self
+            .answer
+            .cells
+            .get(self.first + index)
+            .filter(|_| index < self.width)?;
+        let bytes = |span: &Span| {
+            self.answer
+                .bytes
+                .get(span.start as usize..span.end as usize)
+        };
+        Some(match cell {
+            Cell::Null => ValueRef::Null,
+            Cell::Integer(number) => ValueRef::Integer(*number),
+            Cell::Real(number) => ValueRef::Real(*number),
+            Cell::Text(span) => ValueRef::Text(bytes(span)?),
+            Cell::Blob(span) => ValueRef::Blob(bytes(span)?),
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! The ticks of rows that are shown in pages. A form carries them from page to page until they are
+//! saved.
+
+use std::collections::BTreeSet;
+
+use engine::format;
+
+use crate::console::visit::{ConsoleFields, first};
+
+/// The ids to assign, and the ids to unassign.
+#[derive(Default)]
+pub struct Selection {
+    pub added: BTreeSet<String>,
+    pub removed: BTreeSet<String>,
+}
+
+impl Selection {
+    /// Reads the ticks of a form: those of the page that was shown, and those of pages before.
+    pub fn of(fields: &ConsoleFields) -> Self {
+        let all = |name: &str| -> BTreeSet<&str> {
+            fields
+                .iter()
+                .filter(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
+                .collect()
+        };
+        let kept = |name: &str| -> BTreeSet<String> {
+            first(fields, name)
+                .unwrap_or_default()
+                .split(',')
+                .filter(|id| format::is_uuid(id))
+                .map(str::to_owned)
+                .collect()
+        };
+        let mut ticked = Self {
+            added: kept("added"),
+            removed: kept("removed"),
+        };
+        let (was, is) = (all("was"), all("assigned"));
+        for id in all("shown") {
+            ticked.set(id, was.contains(id), is.contains(id));
+        }
+        ticked
+    }
+
+    /// Notes whether an id is to be assigned (`is`), given whether it is assigned now (`was`).
+    pub fn set(&mut self, id: &str, was: bool, is: bool) {
+        for (changes, is_among) in [
+            (&mut self.added, is && !was),
+            (&mut self.removed, was && !is),
+        ] {
+            if is_among {
+                changes.insert(id.to_owned());
+            } else {
+                changes.remove(id);
+            }
+        }
+    }
+
+    /// Ticks or unticks every row that the page shows.
+    pub fn all(mut self, fields: &ConsoleFields, is: bool) -> Self {
+        let was: BTreeSet<&String> = fields
+            .iter()
+            .filter(|(name, _)| name == "was")
+            .map(|(_, id)| id)
+            .collect();
+        for (_, id) in fields.iter().filter(|(name, _)| name == "shown") {
+            self.set(id, was.contains(id), is);
+        }
+        self
+    }
+
+    pub fn count(&self) -> usize {
+        self.added.len() + self.removed.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDS: [&str; 4] = [
+        "0192f0c1-2345-7abc-8def-000000000000",
+        "0192f0c1-2345-7abc-8def-000000000001",
+        "0192f0c1-2345-7abc-8def-000000000002",
+        "0192f0c1-2345-7abc-8def-000000000003",
+    ];
+
+    fn fields(fields: &[(&str, &str)]) -> ConsoleFields {
+        fields
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    fn added_and_removed(ticked: &Selection) -> (Vec<&str>, Vec<&str>) {
+        (
+            ticked.added.iter().map(String::as_str).collect(),
+            ticked.removed.iter().map(String::as_str).collect(),
+        )
+    }
+
+    #[test]
+    fn ticks_of_other_pages_are_kept() {
+        let [a, b, c, d] = IDS;
+        let kept = format!("{a},{b},nonsense");
+        let shown = fields(&[
+            ("added", &kept),
+            ("removed", d),
+            ("shown", b),
+            ("shown", c),
+            ("was", c),
+            ("shown", d),
+            ("was", d),
+            ("assigned", d),
+        ]);
+        let ticked = Selection::of(&shown);
+        // For rows on the page, the boxes decide: `b` is unticked again, `c` is unassigned, `d`
+        // stays.
+        assert_eq!(added_and_removed(&ticked), (vec![a], vec![c]));
+        assert_eq!(
+            added_and_removed(&ticked.all(&shown, true)),
+            (vec![a, b], vec![])
+        );
+        assert_eq!(
+            added_and_removed(&Selection::of(&shown).all(&shown, false)),
+            (vec![a], vec![c, d])
+        );
+        assert_eq!(
+            Selection::of(&fields(&[("added", ""), ("assigned", a)])).count(),
+            0
+        );
+    }
+}

@@ -1,0 +1,409 @@
+//! A form with its values: the typed ones, those that it was made from, and the reasons why it was
+//! refused.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::operation::Operation;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::control::{FieldContext, FormView, chosen};
+use super::fill::{fill, read};
+use super::layout::Layout;
+use super::listed::{Listed, Row, look_up};
+use super::rules;
+use super::spec::{InputKind, Spec};
+use crate::console::labels;
+use crate::console::merge::{MergeResult, fate};
+use crate::console::refusal::ConsoleRefusal;
+use crate::console::visit::{ConsoleFields, ConsoleRequest, first};
+use crate::words::fill as fill_in;
+
+/// Maximum number of characters shown of the other member's version. No text is longer.
+const LONGEST: usize = 6_000;
+
+/// A resource as it is stored.
+pub struct StoredResource {
+    pub id: Uuid,
+    /// The resource as its read operation returns it.
+    pub value: Map<String, Value>,
+}
+
+/// The outcome of a submitted form.
+pub enum FormOutcome<T> {
+    /// The operation succeeded.
+    Done(T),
+    /// The form is shown again, with the reasons of the refusal or with the conflicts.
+    Again(Box<FormView>),
+}
+
+impl StoredResource {
+    /// Makes a `Stored` from an answer. A value that is not an object counts as an empty object.
+    pub fn of(id: Uuid, value: Value) -> Self {
+        Self {
+            id,
+            value: if let Value::Object(value) = value {
+                value
+            } else {
+                Map::new()
+            },
+        }
+    }
+
+    pub(super) fn updated_at(&self) -> String {
+        self.value
+            .get("updatedAt")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
+
+/// The fields of a form, and everything that is needed to show them.
+pub(super) struct FormFieldsView<'v> {
+    pub visit: &'v ConsoleRequest,
+    pub operation: &'static Operation,
+    pub layout: &'static Layout,
+    pub action: String,
+    pub fields: ConsoleFields,
+    pub base: Map<String, Value>,
+    pub updated_at: String,
+    pub is_new: bool,
+    pub problems: Problems,
+    pub theirs: HashMap<String, String>,
+    /// The rows that a search found, by the name of the field.
+    pub found: HashMap<String, Vec<Row>>,
+    pub conflict: bool,
+    /// Whether a part of the form is already saved.
+    pub is_begun: bool,
+    /// Whether it cannot be changed, even with every permission.
+    pub is_locked: bool,
+}
+
+/// The reasons why a form was refused.
+#[derive(Default)]
+pub(super) struct Problems {
+    pub status: u16,
+    pub general: Vec<String>,
+    /// Path of the field, and the message.
+    pub fields: Vec<(Vec<String>, String)>,
+    pub notes: Vec<String>,
+}
+
+impl Problems {
+    pub(super) fn of(visit: &ConsoleRequest, refusal: &ConsoleRefusal) -> Self {
+        let words = &visit.words.forms;
+        let mut general = Vec::new();
+        if refusal.issues.is_empty() {
+            general.push(refusal.message.clone());
+        }
+        if let Some(seconds) = refusal.retry_after {
+            general.push(fill_in(
+                words.try_later,
+                &[("seconds", &seconds.to_string())],
+            ));
+        }
+        if refusal.more > 0 {
+            general.push(fill_in(
+                words.more_problems,
+                &[("count", &refusal.more.to_string())],
+            ));
+        }
+        let below = |path: &[String]| {
+            path.strip_prefix(&["data".to_owned()])
+                .unwrap_or(path)
+                .to_vec()
+        };
+        let fields = refusal
+            .issues
+            .iter()
+            .map(|issue| (below(&issue.path), issue.message.clone()))
+            .collect();
+        Self {
+            status: refusal.status,
+            general,
+            fields,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Returns the values that a form was made from.
+pub(super) fn sent_base(visit: &ConsoleRequest) -> Map<String, Value> {
+    visit
+        .sent("base")
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
+}
+
+impl FormFieldsView<'_> {
+    /// Looks up the names that are typed for rows of long lists. Returns whether each of them
+    /// identifies one row.
+    pub(super) async fn look_up(&mut self, specs: &[Spec]) -> Result<bool, ConsoleRefusal> {
+        let looked = look_up(self.visit, specs, &mut self.fields).await?;
+        if looked.problems.is_empty() {
+            return Ok(true);
+        }
+        self.found = looked.found;
+        self.problems.status = 400;
+        self.problems.fields = looked.problems;
+        Ok(false)
+    }
+
+    /// Returns the fields whose typed value differs from the base.
+    pub(super) fn changes(&self, specs: &[Spec]) -> Vec<(Spec, Value)> {
+        let change = |spec: &Spec| {
+            if first(&self.fields, &chosen(&spec.name)) == Some("theirs") {
+                return None;
+            }
+            let typed = read(spec, &spec.name, &self.fields)?;
+            (self.untouched(spec) != Some(&typed).cloned()).then_some((spec.clone(), typed))
+        };
+        specs.iter().filter_map(change).collect()
+    }
+
+    /// Returns the value that the form would send for an untouched field.
+    pub(super) fn untouched(&self, spec: &Spec) -> Option<Value> {
+        value_in(spec, &self.base)
+    }
+
+    /// Replaces the base by the saved values: the resource as its update returned it, and the saved
+    /// texts.
+    pub(super) fn rebase(&mut self, saved: Vec<(Spec, Value)>, stored: &StoredResource) {
+        self.updated_at = stored.updated_at();
+        self.is_begun = true;
+        for (spec, value) in saved {
+            let answered = |name: &String| stored.value.get(name).cloned();
+            if let Some(link) = &spec.linked_by {
+                self.base
+                    .extend(answered(link).map(|id| (link.clone(), id)));
+                self.base.insert(spec.name, value);
+            } else if matches!(spec.kind, InputKind::Text(_)) {
+                self.base.insert(spec.name, value);
+            } else {
+                let now = answered(&spec.name).unwrap_or(value);
+                self.base.insert(spec.name, now);
+            }
+        }
+    }
+
+    /// Shows the form on the state that another member saved in between.
+    pub(super) async fn conflicting(
+        mut self,
+        specs: &[Spec],
+        current: Map<String, Value>,
+        now: &StoredResource,
+    ) -> Result<FormOutcome<bool>, ConsoleRefusal> {
+        let mut fields = ConsoleFields::new();
+        for spec in specs {
+            let (was, is) = (self.untouched(spec), value_in(spec, &current));
+            let typed = read(spec, &spec.name, &self.fields);
+            let fate = if typed.is_none() {
+                MergeResult::Stored
+            } else {
+                fate(&was, &is, &typed)
+            };
+            if fate == MergeResult::Stored {
+                fill(spec, current.get(&spec.name), &spec.name, &mut fields);
+            } else {
+                copy(spec, &self.fields, &mut fields);
+            }
+            if fate == MergeResult::Asked {
+                self.theirs
+                    .insert(spec.name.clone(), shown(spec, current.get(&spec.name)));
+            }
+        }
+        let key = first(&self.fields, "key").map(str::to_owned);
+        fields.extend(key.map(|key| ("key".to_owned(), key)));
+        (self.fields, self.base, self.updated_at) = (fields, current, now.updated_at());
+        self.conflict = true;
+        self.problems.status = 409;
+        self.again(specs).await
+    }
+
+    pub(super) async fn again<T>(self, specs: &[Spec]) -> Result<FormOutcome<T>, ConsoleRefusal> {
+        self.view(specs)
+            .await
+            .map(|view| FormOutcome::Again(Box::new(view)))
+    }
+
+    pub(super) async fn view(self, specs: &[Spec]) -> Result<FormView, ConsoleRefusal> {
+        let (visit, words) = (self.visit, self.visit.words);
+        let listed = Listed::load(visit, specs, &self.fields, &self.found).await;
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let (mut errors, mut problems): (HashMap<String, Vec<String>>, Vec<_>) =
+            (HashMap::new(), Vec::new());
+        problems.extend(
+            self.problems
+                .general
+                .iter()
+                .map(|text| (text.clone(), None)),
+        );
+        for (path, message) in &self.problems.fields {
+            let path = rules::in_row(path, specs, &self.fields);
+            let place = place(&path, &names, &self.fields);
+            let field = path
+                .iter()
+                .rfind(|segment| segment.parse::<usize>().is_err())
+                .map_or("", String::as_str);
+            let label = || labels::label(visit.language, field);
+            let wording = if field.is_empty() {
+                message.clone()
+            } else {
+                words.frame.labelled(&label(), message)
+            };
+            problems.push((wording, place.clone()));
+            if let Some(name) = place {
+                errors.entry(name).or_default().push(message.clone());
+            }
+        }
+        let linked = |spec: &Spec| {
+            let id = match &spec.linked_by {
+                Some(link) => self.base.get(link)?.as_str()?,
+                None => self.base.get(&spec.name)?.get("id")?.as_str()?,
+            };
+            Some((spec.name.clone(), id.to_owned()))
+        };
+        let texts: HashMap<String, String> = specs.iter().filter_map(linked).collect();
+        let is_unseen = |spec: &&Spec| {
+            let known = self.base.get(&spec.name);
+            texts.contains_key(&spec.name)
+                && if spec.linked_by.is_some() {
+                    known.is_none()
+                } else {
+                    known.is_some_and(|known| known.get("text").is_none())
+                }
+        };
+        let unseen: HashSet<String> = specs
+            .iter()
+            .filter(is_unseen)
+            .map(|spec| spec.name.clone())
+            .collect();
+        let is_read_only = self.is_locked || !visit.may(self.operation.id);
+        let showing = FieldContext {
+            visit,
+            fields: &self.fields,
+            listed: &listed,
+            errors: &errors,
+            theirs: &self.theirs,
+            texts: &texts,
+            unseen: &unseen,
+            is_read_only,
+            layout: self.layout,
+            base: &self.base,
+        };
+        let arranged = if self.is_new || self.layout.sections.is_empty() {
+            vec![("", specs.iter().collect())]
+        } else {
+            self.layout.arranged(specs, words)
+        };
+        let text = |spec: &&Spec| {
+            Some((
+                labels::label(visit.language, &spec.name),
+                texts.get(&spec.name)?.parse().ok()?,
+            ))
+        };
+        let linked = arranged
+            .iter()
+            .flat_map(|(_, specs)| specs.iter().copied())
+            .filter_map(|spec| text(&spec))
+            .collect();
+        let sections = arranged.into_iter().map(|(title, specs)| {
+            (
+                title,
+                specs
+                    .into_iter()
+                    .map(|spec| showing.control(spec, &spec.name))
+                    .collect(),
+            )
+        });
+        let sections = sections.collect();
+        let key = first(&self.fields, "key").map_or_else(|| visit.new_key(), str::to_owned);
+        let mut hidden = vec![
+            ("form".to_owned(), visit.signed_in.form_token()),
+            ("key".to_owned(), key),
+        ];
+        if !self.is_new {
+            hidden.push((
+                "base".to_owned(),
+                Value::Object(self.base.clone()).to_string(),
+            ));
+            hidden.push(("updatedAt".to_owned(), self.updated_at.clone()));
+        }
+        let problems = problems
+            .into_iter()
+            .map(|(text, name)| {
+                (
+                    text,
+                    name.map(|name| format!("f-{}", name.replace('.', "-"))),
+                )
+            })
+            .collect();
+        Ok(FormView {
+            action: self.action,
+            status: if self.problems.status == 0 {
+                200
+            } else {
+                self.problems.status
+            },
+            hidden,
+            texts: linked,
+            sections,
+            problems,
+            notes: self.problems.notes,
+            conflict: self
+                .conflict
+                .then_some((words.forms.conflict, words.forms.conflict_text)),
+            submit: if self.is_new {
+                words.forms.create
+            } else {
+                words.forms.save
+            },
+            is_read_only,
+            words,
+        })
+    }
+}
+
+/// Returns the value that an untouched form sends for a field with these values.
+pub(super) fn value_in(spec: &Spec, base: &Map<String, Value>) -> Option<Value> {
+    let mut fields = ConsoleFields::new();
+    fill(spec, base.get(&spec.name), &spec.name, &mut fields);
+    read(spec, &spec.name, &fields)
+}
+
+/// Copies the typed values of a field, with those of its parts.
+fn copy(spec: &Spec, from: &ConsoleFields, to: &mut ConsoleFields) {
+    let below = format!("{}.", spec.name);
+    to.extend(
+        from.iter()
+            .filter(|(name, _)| *name == spec.name || name.starts_with(&below))
+            .cloned(),
+    );
+}
+
+/// Returns a short text for a value, so that the member can choose between two versions.
+fn shown(spec: &Spec, value: Option<&Value>) -> String {
+    let mut fields = ConsoleFields::new();
+    fill(spec, value, &spec.name, &mut fields);
+    let is_mark = |name: &str| matches!(name.rsplit_once('.'), Some((_, "here" | "set")));
+    let message = fields
+        .into_iter()
+        .filter(|(name, value)| !is_mark(name) && !value.is_empty());
+    let text = message
+        .map(|(_, value)| value)
+        .collect::<Vec<_>>()
+        .join(", ");
+    text.chars().take(LONGEST).collect()
+}
+
+/// Returns the name of the field that a path points to: the longest known prefix of the path.
+fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
+    let is_known = |name: &String| {
+        names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)
+    };
+    (1..=path.len())
+        .rev()
+        .map(|length| path[..length].join("."))
+        .find(is_known)
+}

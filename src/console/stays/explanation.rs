@@ -1,0 +1,741 @@
+//! Explains the guest's view: the portal, and every step and manual. Each has the rule that
+//! decided, and the change that would reverse the decision.
+
+use askama::Template;
+use jiff::civil::DateTime;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::super::flats;
+use super::super::frame::ConsoleFrame;
+use super::super::paging::Paging;
+use super::super::refusal::ConsoleRefusal;
+use super::super::reply;
+use super::super::screens::{ScreenAnswer, way};
+use super::super::visit::ConsoleRequest;
+use super::super::words::ConsoleWords;
+use super::super::{labels, when};
+use super::{SCREEN, StayItem};
+use crate::page::dates_in;
+use crate::words::{fill, own_name};
+
+/// The explanation of a stay, as `explainGuestView` returns it.
+#[derive(Debug, Deserialize)]
+pub(super) struct StayExplanation {
+    portal: DecidedPortal,
+    pub steps: Vec<Item>,
+    pub manuals: Vec<Item>,
+    /// The values that are withheld, because the booking is not confirmed yet.
+    #[serde(default)]
+    withheld: Vec<WithheldItem>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WithheldItem {
+    value: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DecidedPortal {
+    id: Option<Uuid>,
+    name: Option<String>,
+    reason: DecidingReason,
+    #[serde(default)]
+    hidden_texts: Vec<HiddenTextItem>,
+}
+
+/// A text that the guest does not get, because a placeholder has no value.
+#[derive(Debug, Deserialize)]
+struct HiddenTextItem {
+    placeholder: String,
+}
+
+impl HiddenTextItem {
+    /// Appends a sentence for each hidden text.
+    fn append(hidden: &[Self], reason: &mut String, words: &ConsoleWords) {
+        for Self { placeholder } in hidden {
+            let name = format!("{{{{{placeholder}}}}}");
+            reason.push(' ');
+            reason.push_str(&fill(words.stays.hidden_text, &[("name", &name)]));
+        }
+    }
+}
+
+/// A step or a manual.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Item {
+    id: Uuid,
+    nickname: String,
+    pub is_shown: bool,
+    reason: DecidingReason,
+    path: Vec<PathHop>,
+    #[serde(default)]
+    hidden_texts: Vec<HiddenTextItem>,
+    #[serde(default)]
+    outdated_languages: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct DecidingReason {
+    key: String,
+    message: String,
+    #[serde(default)]
+    facts: DecidingFacts,
+}
+
+/// The number, name or moment that decided.
+#[derive(Debug, Default, Deserialize)]
+struct DecidingFacts {
+    nights: Option<i64>,
+    days: Option<i64>,
+    limit: Option<i64>,
+    name: Option<String>,
+    at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PathHop {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Uuid,
+    name: Option<String>,
+}
+
+/// The language and the texts of a sentence.
+#[derive(Clone, Copy)]
+struct SentenceLanguage {
+    words: &'static ConsoleWords,
+    language: &'static str,
+}
+
+impl SentenceLanguage {
+    const fn of(visit: &ConsoleRequest) -> Self {
+        Self {
+            words: visit.words,
+            language: visit.language,
+        }
+    }
+
+    /// Describes how long before the arrival a stay was booked. A booking after the day of arrival
+    /// began counts as one of that day.
+    fn booked(self, days: i64) -> String {
+        let words = &self.words.stays;
+        if days > 0 {
+            fill(words.booked_before, &[("days", &words.days(days))])
+        } else {
+            words.booked_same.to_owned()
+        }
+    }
+
+    /// Formats a moment in the time zone of the flat.
+    fn at(self, at: &str) -> String {
+        let dates = dates_in(self.language);
+        at.parse().map_or_else(
+            |_| at.to_owned(),
+            |at: DateTime| format!("{}, {}", dates.full(at.date()), dates.time(at.time())),
+        )
+    }
+}
+
+impl DecidingReason {
+    /// Returns the reason as a sentence, with its facts.
+    fn sentence(&self, tongue: SentenceLanguage, kind: Option<ExplainedKind>) -> String {
+        let words = &tongue.words.stays;
+        let text = match (words.reason(&self.key), kind) {
+            (Some(_), Some(ExplainedKind::Steps)) if self.key == "not_assigned" => {
+                words.r_not_assigned_step
+            }
+            (Some(text), _) => text,
+            (None, _) => return self.message.clone(),
+        };
+        self.filled(text, tongue)
+    }
+
+    /// Returns the change that would show a hidden item. `days` are the days of the stay, as text.
+    fn change(&self, tongue: SentenceLanguage, kind: ExplainedKind, days: &str) -> String {
+        let words = &tongue.words.stays;
+        let text = match self.key.as_str() {
+            "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
+            key => words.change(key),
+        };
+        // The value that would suffice is the value of the stay.
+        let value = match self.key.as_str() {
+            "min_los" | "max_los" => self.facts.nights.map(|nights| words.nights(nights)),
+            _ => self
+                .facts
+                .nights
+                .or(self.facts.days)
+                .map(|number| number.to_string()),
+        };
+        let always = labels::label(tongue.language, "isAlwaysShown");
+        let rule = category_of(&self.key)
+            .map(|category| labels::choice(tongue.language, category))
+            .unwrap_or_default();
+        let text = fill(
+            text,
+            &[
+                ("value", &value.unwrap_or_default()),
+                ("always", &always),
+                ("rule", &rule),
+                ("days", days),
+            ],
+        );
+        self.filled(&text, tongue)
+    }
+
+    /// Fills the facts into a text.
+    fn filled(&self, text: &str, tongue: SentenceLanguage) -> String {
+        let DecidingFacts {
+            nights,
+            days,
+            limit,
+            name,
+            at,
+        } = &self.facts;
+        let words = &tongue.words.stays;
+        let is_of_days = self.key.starts_with("lead_time");
+        let limit = limit.map(|limit| {
+            if is_of_days {
+                words.days(limit)
+            } else {
+                words.nights(limit)
+            }
+        });
+        let name = name.as_deref().map(|name| {
+            if self.key == "verification_status" {
+                labels::choice(tongue.language, name)
+            } else {
+                name.to_owned()
+            }
+        });
+        let field = field_of(&self.key).map(|field| labels::label(tongue.language, field));
+        let values = [
+            ("nights", nights.map(|nights| words.nights(nights))),
+            ("booked", days.map(|days| tongue.booked(days))),
+            ("limit", limit),
+            ("name", name),
+            ("at", at.as_deref().map(|at| tongue.at(at))),
+            ("field", field),
+        ];
+        let values: Vec<(&str, &str)> = values
+            .iter()
+            .filter_map(|(place, value)| Some((*place, value.as_deref()?)))
+            .collect();
+        fill(text, &values)
+    }
+}
+
+/// The portal of a stay.
+pub(super) struct StayPortal {
+    pub name: String,
+    pub reason: String,
+    pub way: Option<String>,
+    /// Label and address of the setting that selects this portal.
+    pub rule: Option<(&'static str, String)>,
+}
+
+impl StayExplanation {
+    pub async fn read(
+        visit: &ConsoleRequest,
+        id: Uuid,
+        at: Option<&str>,
+    ) -> Result<Self, ConsoleRefusal> {
+        visit
+            .get("explainGuestView", json!({ "id": id, "at": at }))
+            .await
+    }
+
+    /// Returns a sentence on the values withheld from the guest; `None` if there are none.
+    pub fn withheld(&self, visit: &ConsoleRequest) -> Option<String> {
+        let words = &visit.words.stays;
+        let value = |withheld: &WithheldItem| match withheld.value.as_str() {
+            "wifi" => words.w_wifi.to_owned(),
+            "door_codes" => words.w_door_codes.to_owned(),
+            "wallet_pass" => words.w_wallet_pass.to_owned(),
+            other => other.to_owned(),
+        };
+        let values: Vec<String> = self.withheld.iter().map(value).collect();
+        (!values.is_empty()).then(|| fill(words.withheld, &[("values", &values.join(", "))]))
+    }
+
+    /// Returns the id of the portal of the stay.
+    pub const fn portal_id(&self) -> Option<Uuid> {
+        self.portal.id
+    }
+
+    pub fn portal(&self, visit: &ConsoleRequest) -> StayPortal {
+        let words = &visit.words.stays;
+        let name = self
+            .portal
+            .id
+            .map(|id| self.portal.name.clone().unwrap_or_else(|| id.to_string()));
+        let mut reason = self
+            .portal
+            .reason
+            .sentence(SentenceLanguage::of(visit), None);
+        HiddenTextItem::append(&self.portal.hidden_texts, &mut reason, visit.words);
+        StayPortal {
+            name: name.unwrap_or_else(|| words.no_portal_serves.to_owned()),
+            reason,
+            way: self
+                .portal
+                .id
+                .and_then(|id| way(visit, "/portals/{id}", &id.to_string())),
+            rule: self.rule_of_portal(visit),
+        }
+    }
+
+    /// Returns the setting that selects the portal of the stay: its assignments, the default flag,
+    /// or the list of portals if there is none.
+    fn rule_of_portal(&self, visit: &ConsoleRequest) -> Option<(&'static str, String)> {
+        let words = &visit.words.stays;
+        let assigned = |id: Uuid, to: &str| {
+            let path = format!("/assignments/portals/{id}");
+            visit.may("listEntityScopes").then(|| {
+                (
+                    words.open_assignments,
+                    visit.address_with(&path, &[("to", to)]),
+                )
+            })
+        };
+        match (self.portal.reason.key.as_str(), self.portal.id) {
+            ("property", Some(id)) => assigned(id, "properties"),
+            ("property_group", Some(id)) => assigned(id, "groups"),
+            ("tag", Some(id)) => assigned(id, "tags"),
+            ("default", Some(id)) => Some((
+                words.open_rule,
+                way(visit, "/portals/{id}", &id.to_string())? + "#f-isDefault",
+            )),
+            ("no_portal", _) => Some((words.open_portals, way(visit, "/portals", "")?)),
+            _ => None,
+        }
+    }
+}
+
+/// The kinds of items that are explained.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExplainedKind {
+    Steps,
+    Manuals,
+}
+
+impl ExplainedKind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Manuals => "manuals",
+        }
+    }
+}
+
+/// Returns the field that decided, in the form of a step or a rule. `key` is the key of the reason.
+fn field_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "inactive" => "isActive",
+        "always_shown" => "isAlwaysShown",
+        "min_los" => "minLos",
+        "max_los" => "maxLos",
+        "lead_time_min" => "leadTimeMinDays",
+        "lead_time_max" => "leadTimeMaxDays",
+        "channel_excluded" => "excludedSources",
+        "channel_not_included" => "includedSourcesReturning",
+        "returning_guest" => "isReturningGuestExcluded",
+        "stay_too_short" => "lengthOfStayFromDays",
+        "stay_too_long" => "lengthOfStayToDays",
+        _ => return None,
+    })
+}
+
+/// Returns the visibility rule that decided. `key` is the key of the reason.
+fn category_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "too_early" | "too_late" | "stay_over" => "relative_date",
+        "out_of_season" => "seasonal",
+        "booking_source" => "booking_source",
+        "verification_status" => "verification_status",
+        _ => return None,
+    })
+}
+
+impl Item {
+    /// Returns the change that would show a hidden item or hide a shown one.
+    fn change(&self, tongue: SentenceLanguage, kind: ExplainedKind, days: &str) -> String {
+        let words = &tongue.words.stays;
+        match (self.is_shown, self.reason.key.as_str()) {
+            (false, _) => self.reason.change(tongue, kind, days),
+            (true, "always_shown") => fill(
+                words.c_hide_always,
+                &[("always", &labels::label(tongue.language, "isAlwaysShown"))],
+            ),
+            (true, _) => words.c_hide.to_owned(),
+        }
+    }
+}
+
+/// Returns label and address of the setting that decided.
+fn rule(
+    visit: &ConsoleRequest,
+    kind: ExplainedKind,
+    key: &str,
+    id: &str,
+    portal: Option<Uuid>,
+) -> Option<(&'static str, String)> {
+    let words = &visit.words.stays;
+    let of_visibility = [
+        "visible",
+        "too_early",
+        "too_late",
+        "stay_over",
+        "out_of_season",
+        "stay_too_short",
+        "stay_too_long",
+        "booking_source",
+    ];
+    match (kind, key) {
+        (_, "no_portal") => Some((words.open_portals, way(visit, "/portals", "")?)),
+        (_, "precheckin_disabled") => Some((
+            words.open_portal,
+            way(visit, "/portals/{id}", &portal?.to_string())? + "#f-isPrecheckinEnabled",
+        )),
+        (ExplainedKind::Manuals, key)
+            if of_visibility.contains(&key)
+                || matches!(key, "verification_status" | "always_visible") =>
+        {
+            Some((words.open_rule, way(visit, "/manuals/{id}/visibility", id)?))
+        }
+        (ExplainedKind::Manuals, "inactive") => Some((
+            words.open_rule,
+            way(visit, "/manuals/{id}", id)? + "#f-isActive",
+        )),
+        (ExplainedKind::Steps, key) => Some((
+            words.open_rule,
+            format!("{}#f-{}", way(visit, "/steps/{id}", id)?, field_of(key)?),
+        )),
+        _ => None,
+    }
+}
+
+struct ExplainedRow {
+    name: String,
+    is_shown: bool,
+    reason: String,
+    /// A sentence on the languages whose text is older than the English one.
+    outdated: Option<String>,
+    /// The assignments that lead from the item to the flat.
+    path: Vec<String>,
+    change: String,
+    /// Links to the deciding setting, the item and its assignments: label and address.
+    ways: Vec<(&'static str, String)>,
+}
+
+fn row(
+    visit: &ConsoleRequest,
+    kind: ExplainedKind,
+    item: &Item,
+    portal: Option<Uuid>,
+    days: &str,
+) -> ExplainedRow {
+    let (words, tongue) = (&visit.words.stays, SentenceLanguage::of(visit));
+    let hop = |hop: &PathHop| {
+        let text = match hop.kind.as_str() {
+            "property" => words.hop_property,
+            "property_group" => words.hop_group,
+            "tag" => words.hop_tag,
+            _ => words.hop_portal,
+        };
+        fill(
+            text,
+            &[("name", hop.name.as_deref().unwrap_or(&hop.id.to_string()))],
+        )
+    };
+    let id = item.id.to_string();
+    let own = way(visit, &format!("/{}/{{id}}", kind.word()), &id).map(|way| (words.open_it, way));
+    let rule = rule(visit, kind, &item.reason.key, &id, portal);
+    let is_assigned =
+        own.is_some() && visit.may("listEntityScopes") && item.reason.key != "cancelled";
+    let assignments = is_assigned.then(|| {
+        (
+            words.open_assignments,
+            visit.address(&format!("/assignments/{}/{id}", kind.word())),
+        )
+    });
+    let mut reason = item.reason.sentence(tongue, Some(kind));
+    HiddenTextItem::append(&item.hidden_texts, &mut reason, visit.words);
+    ExplainedRow {
+        name: item.nickname.clone(),
+        is_shown: item.is_shown,
+        reason,
+        outdated: (!item.outdated_languages.is_empty()).then(|| {
+            let names: Vec<&str> = item
+                .outdated_languages
+                .iter()
+                .map(|tag| own_name(tag))
+                .collect();
+            fill(words.outdated, &[("languages", &names.join(", "))])
+        }),
+        path: item.path.iter().map(hop).collect(),
+        change: item.change(tongue, kind, days),
+        ways: rule.into_iter().chain(own).chain(assignments).collect(),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "console/why.html")]
+struct ExplanationPage<'v> {
+    frame: ConsoleFrame<'v>,
+    path: String,
+    portal: StayPortal,
+    /// A sentence on the values withheld from the guest.
+    withheld: Option<String>,
+    tabs: Vec<(&'static str, usize, String, bool)>,
+    of: &'static str,
+    shown: &'static str,
+    query: String,
+    at: String,
+    at_hint: String,
+    rows: Vec<ExplainedRow>,
+    paging: Paging,
+}
+
+pub(super) fn show(visit: &ConsoleRequest) -> ScreenAnswer<'_> {
+    Box::pin(async move {
+        let words = &visit.words.stays;
+        let id = visit.named("id")?;
+        let stay: StayItem = visit.get("getReservation", json!({ "id": id })).await?;
+        let days = when::days(visit, &stay.check_in, &stay.check_out);
+        let zone = flats::zone(visit, stay.property_id).await;
+        let at = visit.asks("at").unwrap_or_default().trim().to_owned();
+        let moment =
+            (!at.is_empty()).then(|| when::typed(&at, &zone).unwrap_or_else(|| at.clone()));
+        let explanation = StayExplanation::read(visit, id, moment.as_deref()).await?;
+        let kind = if visit.asks("of") == Some("manuals") {
+            ExplainedKind::Manuals
+        } else {
+            ExplainedKind::Steps
+        };
+        let shown = match visit.asks("shown") {
+            Some("yes") => "yes",
+            Some("no") => "no",
+            _ => "",
+        };
+        let query = visit.asks("query").unwrap_or_default().to_owned();
+        let path = format!("/stays/{id}/why");
+        let tab = |known: ExplainedKind| {
+            let (called, count) = match known {
+                ExplainedKind::Steps => (visit.words.assign.steps, explanation.steps.len()),
+                ExplainedKind::Manuals => (visit.words.assign.manuals, explanation.manuals.len()),
+            };
+            let asked: [(&str, &str); 4] = [
+                ("of", known.word()),
+                ("shown", shown),
+                ("query", &query),
+                ("at", &at),
+            ];
+            let asked: Vec<_> = asked
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .collect();
+            (
+                called,
+                count,
+                visit.address_with(&path, &asked),
+                known == kind,
+            )
+        };
+        let tabs = [ExplainedKind::Steps, ExplainedKind::Manuals]
+            .map(tab)
+            .into();
+        let wanted = query.to_lowercase();
+        let items = if kind == ExplainedKind::Steps {
+            &explanation.steps
+        } else {
+            &explanation.manuals
+        };
+        let is_wanted = |item: &&Item| {
+            (shown.is_empty() || item.is_shown == (shown == "yes"))
+                && (wanted.is_empty() || item.nickname.to_lowercase().contains(&wanted))
+        };
+        let items: Vec<&Item> = items.iter().filter(is_wanted).collect();
+        let paging = Paging::of(visit, &path, items.len());
+        let guest = stay.called(visit);
+        let page = ExplanationPage {
+            frame: ConsoleFrame::new(visit, words.why)
+                .below(visit, words.stays, SCREEN.path)
+                .below(visit, guest, &format!("/stays/{id}")),
+            portal: explanation.portal(visit),
+            withheld: explanation.withheld(visit),
+            rows: paging
+                .cut(items)
+                .into_iter()
+                .map(|item| row(visit, kind, item, explanation.portal_id(), &days))
+                .collect(),
+            path: visit.address(&path),
+            tabs,
+            of: kind.word(),
+            shown,
+            query,
+            at,
+            at_hint: fill(
+                words.at_hint,
+                &[("zone", zone.iana_name().unwrap_or("UTC"))],
+            ),
+            paging,
+        };
+        Ok(reply::of(visit, 200, &page))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::words;
+    use super::*;
+
+    fn tongue(language: &'static str) -> SentenceLanguage {
+        SentenceLanguage {
+            words: words::of(language),
+            language,
+        }
+    }
+
+    /// Returns a reason in a language, and the change that would reverse it.
+    fn reason_and_change(
+        language: &'static str,
+        kind: ExplainedKind,
+        key: &str,
+        facts: serde_json::Value,
+    ) -> (String, String) {
+        let reason = DecidingReason {
+            key: key.into(),
+            message: "In its own words.".into(),
+            facts: DecidingFacts::deserialize(facts).unwrap(),
+        };
+        (
+            reason.sentence(tongue(language), Some(kind)),
+            reason.change(tongue(language), kind, "11–14 December"),
+        )
+    }
+
+    #[test]
+    fn a_reason_shows_its_numbers_and_the_reversing_change() {
+        let english = |kind, key, facts| reason_and_change("en", kind, key, facts);
+        let both = |reason: &str, change: &str| (reason.to_owned(), change.to_owned());
+        assert_eq!(
+            english(
+                ExplainedKind::Steps,
+                "min_los",
+                json!({ "nights": 2, "limit": 32 })
+            ),
+            both(
+                "The stay has 2 nights; the step is for stays of 32 nights or more.",
+                "Shortest stay of 2 nights or less, or “For every guest” ticked."
+            )
+        );
+        assert_eq!(
+            english(
+                ExplainedKind::Steps,
+                "lead_time_max",
+                json!({ "days": 30, "limit": 14 })
+            ),
+            both(
+                "Booked 30 days before check-in; the step asks for at most 14 days ahead.",
+                "“Booked at most this many days ahead” set to 30 or more, or left empty; or “For every guest” ticked."
+            )
+        );
+        assert_eq!(
+            english(
+                ExplainedKind::Steps,
+                "lead_time_min",
+                json!({ "days": 0, "limit": 1 })
+            )
+            .0,
+            "Booked on the day of check-in; the step asks for at least 1 day ahead."
+        );
+        assert_eq!(
+            english(
+                ExplainedKind::Steps,
+                "channel_excluded",
+                json!({ "name": "{field}" })
+            )
+            .0,
+            "Booked through {field}, which is among “All channels but these”."
+        );
+        assert_eq!(
+            english(
+                ExplainedKind::Manuals,
+                "too_early",
+                json!({ "at": "2026-12-11T15:00:00" })
+            ),
+            both(
+                "It is shown from 11 December 2026, 15:00, in the flat’s time zone.",
+                "an earlier start in the rule “Moment of the stay”; or looking at 11 December 2026, 15:00 or later."
+            )
+        );
+        assert!(
+            english(ExplainedKind::Manuals, "out_of_season", json!({}))
+                .1
+                .ends_with("that has a night of this stay: 11–14 December.")
+        );
+        assert!(
+            english(ExplainedKind::Steps, "not_assigned", json!({}))
+                .0
+                .ends_with("or its portal.")
+        );
+        assert_eq!(
+            english(ExplainedKind::Steps, "of_tomorrow", json!({})),
+            both("In its own words.", "another value of this rule.")
+        );
+        assert_eq!(
+            reason_and_change(
+                "es",
+                ExplainedKind::Manuals,
+                "stay_too_short",
+                json!({ "nights": 1, "limit": 3 })
+            )
+            .0,
+            "La estancia tiene 1 noche; el manual es para estancias de 3 noches o más."
+        );
+        assert_eq!(
+            reason_and_change(
+                "fr",
+                ExplainedKind::Manuals,
+                "verification_status",
+                json!({ "name": "unverified" })
+            ),
+            both(
+                "Il n’est pas affiché tant que l’identité du voyageur est : Non vérifiée.",
+                "une règle « Identité du voyageur » qui comprend Non vérifiée."
+            )
+        );
+    }
+
+    /// No placeholder in braces is left in any sentence.
+    #[test]
+    fn no_reason_contains_an_unfilled_placeholder() {
+        let facts = json!({ "nights": 3, "days": 4, "limit": 5, "name": "direct", "at": "2026-12-11T15:00:00" });
+        for language in ["en", "es", "fr"] {
+            for (kind, keys) in [
+                (
+                    ExplainedKind::Steps,
+                    "min_los max_los lead_time_min lead_time_max channel_excluded channel_not_included returning_guest not_assigned inactive",
+                ),
+                (
+                    ExplainedKind::Manuals,
+                    "too_early too_late stay_over value_missing out_of_season stay_too_short stay_too_long booking_source verification_status not_assigned",
+                ),
+            ] {
+                for key in keys.split(' ') {
+                    let (reason, change) = reason_and_change(language, kind, key, facts.clone());
+                    assert!(
+                        !reason.contains('{')
+                            && !change.contains('{')
+                            && reason != "In its own words.",
+                        "{key}: {reason} {change}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Checks whether a subscription's credential may still receive its event (rules: webhooks#ends).
+//!
+//! The check runs before each delivery, and once a minute for every active subscription. The second
+//! is needed because some causes touch no subscription: a credential expires, or an organization
+//! begins to require two-factor authentication.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use delivery::{self, DisabledReason, tell_disabled};
+use engine::access::{self, Credential, Identified};
+use engine::error::Result;
+use engine::operation::RaisedRevision;
+use engine::pipeline::Service;
+use engine::values;
+use jiff::Timestamp;
+use store::Transaction;
+use uuid::Uuid;
+
+use super::Event;
+use super::subscriptions::event_of;
+
+/// Number of subscriptions that one transaction checks, so that the sweep delays no other work.
+const BATCH: i64 = 500;
+
+store::statements! {
+    /// Active subscriptions after a given place, grouped by credential.
+    ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
+        where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
+        order by credential, organization_id, created_at, id limit ?5";
+    /// The active subscriptions of a credential.
+    ACTIVE_OF = "select id, event from webhook_subscription
+        where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
+}
+
+/// Returns the caller whose permissions apply to a subscription's event. Returns the reason to
+/// disable the subscription if the credential may not receive the event any more. `caller` is
+/// `None` for a deleted credential.
+pub(super) fn hearing(
+    caller: Option<&Identified>,
+    event: Event,
+) -> Result<&Identified, DisabledReason> {
+    let caller = caller
+        .filter(|caller| caller.access.satisfies_two_factor)
+        .ok_or(DisabledReason::CredentialInvalid)?;
+    if caller.access.permissions.has(event.permission()) {
+        Ok(caller)
+    } else {
+        Err(DisabledReason::PermissionLost)
+    }
+}
+
+/// Returns the caller that a stored credential stands for now. Returns `None` if the credential was
+/// deleted.
+pub(super) fn caller_of(
+    tx: &mut Transaction<'_>,
+    organization: Uuid,
+    credential: &str,
+    now: Timestamp,
+) -> Result<Option<Identified>> {
+    let Some(credential) = Credential::from_key(credential) else {
+        return Ok(None);
+    };
+    access::load(tx, organization, credential, now)
+}
+
+/// Disables the subscriptions whose credential may not receive their event any more.
+pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
+    let mut cursor = Some(Cursor::first());
+    while let Some(from) = cursor {
+        let now = service.clock.now();
+        let (lapsed, next) = service.store.read(move |tx| look(tx, &from, now)).await?;
+        for (organization, credential) in lapsed {
+            let shared = service.clone();
+            let disabled = service
+                .store
+                .write(move |tx| disable(tx, &shared, organization, &credential, now))
+                .await?;
+            for (subscription, reason) in disabled {
+                tell_disabled(organization, subscription, reason);
+            }
+        }
+        cursor = next;
+    }
+    Ok(())
+}
+
+/// The position of a sweep.
+struct Cursor {
+    organization: Uuid,
+    credential: String,
+    created_at: Timestamp,
+    id: Uuid,
+}
+
+impl Cursor {
+    /// The position before all subscriptions.
+    const fn first() -> Self {
+        Self {
+            organization: Uuid::nil(),
+            credential: String::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            id: Uuid::nil(),
+        }
+    }
+}
+
+/// Credentials, with their organizations.
+type LapsedCredentials = BTreeSet<(Uuid, String)>;
+
+/// Checks a batch of subscriptions. Returns the credentials that may not receive one of their
+/// events, and the next position if there may be more.
+fn look(
+    tx: &mut Transaction<'_>,
+    from: &Cursor,
+    now: Timestamp,
+) -> Result<(LapsedCredentials, Option<Cursor>)> {
+    let rows = tx.rows(
+        &ACTIVE,
+        &values![
+            &from.credential,
+            from.organization,
+            from.created_at,
+            from.id,
+            BATCH
+        ],
+    )?;
+    let mut callers: BTreeMap<(Uuid, String), Option<Identified>> = BTreeMap::new();
+    let mut lapsed = BTreeSet::new();
+    for row in &rows {
+        let (organization, credential): (Uuid, String) = (row.get(0)?, row.get(1)?);
+        let caller = match callers.entry((organization, credential.clone())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                unknown.insert(caller_of(tx, organization, &credential, now)?)
+            }
+        };
+        if hearing(caller.as_ref(), event_of(row, 4)?).is_err() {
+            lapsed.insert((organization, credential));
+        }
+    }
+    let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= BATCH);
+    let next = match rows.last().filter(|_| is_full) {
+        Some(last) => Some(Cursor {
+            organization: last.get(0)?,
+            credential: last.get(1)?,
+            created_at: last.get(2)?,
+            id: last.get(3)?,
+        }),
+        None => None,
+    };
+    Ok((lapsed, next))
+}
+
+/// Checks a credential's subscriptions again and disables those that lapsed. Returns the disabled
+/// ones with the reasons.
+///
+/// Several subscriptions may change, so the organization is locked, as in every other change of
+/// several subscriptions.
+fn disable(
+    tx: &mut Transaction<'_>,
+    service: &Service,
+    organization: Uuid,
+    credential: &str,
+    now: Timestamp,
+) -> Result<Vec<(Uuid, DisabledReason)>> {
+    service
+        .system(tx, now)
+        .lock(organization, RaisedRevision::Configuration)?;
+    let caller = caller_of(tx, organization, credential, now)?;
+    let mut disabled = Vec::new();
+    for row in tx.rows(&ACTIVE_OF, &values![organization, credential])? {
+        if let Err(reason) = hearing(caller.as_ref(), event_of(&row, 1)?) {
+            let id = row.get(0)?;
+            if delivery::disable(tx, organization, id, reason, now)? {
+                disabled.push((id, reason));
+            }
+        }
+    }
+    Ok(disabled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::access::{Access, Organization, Permission, Revisions, Settings};
+
+    #[test]
+    fn a_valid_credential_receives_only_events_that_it_may_read() {
+        let settings: Settings = serde_json::from_value(serde_json::json!({
+            "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false,
+        }))
+        .unwrap();
+        let organization = Organization {
+            id: Uuid::nil(),
+            settings,
+        };
+        let caller = |permission: Permission, satisfies_two_factor: bool| Identified {
+            access: Access {
+                permissions: [permission].into_iter().collect(),
+                satisfies_two_factor,
+                ..Access::platform()
+            },
+            organization: organization.clone(),
+            revisions: Revisions::default(),
+            valid_until: None,
+            resource: None,
+        };
+        let verdict = |caller: Option<&Identified>, event| hearing(caller, event).err();
+        let tasks = caller(Permission::ViewTasks, true);
+        assert_eq!(verdict(Some(&tasks), Event::TaskCreated), None);
+        assert_eq!(
+            verdict(Some(&tasks), Event::DeviceOffline),
+            Some(DisabledReason::PermissionLost)
+        );
+        assert_eq!(
+            verdict(Some(&tasks), Event::WorkflowStep),
+            Some(DisabledReason::PermissionLost)
+        );
+        let not_enrolled = caller(Permission::ViewTasks, false);
+        assert_eq!(
+            verdict(Some(&not_enrolled), Event::TaskCreated),
+            Some(DisabledReason::CredentialInvalid)
+        );
+        assert_eq!(
+            verdict(None, Event::TaskCreated),
+            Some(DisabledReason::CredentialInvalid)
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! Background work that tells the platform when a charge is due, and when a paid deposit is to be
+//! released.
+//!
+//! Every node runs it. One transaction locks the organization, writes the notice and marks the
+//! charge. So only one node sends a notice, and only once.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use engine::access::Access;
+use engine::app_state::WakeSignal;
+use engine::context::Context;
+use engine::due::{DueWork, DueWorker};
+use engine::error::Result;
+use engine::operation::RaisedRevision;
+use engine::pipeline::Service;
+use engine::values;
+use jiff::Timestamp;
+use store::Transaction;
+use uuid::Uuid;
+
+use super::records::{self, from_row};
+
+/// Maximum pause between two searches for due charges. A notice is sent within 60 s of its moment,
+/// also if another node wrote the charge.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// Maximum number of notices in one transaction. The organization is locked during it.
+const BATCH: i64 = 100;
+
+store::statements! {
+    /// Selects the organization of the charge whose notice has been due longest at the given
+    /// moment. Some organizations are excluded.
+    DUE = "select c.organization_id from guest_charge c join organization o on o.id = c.organization_id
+        where c.notice_at <= ?1 and not (c.organization_id = any(?2)) and o.erased_at is null
+        order by c.notice_at, c.organization_id limit 1";
+    /// Selects charges of an organization whose notice is due at the given moment.
+    DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2 order by notice_at, id limit ?3";
+    /// Selects the moment of the next notice.
+    FIRST = "select c.notice_at from guest_charge c join organization o on o.id = c.organization_id
+        where c.notice_at is not null and o.erased_at is null order by c.notice_at limit 1";
+}
+
+/// Sends the platform a notice when a charge is due, and when a paid deposit is to be released.
+pub type ChargeTeller = DueWorker<ChargeNotices>;
+
+/// The notices of charges.
+pub struct ChargeNotices;
+
+impl DueWork for ChargeNotices {
+    const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
+    const RETRY_PAUSE: Duration = Duration::from_secs(5);
+    const FAILED: &str = "could not tell which charges are due; retrying at the next look";
+
+    fn longest_pause(_service: &Service) -> Duration {
+        LONGEST_PAUSE
+    }
+
+    fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>> {
+        Ok(tx
+            .row(&DUE, &values![until, except])?
+            .map(|row| row.get(0))
+            .transpose()?)
+    }
+
+    fn perform(
+        tx: &mut Transaction<'_>,
+        service: &Service,
+        organization: Uuid,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(usize, BTreeSet<WakeSignal>)> {
+        let access = Access::platform();
+        let mut context = Context::for_writing(
+            service.system(tx, now),
+            organization,
+            &access,
+            RaisedRevision::Stream,
+        )?;
+        let rows = context.rows(&DUE_WITHIN, values![until, BATCH])?;
+        let mut charges = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+        for stored in &mut charges {
+            if let Some(notice) = stored.tell(now) {
+                records::note(&mut context, notice, stored)?;
+            }
+        }
+        records::save(&mut context, &charges)?;
+        Ok((charges.len(), context.take_wake_signals()))
+    }
+
+    fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
+        Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
+    }
+}

@@ -1,0 +1,323 @@
+//! The charges of a submission.
+
+use engine::context::Context;
+use engine::error::Result;
+use engine::moment::Moment;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::charge::{Charge, ChargeKind, ChargeStatus, StoredCharge};
+use super::moments::{DepositTerms, StayMoments};
+use super::records;
+use crate::guest::precheckin::Precheckin;
+use crate::guest::progress::ProgressStatus;
+use crate::guest::setup::GuestSetup;
+use crate::guest::stay::Stay;
+use crate::guest::step_of_stay::StepOfStay;
+use crate::precheck::{self, Cost, DepositChoice, DepositOption};
+
+/// The subject of a charge, with its step. A stay has at most one charge of a subject, besides
+/// cancelled ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ChargeSubject {
+    step: Uuid,
+    kind: ChargeKind,
+    fee_product: Option<Uuid>,
+    damage_waiver: Option<Uuid>,
+}
+
+impl ChargeSubject {
+    const fn of(charge: &Charge) -> Self {
+        Self {
+            step: charge.step_id,
+            kind: charge.kind,
+            fee_product: charge.fee_product_id,
+            damage_waiver: charge.damage_waiver_id,
+        }
+    }
+}
+
+/// The price of something that is charged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Price {
+    amount_cents: u64,
+    currency: String,
+    payment_account_id: Option<Uuid>,
+    terms: DepositTerms,
+}
+
+/// Something that a submission asks to pay. Without a price there is no new charge of it, but an
+/// earlier one stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RequestedCharge {
+    subject: ChargeSubject,
+    price: Option<Price>,
+}
+
+/// Writes the charges of a submission, and cancels those that another choice replaces. The caller
+/// has recorded the submission before, so the notices of due charges follow it.
+pub(in crate::guest) fn of_submission(
+    context: &mut Context<'_, '_>,
+    stay: &Stay,
+    setup: &GuestSetup,
+    precheckin: &Precheckin,
+) -> Result<()> {
+    let wanted: Vec<RequestedCharge> = precheckin
+        .steps
+        .iter()
+        .flat_map(|asked| of_step(asked, setup, precheckin.nights))
+        .collect();
+    let existing = records::of_stays(context, vec![stay.id])?;
+    if wanted.is_empty() && existing.is_empty() {
+        return Ok(());
+    }
+    let moments = stay
+        .flat
+        .as_ref()
+        .map(|flat| StayMoments::of(&stay.reservation, &flat.property));
+    let now = context.now();
+    let (mut changed, new) = settle(existing, wanted, now);
+    for (subject, price) in new {
+        changed.push(charge(
+            context.new_id(),
+            stay.id,
+            subject,
+            price,
+            moments.as_ref(),
+            now,
+        ));
+    }
+    for stored in &mut changed {
+        if let Some(notice) = stored.tell(now) {
+            records::note(context, notice, stored)?;
+        }
+    }
+    records::save(context, &changed)
+}
+
+/// Returns the subjects that a step charges.
+fn of_step(asked: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<RequestedCharge> {
+    let step = &asked.step;
+    // The platform that completed the step itself has seen to the money as well.
+    let is_settled = asked
+        .given
+        .report
+        .as_ref()
+        .is_some_and(|report| report.progress.status == ProgressStatus::Completed);
+    let wanted = |kind, fee_product, damage_waiver, price: Option<Price>| RequestedCharge {
+        subject: ChargeSubject {
+            step: step.id,
+            kind,
+            fee_product,
+            damage_waiver,
+        },
+        price: price.filter(|price| price.amount_cents > 0 && !is_settled),
+    };
+    match setup.costs.get(&step.id) {
+        None => Vec::new(),
+        Some(Cost::Fees(fees)) => fees
+            .iter()
+            .map(|fee| {
+                let price = fee.total_cents.map(|amount_cents| Price {
+                    amount_cents,
+                    currency: fee.currency.clone(),
+                    payment_account_id: fee.payment_account_id,
+                    terms: DepositTerms::default(),
+                });
+                wanted(ChargeKind::Fee, Some(fee.fee_product_id), None, price)
+            })
+            .collect(),
+        Some(Cost::Deposit(choices)) => {
+            let Some(answers) = asked.answers() else {
+                return Vec::new();
+            };
+            let offered = precheck::choices_for(step, choices, nights);
+            let terms = DepositTerms {
+                days_before: step.charges.security_deposit_days_before_checkin,
+                release_days: step.charges.security_deposit_release_days_after_checkout,
+            };
+            let price = |offer: &DepositChoice, terms| {
+                offer.total_cents.map(|amount_cents| Price {
+                    amount_cents,
+                    currency: offer.currency.clone(),
+                    payment_account_id: offer.payment_account_id,
+                    terms,
+                })
+            };
+            let chosen = precheck::chosen_deposit(answers, &offered);
+            match precheck::deposit_choice(answers) {
+                Some((DepositOption::Waiver, waiver)) => {
+                    let price = chosen.and_then(|offer| price(offer, DepositTerms::default()));
+                    vec![wanted(ChargeKind::Waiver, None, waiver, price)]
+                }
+                Some((DepositOption::Deposit, _)) => {
+                    let price = chosen.and_then(|offer| price(offer, terms));
+                    vec![wanted(ChargeKind::Deposit, None, None, price)]
+                }
+                Some((DepositOption::None, _)) | None => Vec::new(),
+            }
+        }
+    }
+}
+
+/// Compares the charges of a stay with the wanted ones. Returns the cancelled charges, and the
+/// subjects of new ones. An unchanged subject gets no new charge, even at another price.
+fn settle(
+    existing: Vec<StoredCharge>,
+    wanted: Vec<RequestedCharge>,
+    now: Timestamp,
+) -> (Vec<StoredCharge>, Vec<(ChargeSubject, Price)>) {
+    let is_live = |stored: &StoredCharge| stored.charge.status != ChargeStatus::Cancelled;
+    let mut taken: Vec<ChargeSubject> = existing
+        .iter()
+        .filter(|stored| is_live(stored))
+        .map(|stored| ChargeSubject::of(&stored.charge))
+        .collect();
+    let mut cancelled = Vec::new();
+    for mut stored in existing {
+        let subject = ChargeSubject::of(&stored.charge);
+        let is_wanted = wanted.iter().any(|wanted| wanted.subject == subject);
+        if stored.charge.status.is_open() && !is_wanted {
+            stored.cancel(now);
+            cancelled.push(stored);
+        }
+    }
+    let mut new = Vec::new();
+    for RequestedCharge { subject, price } in wanted {
+        if let (false, Some(price)) = (taken.contains(&subject), price) {
+            taken.push(subject);
+            new.push((subject, price));
+        }
+    }
+    (cancelled, new)
+}
+
+fn charge(
+    id: Uuid,
+    reservation: Uuid,
+    subject: ChargeSubject,
+    price: Price,
+    moments: Option<&StayMoments>,
+    now: Timestamp,
+) -> StoredCharge {
+    let submitted = Moment(now);
+    let of_deposit = moments.filter(|_| subject.kind == ChargeKind::Deposit);
+    StoredCharge {
+        charge: Charge {
+            id,
+            reservation_id: reservation,
+            step_id: subject.step,
+            kind: subject.kind,
+            fee_product_id: subject.fee_product,
+            damage_waiver_id: subject.damage_waiver,
+            amount_cents: price.amount_cents,
+            currency: price.currency,
+            payment_account_id: price.payment_account_id,
+            status: ChargeStatus::Due,
+            due_at: of_deposit.map_or(submitted, |moments| moments.due(price.terms, submitted)),
+            release_at: of_deposit.map(|moments| moments.release(price.terms)),
+            message: None,
+            reference: None,
+            created_at: submitted,
+            updated_at: submitted,
+        },
+        terms: price.terms,
+        is_due_told: false,
+        is_release_told: false,
+        is_cancelled_with_stay: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use strum::VariantArray as _;
+
+    use super::super::charge::tests::{at, stored};
+    use super::super::moments::tests::madrid;
+    use super::*;
+
+    fn subject(number: u128) -> ChargeSubject {
+        ChargeSubject {
+            step: Uuid::from_u128(number / 2),
+            kind: ChargeKind::Fee,
+            fee_product: Some(Uuid::from_u128(number)),
+            damage_waiver: None,
+        }
+    }
+
+    fn price() -> Price {
+        Price {
+            amount_cents: 500,
+            currency: "EUR".into(),
+            payment_account_id: None,
+            terms: DepositTerms {
+                days_before: Some(2),
+                release_days: Some(1),
+            },
+        }
+    }
+
+    #[test]
+    fn a_deposit_has_moments_of_the_stay_and_all_else_is_due_at_once() {
+        let (now, moments) = (at("2026-11-21T09:30:00Z"), madrid([Some("15:00"), None]));
+        for kind in ChargeKind::VARIANTS.iter().copied() {
+            let of_kind = ChargeSubject { kind, ..subject(1) };
+            let made = charge(
+                Uuid::nil(),
+                Uuid::nil(),
+                of_kind,
+                price(),
+                Some(&moments),
+                now,
+            );
+            let is_deposit = kind == ChargeKind::Deposit;
+            let due = if is_deposit {
+                at("2027-03-25T14:00:00Z")
+            } else {
+                now
+            };
+            assert_eq!(
+                (made.charge.due_at.0, made.charge.release_at.is_some()),
+                (due, is_deposit),
+                "{kind:?}"
+            );
+        }
+    }
+
+    proptest! {
+        /// The contract's sentence on resubmission: an unchanged choice charges nothing again, and
+        /// another choice cancels unpaid charges.
+        #[test]
+        fn a_resubmission_charges_what_is_new_and_cancels_what_is_not_wanted(
+            before in prop::collection::vec((0..4_u128, select(ChargeStatus::VARIANTS)), 0..6),
+            wanted in prop::collection::vec((0..4_u128, any::<bool>()), 0..6),
+        ) {
+            let now = at("2026-12-24T00:00:00Z");
+            let existing: Vec<StoredCharge> = before.iter().map(|(number, status)| {
+                let mut charge = stored(ChargeKind::Fee, *status);
+                charge.charge.step_id = subject(*number).step;
+                charge.charge.fee_product_id = subject(*number).fee_product;
+                charge
+            }).collect();
+            let asks: Vec<RequestedCharge> = wanted.iter().map(|(number, has_price)| RequestedCharge {
+                subject: subject(*number), price: has_price.then(price),
+            }).collect();
+            let (cancelled, new) = settle(existing.clone(), asks.clone(), now);
+            let dropped = existing.iter().filter(|charge| {
+                charge.charge.status.is_open() && !asks.iter().any(|ask| ask.subject == ChargeSubject::of(&charge.charge))
+            });
+            prop_assert_eq!(cancelled.len(), dropped.count());
+            prop_assert!(cancelled.iter().all(|charge| charge.charge.status == ChargeStatus::Cancelled));
+            for number in 0..4 {
+                let live = existing.iter().any(|charge| {
+                    charge.charge.status != ChargeStatus::Cancelled && ChargeSubject::of(&charge.charge) == subject(number)
+                });
+                let is_asked = wanted.contains(&(number, true));
+                let made = new.iter().filter(|(made, _)| *made == subject(number)).count();
+                prop_assert_eq!(made, usize::from(is_asked && !live));
+            }
+        }
+    }
+}

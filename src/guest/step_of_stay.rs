@@ -1,0 +1,142 @@
+//! A step that a stay gets, with everything that is stored for it, and its state.
+
+use std::sync::Arc;
+
+use engine::operation::Object;
+use jiff::civil::Date;
+use serde_json::Value;
+
+use super::acceptance::AcceptanceView;
+use super::charges::{self, DepositView};
+use super::files::GuestFile;
+use super::openness::StepFacts;
+use super::setup::GuestSetup;
+use super::stay::Stay;
+use super::stored_answers::StoredAnswers;
+use crate::precheck::{self, GuestInput, Reported, Step, StepState};
+
+/// A step that the stay gets, with the data stored for it.
+pub(super) struct StepOfStay {
+    pub step: Arc<Step>,
+    /// The data stored for the step.
+    pub given: StoredAnswers,
+    /// The number of guests besides the one who booked; `None` where it is unknown.
+    pub others: Option<u32>,
+    /// Whether the service can store files.
+    pub has_storage: bool,
+    /// The check-in date, on which the ages of guests count.
+    check_in: Date,
+    /// Whether the step offers a choice, and the saved answers make none of the offered ones,
+    /// before they are submitted.
+    pub is_choice_missing: bool,
+    /// Whether the accepted text is today's text in the language that was accepted.
+    pub is_text_current: bool,
+    /// Whether the text of an agreement has changed since it was accepted, before it is submitted.
+    pub is_text_changed: bool,
+}
+
+impl StepOfStay {
+    /// Combines a step with its data. Reported progress counts only while other systems carry out
+    /// the step.
+    pub(super) fn new(
+        step: Arc<Step>,
+        mut given: StoredAnswers,
+        stay: &Stay,
+        has_storage: bool,
+    ) -> Self {
+        given.report = given.report.filter(|_| step.is_carried_out_elsewhere());
+        Self {
+            step,
+            given,
+            others: stay.others(),
+            has_storage,
+            check_in: stay.reservation.check_in,
+            is_choice_missing: false,
+            is_text_current: true,
+            is_text_changed: false,
+        }
+    }
+
+    pub(super) fn answers(&self) -> Option<&Object> {
+        self.given.saved.as_ref().map(|saved| &saved.answers)
+    }
+
+    /// Returns the state of the step. A report of another system decides; without a report, the
+    /// guest's data decides.
+    pub(super) fn state(&self) -> StepState {
+        let documents: Vec<Option<&str>> = self
+            .given
+            .files
+            .iter()
+            .map(GuestFile::document_type)
+            .collect();
+        if (self.is_choice_missing || self.is_text_changed) && self.reported().is_none() {
+            return StepState::Todo;
+        }
+        let handed_in = GuestInput {
+            answers: self.answers(),
+            documents: &documents,
+            others: self.others,
+            has_storage: self.has_storage,
+            check_in: Some(self.check_in),
+        };
+        precheck::state(&self.step, &handed_in, self.reported())
+    }
+
+    /// Returns the last report of another system about the step; `None` without a report.
+    pub(super) fn reported(&self) -> Option<Reported> {
+        let report = self.given.report.as_ref()?;
+        let is_later = |file: &GuestFile| Some(file.created_at) > self.given.reported_at;
+        let is_handed_in_again = self.given.files.iter().any(is_later);
+        Some(report.reported(self.step.step_type, is_handed_in_again))
+    }
+
+    /// Returns whether the step is done.
+    pub(super) fn is_complete(&self) -> bool {
+        self.state() == StepState::Done
+    }
+
+    /// Returns the choices of a deposit for a stay of this many nights; `None` where the step asks
+    /// for no deposit.
+    pub(super) fn deposit(&self, setup: &GuestSetup, nights: i64) -> Option<DepositView> {
+        charges::deposit(
+            &self.step,
+            setup.costs.get(&self.step.id),
+            &setup.texts,
+            nights,
+        )
+    }
+
+    /// Returns whether the saved answers make none of the offered choices of a deposit: they name
+    /// no choice, or one that is no longer offered. Without an offer nothing has to be chosen.
+    pub(super) fn lacks_choice(&self, setup: &GuestSetup, nights: i64) -> bool {
+        let (Some(answers), Some(deposit)) = (self.answers(), self.deposit(setup, nights)) else {
+            return false;
+        };
+        let is_asked = !deposit.choices.is_empty() || precheck::deposit_choice(answers).is_some();
+        is_asked && precheck::chosen_deposit(answers, &deposit.choices).is_none()
+    }
+
+    /// Returns the acceptance of an agreement, with the text that was accepted.
+    pub(super) fn acceptance(&self) -> Option<AcceptanceView> {
+        let saved = self.given.saved.as_ref()?;
+        let acceptance = saved.acceptance.clone()?.proof;
+        let signed_name = saved.answers.get("signedName").and_then(Value::as_str);
+        Some(AcceptanceView {
+            accepted_at: acceptance.accepted_at,
+            language: acceptance.language,
+            text_sha256: acceptance.text_sha256,
+            signed_name: signed_name.map(str::to_owned),
+            text: saved.accepted_text.clone(),
+            is_current: self.is_text_current,
+        })
+    }
+
+    pub(super) fn facts(&self) -> StepFacts {
+        StepFacts {
+            id: self.step.id,
+            is_ready: self.state().is_ready(),
+            given_at: self.given.given_at(),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Additional faults of a refused form, so that a guest hears of all faults at once.
+//!
+//! The form finds missing values, and its operation finds invalid values. If one of them finds a
+//! fault, the other does not run. This module returns the faults that the other would find. The
+//! operation accepts any value for details that no step requires, so only the form checks those.
+
+use serde_json::json;
+
+use super::fault::{FaultKind, FieldFault};
+use super::form::{self, FormFields};
+use super::page_stay::PageStay;
+use super::person;
+use crate::guest::StepView;
+use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
+
+/// Returns the faults in the details of guests that were sent, by the rules of the operation.
+#[must_use]
+pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
+    let is_other = match GuestPart::asked_in(step.step_type) {
+        Some(GuestPart::Lead) => false,
+        Some(GuestPart::Others) => true,
+        None => return Vec::new(),
+    };
+    let country = page_stay.flat().map_or("", |flat| &flat.country);
+    let ground = AnswerContext {
+        today: page_stay.now.to_zoned(page_stay.zone()).date(),
+        country,
+        choices: &[],
+    };
+    let asked = person::asked(step, is_other);
+    let fault = |(field, value): &(String, String)| {
+        let name = if is_other {
+            person::guest_of(field)?.1
+        } else {
+            field
+        };
+        let detail = asked.iter().find(|detail| detail.name == name)?;
+        let message = guest_field_fault(detail.name, &json!(value.trim()), &ground)?;
+        Some(FieldFault {
+            field: field.clone(),
+            kind: FaultKind::of(detail.name, message),
+        })
+    };
+    fields.iter().filter_map(fault).collect()
+}
+
+/// Returns the same faults for a step that requires no field, because the operation does not check
+/// its fields.
+#[must_use]
+pub fn of_unrequired(
+    step: &StepView,
+    fields: &FormFields,
+    page_stay: &PageStay,
+) -> Vec<FieldFault> {
+    if person::required(step).is_empty() {
+        of_values(step, fields, page_stay)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns a fault for each question of the form that was left without a required answer.
+#[must_use]
+pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
+    let is_said = |name: &str| {
+        fields
+            .iter()
+            .any(|(field, value)| field == name && !engine::typed::is_blank(value))
+    };
+    let fault = |question: &crate::guest::QuestionView| {
+        let (field, kind) = if question.kind == QuestionKind::FreeFormInput {
+            (form::text_field(question.id), FaultKind::Value)
+        } else {
+            (form::choice_field(question.id), FaultKind::Choice)
+        };
+        (question.is_required && !is_said(&field)).then_some(FieldFault { field, kind })
+    };
+    step.questions.iter().flatten().filter_map(fault).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::precheck::StepType;
+
+    fn step(step_type: StepType, more: Value) -> StepView {
+        let mut step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+        step.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        serde_json::from_value(step).unwrap()
+    }
+
+    #[test]
+    fn missing_answers_are_named_beside_invalid_answers() {
+        let question = |number: u128, kind: &str, is_required: bool| {
+            let id = Uuid::from_u128(number);
+            json!({ "id": id, "kind": kind, "text": null, "isRequired": is_required, "options": [], "answer": null })
+        };
+        let questions = [
+            question(1, "single_select", true),
+            question(2, "free_form_input", true),
+            question(3, "free_form_input", false),
+            question(4, "yes_no", true),
+        ];
+        let step = step(
+            StepType::AdditionalQuestions,
+            json!({ "questions": questions }),
+        );
+        let (one, two, four) = (1, 2, 4);
+        let [choice, answered] =
+            [one, four].map(|number| form::choice_field(Uuid::from_u128(number)));
+        let text = form::text_field(Uuid::from_u128(two));
+        let sent = vec![
+            (choice.clone(), String::new()),
+            (text.clone(), " ".into()),
+            (answered, "yes".into()),
+        ];
+        let faults = of_questions(&step, &sent);
+        assert_eq!(
+            faults,
+            [
+                FieldFault {
+                    field: choice,
+                    kind: FaultKind::Choice
+                },
+                FieldFault {
+                    field: text,
+                    kind: FaultKind::Value
+                }
+            ]
+        );
+    }
+}

@@ -1,0 +1,301 @@
+//! A guest's answers in words, for the review before submission and for a closed step.
+
+use serde_json::{Map, Value};
+
+use super::page_stay::PageStay;
+use super::person::{self, GuestField};
+use crate::guest::{DepositView, QuestionView, StepView};
+use crate::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
+use crate::words::fill;
+
+/// An answer with its label.
+pub struct LabelledAnswer {
+    pub label: String,
+    pub value: String,
+}
+
+/// Returns everything that is saved for a step.
+#[must_use]
+pub fn answers(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+    let words = page_stay.words;
+    let files = step.files.iter().flatten().map(|file| LabelledAnswer {
+        label: file
+            .document_type
+            .as_deref()
+            .map_or(words.files.uploaded.to_owned(), |kind| {
+                document(kind, page_stay)
+            }),
+        value: file.name.clone(),
+    });
+    let answers = step.answers.as_ref();
+    let lines = match (step.step_type.answer_form(), answers) {
+        (AnswerForm::Questions, _) => step
+            .questions
+            .iter()
+            .flatten()
+            .map(|question| answer(question, page_stay))
+            .collect(),
+        (AnswerForm::LeadGuest, Some(answers)) => {
+            fields(answers, &person::asked(step, false), page_stay)
+        }
+        (AnswerForm::OtherGuests, Some(answers)) => guests(answers, step, page_stay),
+        (AnswerForm::Agreement, Some(answers)) => agreement(answers, step, page_stay),
+        (AnswerForm::Consent, Some(answers)) => consent(answers, page_stay),
+        (AnswerForm::DepositChoice, Some(answers)) => deposit(answers, step, page_stay),
+        (AnswerForm::Confirmation, _) | (_, None) => Vec::new(),
+    };
+    lines.into_iter().chain(files).collect()
+}
+
+/// Returns the name of a type of document; an unknown type is returned unchanged.
+#[must_use]
+pub fn document(kind: &str, page_stay: &PageStay) -> String {
+    person::document(kind, page_stay.words)
+        .unwrap_or(kind)
+        .to_owned()
+}
+
+fn fields(
+    answers: &Map<String, Value>,
+    asked: &[GuestField<'_>],
+    page_stay: &PageStay,
+) -> Vec<LabelledAnswer> {
+    let field = |detail: &GuestField<'_>| {
+        let sent = answers.get(detail.name)?.as_str()?;
+        let choices = detail.choices(page_stay.words);
+        let chosen = choices
+            .iter()
+            .find(|(choice, _)| *choice == sent)
+            .map(|(_, label)| (*label).to_owned());
+        let date = || {
+            (detail.kind() == "date")
+                .then(|| sent.parse().ok().map(|date| page_stay.dates().full(date)))
+                .flatten()
+        };
+        let value = chosen.or_else(date).unwrap_or_else(|| sent.to_owned());
+        Some(LabelledAnswer {
+            label: detail.label(page_stay.words).to_owned(),
+            value,
+        })
+    };
+    asked.iter().filter_map(field).collect()
+}
+
+fn guests(
+    answers: &Map<String, Value>,
+    step: &StepView,
+    page_stay: &PageStay,
+) -> Vec<LabelledAnswer> {
+    let asked = person::asked(step, true);
+    let guests = answers
+        .get("guests")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let guest = |(place, guest): (usize, &Value)| {
+        let values = guest
+            .as_object()
+            .map(|guest| fields(guest, &asked, page_stay))
+            .unwrap_or_default();
+        let values: Vec<String> = values.into_iter().map(|given| given.value).collect();
+        LabelledAnswer {
+            label: fill(
+                page_stay.words.fields.guest,
+                &[("n", &(place + 2).to_string())],
+            ),
+            value: values.join(", "),
+        }
+    };
+    guests.enumerate().map(guest).collect()
+}
+
+fn agreement(
+    answers: &Map<String, Value>,
+    step: &StepView,
+    page_stay: &PageStay,
+) -> Vec<LabelledAnswer> {
+    let words = page_stay.words;
+    if step.is_text_changed {
+        return Vec::new();
+    }
+    let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
+    let value = || accepted(step, page_stay).unwrap_or_else(|| words.common.yes.to_owned());
+    let accepted = is_accepted.then(|| LabelledAnswer {
+        label: words.agreement.accept.to_owned(),
+        value: value(),
+    });
+    let signed = answers.get("signedName").and_then(Value::as_str);
+    let signed = signed.map(|name| LabelledAnswer {
+        label: words.agreement.signed_name.to_owned(),
+        value: name.to_owned(),
+    });
+    accepted.into_iter().chain(signed).collect()
+}
+
+fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+    let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
+    let given = is_accepted.then(|| LabelledAnswer {
+        label: page_stay.words.agreement.consent.to_owned(),
+        value: page_stay.words.common.yes.to_owned(),
+    });
+    given.into_iter().collect()
+}
+
+/// Returns the text that says when an agreement was accepted; `None` where its text has changed
+/// since, so that it has to be accepted again.
+#[must_use]
+pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
+    if step.is_text_changed {
+        return None;
+    }
+    Some(fill(
+        page_stay.words.agreement.accepted_at,
+        &[("moment", &page_stay.moment(step.accepted_at?))],
+    ))
+}
+
+/// Returns the fees of a step and their sum, for the review before submission.
+#[must_use]
+pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+    let fees = step.fees.as_deref().unwrap_or_default();
+    let lines = fees.iter().map(|fee| LabelledAnswer {
+        label: fee.name.clone(),
+        value: page_stay
+            .money(fee.total_cents, Some(&fee.currency))
+            .unwrap_or_default(),
+    });
+    let total = total(step, page_stay).map(|value| LabelledAnswer {
+        label: page_stay.words.deposit.total.to_owned(),
+        value,
+    });
+    lines.chain(total).collect()
+}
+
+/// Returns the sum of the fees of a step with several of one currency.
+#[must_use]
+pub fn total(step: &StepView, page_stay: &PageStay) -> Option<String> {
+    let fees = step.fees.as_deref().filter(|fees| fees.len() > 1)?;
+    let currency = fees.first().map(|fee| fee.currency.as_str());
+    page_stay.money(step.total_cents.flatten(), currency)
+}
+
+fn deposit(
+    answers: &Map<String, Value>,
+    step: &StepView,
+    page_stay: &PageStay,
+) -> Vec<LabelledAnswer> {
+    let choice = match answers.get("choice").and_then(Value::as_str) {
+        Some("waiver") => answers.get("damageWaiverId").and_then(Value::as_str),
+        choice => choice,
+    };
+    let offered = offered(step, page_stay)
+        .into_iter()
+        .find(|(sent, ..)| Some(sent.as_str()) == choice);
+    offered
+        .map(|(_, label, notes)| LabelledAnswer {
+            label: step.title.clone(),
+            value: [vec![label], notes].concat().join(" · "),
+        })
+        .into_iter()
+        .collect()
+}
+
+/// Returns the choices for a deposit: the value that is sent, the label, and notes on the
+/// consequences.
+#[must_use]
+pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Vec<String>)> {
+    let Some(deposit) = &step.deposit else {
+        return Vec::new();
+    };
+    deposit
+        .choices
+        .iter()
+        .map(|choice| match choice.choice {
+            DepositOption::Deposit => plain_deposit(deposit, choice, page_stay),
+            DepositOption::Waiver => waiver(choice, page_stay),
+            DepositOption::None => (
+                "none".to_owned(),
+                page_stay.words.deposit.none.to_owned(),
+                Vec::new(),
+            ),
+        })
+        .collect()
+}
+
+fn plain_deposit(
+    deposit: &DepositView,
+    choice: &DepositChoice,
+    page_stay: &PageStay,
+) -> (String, String, Vec<String>) {
+    let words = &page_stay.words.deposit;
+    let amount = page_stay.money(choice.total_cents, Some(&choice.currency));
+    let label = amount.map_or_else(
+        || words.deposit_plain.to_owned(),
+        |amount| fill(words.deposit, &[("amount", &amount)]),
+    );
+    let taken = deposit.days_before_checkin.map_or_else(
+        || words.due_at_submission.to_owned(),
+        |days| page_stay.words.deposit_due(days),
+    );
+    let days = deposit.release_days_after_checkout.unwrap_or_default();
+    let released = page_stay.words.deposit_released(days);
+    ("deposit".to_owned(), label, vec![taken, released])
+}
+
+fn waiver(choice: &DepositChoice, page_stay: &PageStay) -> (String, String, Vec<String>) {
+    let words = &page_stay.words.deposit;
+    let currency = Some(choice.currency.as_str());
+    let name = choice.name.as_deref().unwrap_or_default();
+    let price =
+        page_stay
+            .money(choice.amount_cents, currency)
+            .map(|price| match choice.pricing_basis {
+                Some(PricingBasis::PerNight) => fill(words.per_night, &[("price", &price)]),
+                Some(PricingBasis::PerStay) | None => fill(words.per_stay, &[("price", &price)]),
+            });
+    let label = price.map_or_else(
+        || name.to_owned(),
+        |price| fill(words.waiver, &[("name", name), ("price", &price)]),
+    );
+    let total = page_stay
+        .money(choice.total_cents, currency)
+        .filter(|_| choice.total_cents != choice.amount_cents)
+        .map(|amount| fill(words.in_total, &[("amount", &amount)]));
+    let notes = total
+        .into_iter()
+        .chain([words.due_at_submission.to_owned()])
+        .collect();
+    let value = choice.damage_waiver_id.unwrap_or_default().to_string();
+    (value, label, notes)
+}
+
+fn answer(question: &QuestionView, page_stay: &PageStay) -> LabelledAnswer {
+    let saved = question.answer.as_ref().unwrap_or(&Value::Null);
+    let answers = if question.kind == QuestionKind::FreeFormInput {
+        saved["text"].as_str().unwrap_or_default().trim().to_owned()
+    } else {
+        let chosen: Vec<&str> = saved["optionIds"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let names = question
+            .options
+            .iter()
+            .filter(|option| chosen.contains(&option.id.to_string().as_str()));
+        names
+            .filter_map(|option| option.name.as_deref())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let value = if answers.is_empty() {
+        page_stay.words.precheckin.not_answered.to_owned()
+    } else {
+        answers
+    };
+    LabelledAnswer {
+        label: question.text.clone().unwrap_or_default(),
+        value,
+    }
+}

@@ -1,0 +1,165 @@
+//! Calls the operations of the guest interface through the pipeline, as any other caller would.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use engine::error::{Error, ErrorKind};
+use engine::pipeline::{self, Payload, Request, Requester, Service};
+use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::guest::is_reached;
+
+/// The parts of a refusal that the page uses.
+#[derive(Debug, Clone, Default)]
+pub struct PageRefusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The key of the reason, for programs.
+    pub key: Option<String>,
+    /// Whether a limit of the stay or of its organization is reached.
+    pub is_full: bool,
+    /// The issues: the path of each from the root of the body, and its message.
+    pub issues: Vec<(Vec<String>, String)>,
+    /// Whole seconds to wait before trying again.
+    pub retry_after: Option<u64>,
+}
+
+impl PageRefusal {
+    /// Builds a refusal from an error of the page itself.
+    #[must_use]
+    pub fn of(error: &Error) -> Self {
+        let Value::Object(mut body) = error.body() else {
+            return Self::default();
+        };
+        let details = body.remove("details").unwrap_or_default();
+        Self {
+            status: error.kind().status(),
+            retry_after: error.retry_after(),
+            ..Self::read(&details)
+        }
+    }
+
+    /// Reads the `details` of an error response.
+    fn read(details: &Value) -> Self {
+        let segment = |segment: &Value| match segment {
+            Value::String(key) => key.clone(),
+            other => other.to_string(),
+        };
+        let issue = |issue: &Value| {
+            let path = issue["path"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(segment)
+                .collect();
+            (
+                path,
+                issue["message"].as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        Self {
+            key: details["key"].as_str().map(str::to_owned),
+            is_full: details["key"].as_str().is_some_and(is_reached),
+            issues: details["issues"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(issue)
+                .collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The response of an operation, before it is parsed.
+pub struct RawAnswer {
+    text: String,
+    /// The `ETag` of the response, where the operation is a read.
+    pub state: Option<HeaderValue>,
+}
+
+/// The envelope of a response.
+#[derive(Deserialize)]
+struct PageEnvelope<T> {
+    data: T,
+}
+
+impl RawAnswer {
+    /// Parses the response as the type that the page uses.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, PageRefusal> {
+        serde_json::from_str(&self.text)
+            .map(|PageEnvelope { data }| data)
+            .map_err(|error| {
+                tracing::error!(cause = %error, "the guest's page cannot parse an answer of an operation");
+                broken()
+            })
+    }
+}
+
+fn broken() -> PageRefusal {
+    PageRefusal::of(&ErrorKind::Internal.into())
+}
+
+/// Calls an operation. Returns the requester, and the response or the refusal.
+pub async fn ask(
+    service: &Arc<Service>,
+    operation: &str,
+    request: Request,
+) -> (Option<Requester>, Result<RawAnswer, PageRefusal>) {
+    let Some(operation) = service.app.operation(operation) else {
+        return (None, Err(broken()));
+    };
+    let outcome = pipeline::handle(service, operation, request).await;
+    let text = outcome.body.into_text();
+    if outcome.status < 400 {
+        return (
+            outcome.requester,
+            Ok(RawAnswer {
+                text,
+                state: outcome.etag,
+            }),
+        );
+    }
+    let envelope: Value = serde_json::from_str(&text).unwrap_or_default();
+    let refusal = PageRefusal::read(&envelope["error"]["details"]);
+    (
+        outcome.requester,
+        Err(PageRefusal {
+            status: outcome.status,
+            retry_after: outcome.retry_after,
+            ..refusal
+        }),
+    )
+}
+
+/// Builds a request of the page itself, with these path parameters besides the token. It has no
+/// header of the browser except those in `headers`: the token is the credential.
+#[must_use]
+pub fn request(
+    id: Uuid,
+    token: &str,
+    path: &[(&str, Uuid)],
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Request {
+    let rest = path
+        .iter()
+        .map(|(name, id)| ((*name).to_owned(), id.to_string()));
+    let path = [("token".to_owned(), token.to_owned())]
+        .into_iter()
+        .chain(rest)
+        .collect();
+    Request {
+        id,
+        path,
+        query,
+        headers,
+        payload: Payload::Body(body, None),
+        caller: None,
+    }
+}

@@ -1,0 +1,328 @@
+//! The data of every page of a stay: the guest's view, the language and the moment.
+
+use std::sync::Arc;
+
+use engine::moment::Moment;
+use engine::typed;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use uuid::Uuid;
+
+use super::contact_links::FlatPosition;
+use super::links::StayLinks;
+use crate::guest::{
+    GuestView, ManualView, Phase, PrecheckinStatus, PropertyView, StepView, address_lines, phase,
+};
+use crate::precheck::StepState;
+use crate::records::ReservationStatus;
+use crate::words::{DateFormats, Words, dates_in, fill, in_language, language_of};
+
+/// A stay, as its pages show it.
+pub struct PageStay {
+    pub view: GuestView,
+    pub links: StayLinks,
+    pub words: &'static Words,
+    /// The language of the page, which applies to all texts that exist in it.
+    pub tag: String,
+    /// The tag whose region decides how dates and times are written.
+    pub regional: String,
+    /// The language of the words.
+    pub language: &'static str,
+    /// The shown moment.
+    pub now: Timestamp,
+    /// Whether the page is a preview, or shows another moment than now. Nothing can be sent then.
+    pub is_preview: bool,
+    /// Whether the stay ended before the guest submitted anything, so that no step is open.
+    pub is_over: bool,
+    /// The key of forms that must take effect once: messages and files.
+    pub key: Uuid,
+    /// Whether passes can be signed.
+    pub has_passes: bool,
+}
+
+impl PageStay {
+    /// Builds the data from a guest's view, with words of the language with this tag.
+    #[must_use]
+    pub fn new(
+        mut view: GuestView,
+        links: StayLinks,
+        tag: &str,
+        now: Timestamp,
+        is_preview: bool,
+        key: Uuid,
+    ) -> Self {
+        let (words, language) = in_language(tag);
+        let precheckin = &view.precheckin;
+        // Before the first submission only the end of the stay closes a step.
+        let is_over = precheckin.is_enabled
+            && matches!(
+                precheckin.status,
+                PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress
+            )
+            && !precheckin.steps.is_empty()
+            && !precheckin.steps.iter().any(|step| step.is_open);
+        if !is_preview {
+            // A step that came too late to be asked is not shown, because the guest cannot save it.
+            let steps = &mut view.precheckin.steps;
+            steps.retain(|step| step.is_open || step.state != StepState::Todo);
+        }
+        Self {
+            view,
+            links,
+            words,
+            regional: tag.to_owned(),
+            tag: tag.to_owned(),
+            language,
+            now,
+            is_preview,
+            is_over,
+            key,
+            has_passes: false,
+        }
+    }
+
+    /// Returns the phase of the stay, in the flat's time.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        let stay = &self.view.reservation;
+        let check_in_time = self
+            .flat()
+            .and_then(|flat| flat.check_in_time.as_ref())
+            .and_then(|time| time.parse().ok());
+        phase(
+            stay.status,
+            (stay.check_in, stay.check_out),
+            check_in_time,
+            &self.zone(),
+            self.now,
+        )
+    }
+
+    /// Returns whether the booking is not confirmed yet.
+    #[must_use]
+    pub fn is_tentative(&self) -> bool {
+        self.view.reservation.status == ReservationStatus::Tentative
+    }
+
+    /// Returns the flat.
+    #[must_use]
+    pub const fn flat(&self) -> Option<&PropertyView> {
+        self.view.property.as_ref()
+    }
+
+    /// Returns the flat's time zone; UTC where it is not known.
+    #[must_use]
+    pub fn zone(&self) -> TimeZone {
+        self.flat()
+            .and_then(|flat| TimeZone::get(&flat.timezone).ok())
+            .unwrap_or(TimeZone::UTC)
+    }
+
+    /// Returns the name of the stay: the name of its flat, else a general name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.flat()
+            .map_or(self.words.phase.your_stay, |flat| &flat.name)
+    }
+
+    /// Returns the name that the guest is greeted with: the first name, else the last name.
+    #[must_use]
+    pub fn guest_name(&self) -> Option<&str> {
+        let guest = &self.view.reservation.guest;
+        [&guest.first_name, &guest.last_name]
+            .into_iter()
+            .flatten()
+            .map(|name| typed::trimmed(name))
+            .find(|name| !name.is_empty())
+    }
+
+    /// Returns the steps of the stay, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[StepView] {
+        &self.view.precheckin.steps
+    }
+
+    /// Returns a step of the stay.
+    #[must_use]
+    pub fn step(&self, id: Uuid) -> Option<&StepView> {
+        self.steps().iter().find(|step| step.id == id)
+    }
+
+    /// Returns the number of complete steps.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.steps().iter().filter(|step| step.is_complete).count()
+    }
+
+    /// Returns whether a step can be saved now.
+    #[must_use]
+    pub fn is_open(&self, step: &StepView) -> bool {
+        self.view.precheckin.is_enabled && step.is_open && !self.is_preview
+    }
+
+    /// Returns whether steps are open again since the last submission.
+    #[must_use]
+    pub const fn has_new(&self) -> bool {
+        !self.view.precheckin.open_steps.is_empty()
+    }
+
+    /// Returns whether the guest is asked to submit, once every step is done.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        let precheckin = &self.view.precheckin;
+        let has_open = || self.steps().iter().any(|step| step.is_open);
+        let is_asked = match precheckin.status {
+            PrecheckinStatus::InReview | PrecheckinStatus::Approved => self.has_new(),
+            PrecheckinStatus::ChangesRequested => !self.steps().is_empty(),
+            PrecheckinStatus::NotStarted | PrecheckinStatus::InProgress => has_open(),
+        };
+        precheckin.is_enabled && is_asked && !self.is_preview
+    }
+
+    /// Returns the next open step after the step `behind` that the guest has to do. A step that
+    /// waits for another system is passed over. The search continues at the first step, and also
+    /// begins there without `behind`.
+    #[must_use]
+    pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
+        let place = behind
+            .and_then(|id| self.steps().iter().position(|step| step.id == id))
+            .map_or(0, |place| place + 1);
+        let (before, after) = self.steps().split_at(place);
+        after
+            .iter()
+            .chain(before)
+            .find(|step| !step.state.is_ready() && Some(step.id) != behind && self.is_open(step))
+    }
+
+    /// Returns the position of a step, as `Step 3 of 8`.
+    #[must_use]
+    pub fn position(&self, id: Uuid) -> String {
+        let place = self
+            .steps()
+            .iter()
+            .position(|step| step.id == id)
+            .unwrap_or_default()
+            + 1;
+        fill(
+            self.words.precheckin.position,
+            &[
+                ("n", &place.to_string()),
+                ("total", &self.steps().len().to_string()),
+            ],
+        )
+    }
+
+    /// Returns a manual that the guest can read now.
+    #[must_use]
+    pub fn manual(&self, id: Uuid) -> Option<&ManualView> {
+        self.view
+            .manual_categories
+            .iter()
+            .flat_map(|category| &category.manuals)
+            .find(|manual| manual.id == id)
+    }
+
+    /// Returns whether the guest can write to the host here.
+    #[must_use]
+    pub fn takes_messages(&self) -> bool {
+        self.view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_chat_enabled)
+    }
+
+    /// Returns whether the guest can report issues here.
+    #[must_use]
+    pub fn takes_issues(&self) -> bool {
+        let is_on = self
+            .view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_ticketing_enabled);
+        is_on && self.phase() != Phase::Cancelled
+    }
+
+    /// Returns whether the stay is offered as a pass: before the day of departure, if the portal
+    /// offers passes and they can be signed.
+    #[must_use]
+    pub fn offers_pass(&self) -> bool {
+        let is_on = self
+            .view
+            .portal
+            .as_ref()
+            .is_some_and(|portal| portal.is_wallet_pass_enabled);
+        let is_time = matches!(
+            self.phase(),
+            Phase::Before | Phase::ArrivalDay | Phase::Stay
+        );
+        self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
+    }
+
+    /// Returns the formats of dates and amounts. They are those of the guest's own region, if the
+    /// words are in the same language.
+    #[must_use]
+    pub fn dates(&self) -> Arc<DateFormats> {
+        let is_spoken = language_of(&self.regional) == Some(self.language);
+        dates_in(if is_spoken {
+            &self.regional
+        } else {
+            self.language
+        })
+    }
+
+    /// Returns the guest's current day, at the flat.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        self.zone().to_datetime(self.now).date()
+    }
+
+    /// Writes a day in words, with its year unless it is the current one.
+    #[must_use]
+    pub fn day(&self, date: Date) -> String {
+        self.dates().day(date, self.today())
+    }
+
+    /// Writes a range of days, with the years that are not the current one.
+    #[must_use]
+    pub fn days(&self, from: Date, until: Date) -> String {
+        self.dates().days(from, until, self.today())
+    }
+
+    /// Returns the lines of the flat's address.
+    #[must_use]
+    pub fn address(&self) -> Vec<String> {
+        self.flat()
+            .and_then(|flat| flat.address.as_ref())
+            .map(address_lines)
+            .unwrap_or_default()
+    }
+
+    /// Returns the position of the flat, as far as it is known.
+    #[must_use]
+    pub fn place(&self) -> Option<FlatPosition> {
+        let flat = self.flat()?;
+        FlatPosition::of(flat.latitude, flat.longitude, &self.address())
+    }
+
+    /// Writes a moment in the flat's time, in words.
+    #[must_use]
+    pub fn moment(&self, at: Moment) -> String {
+        self.dates()
+            .moment(self.zone().to_datetime(at.0), self.today())
+    }
+
+    /// Writes a time of the flat, such as `15:00`, in the guest's language.
+    #[must_use]
+    pub fn time(&self, text: &str) -> String {
+        text.parse()
+            .map_or_else(|_| text.to_owned(), |time| self.dates().time(time))
+    }
+
+    /// Writes an amount of money; `None` without an amount.
+    #[must_use]
+    pub fn money(&self, cents: Option<u64>, currency: Option<&str>) -> Option<String> {
+        let cents = i64::try_from(cents?).ok()?;
+        Some(self.dates().money(cents, currency))
+    }
+}

@@ -1,0 +1,44 @@
+//! The paths of the pages for people. Addresses include the path prefix of a proxy.
+
+use engine::pipeline::Service;
+use form_urlencoded::Serializer;
+use url::Url;
+
+use super::return_path;
+
+/// The sign-in page.
+pub(super) const SIGN_IN: &str = "/sign-in";
+/// The page that sets up the first organization.
+pub(super) const SETUP: &str = "/setup";
+/// The sign-out page.
+pub(super) const SIGN_OUT: &str = "/sign-out";
+/// The start of a sign-in with the organization's provider.
+pub(super) const TO_PROVIDER: &str = "/sign-in/provider";
+/// The path to which the provider sends browsers back.
+pub const FROM_PROVIDER: &str = "/sign-in/callback";
+
+/// Returns a path of this service as browsers see it, without the host.
+#[must_use]
+pub fn address(service: &Service, path: &str) -> String {
+    let prefix = Url::parse(&service.app_state.public_url)
+        .map(|url| url.path().trim_end_matches('/').to_owned());
+    format!("{}{path}", prefix.unwrap_or_default())
+}
+
+/// Adds a return path to a path, if it is valid.
+pub(super) fn returning(path: &str, return_to: Option<&str>) -> String {
+    match return_to.and_then(return_path::right) {
+        Some(return_to) => format!(
+            "{path}?{}",
+            Serializer::new(String::new())
+                .append_pair("return_to", return_to)
+                .finish()
+        ),
+        None => path.to_owned(),
+    }
+}
+
+/// Adds a ticket to a path. A ticket needs no encoding.
+pub(super) fn with_ticket(path: &str, ticket: &str) -> String {
+    format!("{path}?ticket={ticket}")
+}

@@ -1,0 +1,103 @@
+//! Validity of sessions and members at the current time (rules: members#sessions).
+
+use engine::access::{Member, Settings};
+use jiff::{SignedDuration, Timestamp};
+
+/// Maximum lifetime of a session.
+pub(super) const LONGEST: SignedDuration = SignedDuration::from_hours(12);
+/// Lifetime of an unused session.
+pub(super) const IDLE: SignedDuration = SignedDuration::from_hours(2);
+/// Minimum time between two recorded uses of a session.
+const NOTED_EVERY: SignedDuration = SignedDuration::from_mins(1);
+
+/// The reason why a member may not be signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignInBar {
+    /// The member is not active.
+    Inactive,
+    /// The organization requires two-factor authentication, and the member has not enrolled.
+    TwoFactor,
+}
+
+impl SignInBar {
+    /// Returns the reason for the log.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Inactive => "the member is not active",
+            Self::TwoFactor => "the member has not enrolled in two-factor authentication",
+        }
+    }
+}
+
+/// Returns the reason why a member may not be signed in at the moment, if any.
+pub(super) fn barred(member: &Member, settings: &Settings) -> Option<SignInBar> {
+    if !member.is_active {
+        return Some(SignInBar::Inactive);
+    }
+    (settings.is_two_factor_required && !member.is_two_factor_enrolled)
+        .then_some(SignInBar::TwoFactor)
+}
+
+/// Returns the time at which a session expires unless it is used again.
+pub(super) fn end(created_at: Timestamp, used_at: Timestamp) -> Timestamp {
+    let after = |moment: Timestamp, time| moment.checked_add(time).unwrap_or(Timestamp::MAX);
+    after(created_at, LONGEST).min(after(used_at, IDLE))
+}
+
+/// Whether a use of the session must be recorded.
+pub(super) fn is_to_be_noted(used_at: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(used_at) >= NOTED_EVERY
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    #[test]
+    fn inactive_members_and_members_without_2fa_are_barred() {
+        for (is_active, is_enrolled, is_required, expected) in [
+            (true, true, true, None),
+            (true, false, false, None),
+            (true, true, false, None),
+            (true, false, true, Some(SignInBar::TwoFactor)),
+            (false, true, false, Some(SignInBar::Inactive)),
+            (false, false, true, Some(SignInBar::Inactive)),
+        ] {
+            let member = Member {
+                is_active,
+                is_two_factor_enrolled: is_enrolled,
+                ..Member::default()
+            };
+            let settings = Settings {
+                is_two_factor_required: is_required,
+                ..Settings::default()
+            };
+            assert_eq!(barred(&member, &settings), expected);
+        }
+    }
+
+    #[test]
+    fn use_extends_a_session_up_to_its_limit() {
+        assert_eq!(end(at(0), at(0)), at(2 * 3_600));
+        assert_eq!(end(at(0), at(3_600)), at(3 * 3_600));
+        assert_eq!(end(at(0), at(11 * 3_600)), at(12 * 3_600));
+        assert!(!is_to_be_noted(at(0), at(59)) && is_to_be_noted(at(0), at(60)));
+    }
+
+    proptest! {
+        /// A session never outlasts either limit, and no time overflows.
+        #[test]
+        fn no_session_outlasts_its_limits(created: i32, used: i32) {
+            let (created, used) = (at(created.into()), at(used.into()));
+            let end = end(created, used);
+            prop_assert!(end.duration_since(created) <= LONGEST && end.duration_since(used) <= IDLE);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Lists of records by name, as people order names: Flat 2 before Flat 11.
+
+use engine::context::Context;
+use engine::error::{Error, Result};
+use engine::fold::{fold, natural};
+use engine::operation::{Listing, Page};
+use engine::values;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::kind::{LimitedAccess, RecordKind};
+use super::stored::{self, Record};
+use super::visibility;
+
+store::statements! {
+    /// Id, property, name and last change of all records of a kind, by creation.
+    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key), updated_at from record
+        where organization_id = ?1 and kind = ?2 order by created_at, id";
+}
+
+/// Returns a page of the records of a kind that the caller can access, by name. `part` is a part of
+/// the name. With `since` only those that were changed at this time or later are listed, by that
+/// change.
+pub(super) fn list(
+    context: &mut Context<'_, '_>,
+    kind: RecordKind,
+    part: Option<&str>,
+    since: Option<Timestamp>,
+    page: Page,
+) -> Result<Listing<Record>> {
+    let property_scope = context.property_scope();
+    if property_scope.is_limited() && kind.limited_access() == LimitedAccess::None {
+        // The scope of an instruction limits its readers; only `listInstructions` applies the
+        // scope.
+        return Ok(Listing {
+            items: Vec::new(),
+            total: 0,
+        });
+    }
+    let around = visibility::visible(context, kind)?;
+    let part = part.map(fold);
+    let mut named: Vec<(String, Timestamp, Uuid)> = Vec::new();
+    for row in context.rows(&NAMES, values![kind.as_ref()])? {
+        let (id, property, name): (Uuid, Option<Uuid>, Option<String>) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let changed: Timestamp = row.get(3)?;
+        let name = name.unwrap_or_default();
+        let is_wanted = part
+            .as_ref()
+            .is_none_or(|part| fold(&name).contains(part.as_str()));
+        let is_reached = match &around {
+            Some(around) => around.contains(&id),
+            None => property_scope.covers_record(property),
+        };
+        let is_new = since.is_none_or(|since| changed >= since);
+        if is_wanted && is_reached && is_new {
+            named.push((name, changed, id));
+        }
+    }
+    if since.is_some() {
+        named.sort_by_key(|(_, changed, id)| (*changed, *id));
+    } else {
+        // Of equal names, the order of creation stays.
+        named.sort_by(|(one, ..), (other, ..)| natural(one, other));
+    }
+    let total = i64::try_from(named.len()).unwrap_or(i64::MAX);
+    let (first, most) = (
+        usize::try_from(page.offset).unwrap_or(usize::MAX),
+        usize::try_from(page.limit).unwrap_or(usize::MAX),
+    );
+    let ids: Vec<Uuid> = named
+        .into_iter()
+        .skip(first)
+        .take(most)
+        .map(|(.., id)| id)
+        .collect();
+    let mut found = stored::find_records(context, kind, ids.clone())?;
+    let items = ids.iter().filter_map(|id| found.remove(id));
+    Ok(Listing {
+        items: items.collect::<Result<_>>()?,
+        total,
+    })
+}
+
+/// Returns a record of any kind that the caller can access, or 404.
+pub(super) fn one(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<Record> {
+    let is_hidden = match kind.limited_access() {
+        LimitedAccess::None => context.property_scope().is_limited(),
+        LimitedAccess::OnProperties | LimitedAccess::AroundProperties => {
+            visibility::visible(context, kind)?.is_some_and(|around| !around.contains(&id))
+        }
+    };
+    if is_hidden {
+        return Err(Error::not_found(&kind.label()));
+    }
+    stored::get_record(context, kind, id)
+}

@@ -1,0 +1,246 @@
+//! countReachedProperties: counts the properties covered by steps, manuals and portals. A property
+//! counts once, even if several assignments cover it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::access::Permission;
+use engine::app_state::Weighed;
+use engine::context::Context;
+use engine::error::Result;
+use engine::operation::{CacheBasis, Needs, Operation};
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{EntityType, Target, TargetKind, serving, targets_of};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OfEntities {
+    /// Type of the entities: steps, manuals or portals.
+    entity_type: EntityType,
+    /// Ids of steps, manuals or portals; unknown ones, and those of another type, count 0.
+    #[schemars(length(max = 100))]
+    entity_ids: Vec<Uuid>,
+}
+
+/// Reach of an entity.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
+struct Reached {
+    /// The step, manual or portal.
+    entity_id: Uuid,
+    /// Properties that it is assigned to, directly or by their group, a tag or their portal; for a
+    /// portal those that it serves. For a limited caller, only accessible ones count.
+    property_count: usize,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "countReachedProperties",
+            Method::GET,
+            "/entity-scopes/reach",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("Count the properties that steps, manuals or portals reach")
+        .rest_only()
+        .cached(CacheBasis::Configuration)
+        .run(count),
+    ]
+}
+
+/// A set of the organization's properties, as a bit set of their indexes. A page of steps may cover
+/// all properties many times, so a set must be small.
+struct PropertySet(Vec<u64>);
+
+impl PropertySet {
+    fn none_of(count: usize) -> Self {
+        Self(vec![0; count / 64 + 1])
+    }
+
+    fn extend<'p>(&mut self, places: impl IntoIterator<Item = &'p u32>) {
+        for place in places {
+            if let Some(word) = self.0.get_mut(*place as usize / 64) {
+                *word |= 1 << (place % 64);
+            }
+        }
+    }
+
+    fn count_within(&self, own: Option<&Self>) -> usize {
+        let word = |(number, word): (usize, &u64)| {
+            word & own.map_or(u64::MAX, |own| {
+                own.0.get(number).copied().unwrap_or_default()
+            })
+        };
+        self.0
+            .iter()
+            .enumerate()
+            .map(|word_of| word(word_of).count_ones() as usize)
+            .sum()
+    }
+}
+
+/// The properties of an organization, and the properties behind each target.
+struct PropertiesByTarget {
+    /// The ids, by creation.
+    properties: Vec<Uuid>,
+    places: HashMap<Uuid, u32>,
+    behind: HashMap<Target, Vec<u32>>,
+}
+
+impl PropertiesByTarget {
+    fn load(context: &mut Context<'_, '_>) -> Result<Self> {
+        let served = serving::served(context)?;
+        let (mut properties, mut places) = (
+            Vec::with_capacity(served.len()),
+            HashMap::with_capacity(served.len()),
+        );
+        let mut behind = HashMap::<Target, Vec<u32>>::new();
+        for (place, (placement, portal)) in (0..).zip(served) {
+            properties.push(placement.property);
+            places.insert(placement.property, place);
+            let tags = placement.tags.iter().map(|tag| (TargetKind::Tag, *tag));
+            let group = placement
+                .group
+                .map(|group| (TargetKind::PropertyGroup, group));
+            for target in tags
+                .chain(group)
+                .chain(portal.map(|portal| (TargetKind::Portal, portal)))
+            {
+                behind.entry(target).or_default().push(place);
+            }
+        }
+        Ok(Self {
+            properties,
+            places,
+            behind,
+        })
+    }
+
+    /// Returns the cached value, which is valid until the configuration changes.
+    fn kept(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
+        context.cached("behind targets", Self::load)
+    }
+
+    /// Counts the properties behind some targets, limited to `own` if given.
+    fn count(&self, targets: &[Target], own: Option<&PropertySet>) -> usize {
+        let mut reached = PropertySet::none_of(self.places.len());
+        for target in targets {
+            match target {
+                (TargetKind::Property, id) => reached.extend(self.places.get(id)),
+                (TargetKind::PropertyGroup | TargetKind::Tag | TargetKind::Portal, _) => {
+                    reached.extend(self.behind.get(target).into_iter().flatten());
+                }
+            }
+        }
+        reached.count_within(own)
+    }
+}
+
+impl Weighed for PropertiesByTarget {
+    fn weight(&self) -> u64 {
+        let links: usize = self.behind.values().map(Vec::len).sum();
+        let bytes = self.properties.len() * size_of::<Uuid>()
+            + 2 * self.places.len() * size_of::<(Uuid, u32)>()
+            + 2 * self.behind.len() * size_of::<(Target, Vec<u32>)>()
+            + 4 * links;
+        u64::try_from(bytes).unwrap_or(u64::MAX / 2)
+    }
+}
+
+/// Returns the first property that the caller can access and the portal serves. If there is none,
+/// returns the first accessible property.
+pub(crate) fn first_served(context: &mut Context<'_, '_>, portal: Uuid) -> Result<Option<Uuid>> {
+    let (behind, property_scope) = (PropertiesByTarget::kept(context)?, context.property_scope());
+    let served = behind
+        .behind
+        .get(&(TargetKind::Portal, portal))
+        .into_iter()
+        .flatten();
+    let served = served.filter_map(|place| behind.properties.get(*place as usize));
+    Ok(served
+        .chain(&behind.properties)
+        .copied()
+        .find(|property| property_scope.covers(*property)))
+}
+
+fn count(context: &mut Context<'_, '_>, input: OfEntities) -> Result<Vec<Reached>> {
+    let mut ids = input.entity_ids;
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(*id));
+    let behind = PropertiesByTarget::kept(context)?;
+    let own = context.property_scope().is_limited().then(|| {
+        let (property_scope, mut own) = (
+            context.property_scope(),
+            PropertySet::none_of(behind.places.len()),
+        );
+        own.extend(
+            behind
+                .places
+                .iter()
+                .filter(|(property, _)| property_scope.covers(**property))
+                .map(|(_, place)| place),
+        );
+        own
+    });
+    let assigned = match input.entity_type {
+        EntityType::PortalSettings => ids
+            .iter()
+            .map(|id| (*id, vec![(TargetKind::Portal, *id)]))
+            .collect(),
+        other => targets_of(context, other, &ids)?,
+    };
+    let reached = |id: Uuid| {
+        let targets = assigned.get(&id).map(Vec::as_slice).unwrap_or_default();
+        Reached {
+            entity_id: id,
+            property_count: behind.count(targets, own.as_ref()),
+        }
+    };
+    Ok(ids.into_iter().map(reached).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_property_with_several_assignments_is_counted_once() {
+        let id = Uuid::from_u128;
+        let (group, tag) = (
+            (TargetKind::PropertyGroup, id(10)),
+            (TargetKind::Tag, id(10)),
+        );
+        let behind = PropertiesByTarget {
+            properties: (0..=4).map(id).collect(),
+            places: (0..=4)
+                .map(|number| (id(number), u32::try_from(number).unwrap()))
+                .collect(),
+            behind: HashMap::from([(group, vec![1, 2]), (tag, vec![2, 3])]),
+        };
+        assert_eq!(
+            behind.count(
+                &[
+                    group,
+                    tag,
+                    (TargetKind::Property, id(1)),
+                    (TargetKind::Property, id(9))
+                ],
+                None
+            ),
+            3
+        );
+        let mut own = PropertySet::none_of(5);
+        own.extend(&[2, 4]);
+        assert_eq!(
+            behind.count(&[group, (TargetKind::Property, id(4))], Some(&own)),
+            2
+        );
+        assert_eq!(behind.count(&[], None), 0);
+    }
+}

@@ -1,0 +1,186 @@
+//! listShownTexts: lists the texts that guests read, by the thing that shows them, and which of
+//! them need translation.
+
+use engine::access::Permission;
+use engine::context::Context;
+use engine::error::Result;
+use engine::field::Language;
+use engine::format;
+use engine::operation::{CacheBasis, Listing, Needs, Operation, Page, PageLimits};
+use engine::values;
+use http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use store::Row;
+use uuid::Uuid;
+
+use super::{ENGLISH, SourceTable, texts, uses};
+
+/// Selects the texts of a source table that resources show. Parameters can limit them to some
+/// resources, and to texts that no one has written by hand in a language.
+macro_rules! shown {
+    ($what:literal, $rest:literal) => {
+        concat!(
+            "select ",
+            $what,
+            " from translation_use u join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
+                where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2 and (?3 or u.thing_id = any(?4))
+                and (?5 or not exists (select 1 from translation_entry e where e.organization_id = ?1
+                    and e.translation_id = u.translation_id and e.language = ?6 and e.is_machine_translated = false
+                    and not exists (select 1 from translation_entry s where s.organization_id = ?1
+                        and s.translation_id = u.translation_id and s.language = 'en' and s.updated_at > e.updated_at)))",
+            $rest
+        )
+    };
+}
+
+store::statements! {
+    /// The things that show texts of a source table.
+    THINGS = "select distinct u.thing_id from translation_use u
+        join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
+        where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2";
+    /// The number of shown texts.
+    COUNT = shown!("count(*)", "");
+    /// A page of shown texts.
+    PAGE = shown!("u.translation_id, u.thing_id, u.field", " order by u.thing_id, u.field, u.translation_id limit ?7 offset ?8");
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ListShownTexts {
+    /// Kind of thing that shows them.
+    source_table: SourceTable,
+    /// Id of the thing that shows them. Left out: any; a thing that shows none, or that is not
+    /// visible, has an empty list.
+    #[serde(default)]
+    thing_id: Option<Uuid>,
+    /// Language to read them in, as a BCP 47 tag. Left out: English.
+    #[serde(default)]
+    language: Option<Language>,
+    /// Whether to list only texts not written by hand in this language for the present English
+    /// text: missing there, machine-translated or outdated. Left out: `false`.
+    #[serde(default)]
+    is_unfinished: Option<bool>,
+}
+
+/// A text in a field of a thing.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(example = json!({
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "thingId": "0192f0c1-2345-7abc-8def-0123456789ac", "field": "calloutMessageId",
+    "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
+}))]
+struct ShownText {
+    /// The translation.
+    id: Uuid,
+    /// The thing's id.
+    thing_id: Uuid,
+    /// The field's name.
+    field: String,
+    /// Language of the text: the requested one, or the nearest available one.
+    language: String,
+    /// The text.
+    text: String,
+    /// Whether it is machine-made.
+    is_machine_translated: bool,
+    /// Whether the English text has changed since it was written.
+    is_outdated: bool,
+}
+
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        Operation::public(
+            "listShownTexts",
+            Method::GET,
+            "/translations/shown",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary(
+            "List the texts that guests read, by what shows them; those to be translated if wanted",
+        )
+        .rest_only()
+        .cached(CacheBasis::Configuration)
+        .pages(
+            PageLimits {
+                default: 50,
+                max: 500,
+            },
+            list,
+        ),
+    ]
+}
+
+fn list(
+    context: &mut Context<'_, '_>,
+    input: ListShownTexts,
+    page: Page,
+) -> Result<Listing<ShownText>> {
+    let language = input
+        .language
+        .and_then(|tag| format::language(&tag))
+        .unwrap_or_else(|| ENGLISH.into());
+    let (source, is_any) = (input.source_table, input.is_unfinished != Some(true));
+    let is_limited = context.property_scope().is_limited();
+    let is_whole = !is_limited && input.thing_id.is_none();
+    let mut things: Vec<Uuid> = input.thing_id.into_iter().collect();
+    if is_limited {
+        if input.thing_id.is_none() {
+            things = context
+                .rows(&THINGS, values![source.as_ref()])?
+                .iter()
+                .map(|row| row.get(0))
+                .collect::<store::Result<_>>()?;
+        }
+        things = uses::visible(context, source, things)?
+            .into_iter()
+            .collect();
+    }
+    let total = context.row(
+        &COUNT,
+        values![
+            source.as_ref(),
+            is_whole,
+            things.clone(),
+            is_any,
+            language.as_str()
+        ],
+    )?;
+    let params = values![
+        source.as_ref(),
+        is_whole,
+        things,
+        is_any,
+        language.as_str(),
+        page.limit,
+        page.offset
+    ];
+    let read =
+        |row: &Row| -> Result<(Uuid, Uuid, String)> { Ok((row.get(0)?, row.get(1)?, row.get(2)?)) };
+    let found = context
+        .rows(&PAGE, params)?
+        .iter()
+        .map(read)
+        .collect::<Result<Vec<_>>>()?;
+    let texts = texts(context, found.iter().map(|(id, ..)| *id), &language)?;
+    let item = |(id, thing_id, field): (Uuid, Uuid, String)| {
+        let (language, text) = (
+            texts.language_of(id).unwrap_or(ENGLISH).to_owned(),
+            texts.of(Some(id)).unwrap_or_default(),
+        );
+        ShownText {
+            id,
+            thing_id,
+            field,
+            language,
+            text,
+            is_machine_translated: texts.is_machine_translated(id),
+            is_outdated: texts.is_outdated(id),
+        }
+    };
+    let items = found.into_iter().map(item).collect();
+    Ok(Listing {
+        items,
+        total: total.map_or(Ok(0), |row| row.get(0))?,
+    })
+}
