@@ -205,7 +205,7 @@ fn forget_record(step: &mut Step, kind: RecordKind, gone: Uuid) {
             clear(&mut step.write_only.fees_payment_account_id);
         }
         RecordKind::BackgroundCheckAccount => {
-            clear(&mut step.write_only.background_check_account_id)
+            clear(&mut step.write_only.background_check_account_id);
         }
         RecordKind::FeeProduct => step.fee_product_ids.retain(|id| *id != gone),
         _ => {}

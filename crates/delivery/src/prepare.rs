@@ -96,7 +96,7 @@ pub(super) fn prepare(
             Err(Error::internal("no data was returned for a delivery"))
         }),
         Eligibility::Refused(reason) => {
-            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)))
+            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)));
         }
     }
     Ok(())

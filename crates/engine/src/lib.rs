@@ -9,7 +9,7 @@
 //! [`app_state`] and found by its type.
 //!
 //! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
-//! erased, background; traces; format; language; field; access; app_state; context; audit;
+//! erased, background; traces; format; language; field; access; `app_state`; context; audit;
 //! operation; app; pipeline; summaries and surface; server; module. A module imports only modules
 //! before it, which `tests/it/house.rs` checks.
 

@@ -184,7 +184,7 @@ impl Connections {
         let timeout = ProgressLimits {
             usual: limits.progress_timeout,
             hurried: limits.hurried_progress_timeout,
-            outbound: outbound,
+            outbound,
         };
         let mut builder = auto::Builder::new(Streams(timeout.clone()));
         builder
