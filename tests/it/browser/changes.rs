@@ -13,23 +13,23 @@ use crate::support::{App, reservation};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The button that saves a step.
-const SAVE: &str = "main form button[type=submit]:not([name])";
+pub(super) const SAVE: &str = "main form button[type=submit]:not([name])";
 
 /// Changes the reservation.
-async fn rebook(house: &House<'_>, more: Value) {
+pub(super) async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
 }
 
 /// Opens a page below the guest's page.
-async fn open(window: &Window, house: &House<'_>, rest: &str) {
+pub(super) async fn open(window: &Window, house: &House<'_>, rest: &str) {
     let page = format!("{}/stay/{}{rest}", house.org.app.base, house.token);
     window.go(&page).await;
 }
 
 /// Clicks the first element that matches a selector, and waits for the next page. A bar at the
 /// lower edge of a phone's screen may cover the element, so no pointer is used.
-async fn press(window: &Window, selector: &str) {
+pub(super) async fn press(window: &Window, selector: &str) {
     let script = format!("document.querySelector({}).click()", json!(selector));
     let click = async {
         window.run(&script).await;
@@ -38,7 +38,7 @@ async fn press(window: &Window, selector: &str) {
 }
 
 /// Fills in fields by their names.
-async fn fill(window: &Window, fields: &[(&str, &str)]) {
+pub(super) async fn fill(window: &Window, fields: &[(&str, &str)]) {
     let script = format!(
         "for (const [name, value] of {}) {{
             const it = document.getElementsByName(name)[0];
@@ -52,7 +52,7 @@ async fn fill(window: &Window, fields: &[(&str, &str)]) {
 
 /// Checks that the page says some texts and does not say others.
 #[track_caller]
-fn says(text: &str, message: &[&str], unsaid: &[&str]) {
+pub(super) fn says(text: &str, message: &[&str], unsaid: &[&str]) {
     for message in message {
         assert!(text.contains(message), "{message}: {text}");
     }

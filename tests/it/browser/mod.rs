@@ -14,6 +14,7 @@ mod console;
 mod desk;
 mod driver;
 mod first_start;
+mod guest_reads;
 mod jobs;
 mod keyboard;
 mod matrix;

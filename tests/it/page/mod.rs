@@ -11,7 +11,7 @@ mod pushes;
 mod reading;
 mod sizes;
 mod steps;
-mod wallet;
+pub mod wallet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

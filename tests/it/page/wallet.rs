@@ -11,9 +11,9 @@ use sha1_smol::Sha1;
 use tempfile::TempDir;
 
 use super::{StayBrowser, lacks, shows};
-use crate::support::house::House;
+use crate::support::house::{House, with};
 use crate::support::left_out::leave_out;
-use crate::support::{Answer, App};
+use crate::support::{Answer, App, reservation};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -33,7 +33,7 @@ fn run(program: &str, arguments: &[&str], at: &Path) -> Vec<u8> {
 }
 
 /// Returns whether both programs are installed. If not, records the test as left out.
-pub(super) fn is_tested() -> bool {
+pub fn is_tested() -> bool {
     let is_there = |program: &&str| {
         Command::new(program)
             .arg("-v")
@@ -54,7 +54,7 @@ pub(super) fn is_tested() -> bool {
 }
 
 /// A certificate authority for the test.
-pub(super) struct WalletAuthority {
+pub struct WalletAuthority {
     pub(super) directory: TempDir,
     pub(super) intermediate: (String, Issuer<'static, KeyPair>),
     /// The key of the pass type.
@@ -63,7 +63,7 @@ pub(super) struct WalletAuthority {
 
 impl WalletAuthority {
     /// Creates the authority and writes its root certificate to `root.pem`.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let authority = |name: &str| {
             let mut params = CertificateParams::new([]).unwrap();
@@ -123,7 +123,7 @@ impl WalletAuthority {
         path.display().to_string()
     }
 
-    pub(super) fn usual(&self, name: &str, from: i32) -> String {
+    pub fn usual(&self, name: &str, from: i32) -> String {
         let uid = DnType::CustomDnType(vec![0, 9, 2342, 19_200_300, 100, 1, 1]);
         let names = [
             (uid, "pass.com.example.stay"),
@@ -295,6 +295,12 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     }
 }
 
+/// Changes the reservation.
+async fn rebook(house: &House<'_>, more: Value) {
+    let data = with(reservation(Some(house.flat)), more);
+    house.org.put_record("reservation", house.stay, data).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pass_is_offered_only_while_available() {
     if !is_tested() {
@@ -324,6 +330,9 @@ async fn a_pass_is_offered_only_while_available() {
     house
         .update_portal(house.portal, json!({ "isWalletPassEnabled": true }))
         .await;
+    rebook(&house, json!({ "status": "tentative" })).await;
+    assert!(!offered().await, "the booking is not confirmed");
+    rebook(&house, json!({})).await;
     app.clock.advance(DAY * 21);
     assert!(offered().await);
     app.clock.advance(DAY * 4);
