@@ -104,6 +104,10 @@ fn what_is_wrong_is_named_with_what_to_do_and_exit_code_1() {
             "{flags:?}: {report}"
         );
         assert!(report.contains("-> "), "{report}");
+        assert!(
+            report.matches("database not usable").count() <= 1,
+            "{report}"
+        );
     }
 }
 

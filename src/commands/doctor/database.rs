@@ -12,7 +12,17 @@ const DATABASE: &str = "database";
 /// Checks the database. Returns its time, if it has a clock of its own.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let (url, options) = (flags.database.url().ok()?, flags.database.options().ok()?);
-    let place = Location::of(&url).map_or_else(|error| error.to_string(), |at| at.to_string());
+    let place = match Location::of(&url) {
+        Ok(location) => location.to_string(),
+        Err(error) => {
+            report.wrong_with(
+                DATABASE,
+                &error.to_string(),
+                "write --database-url as sqlite:PATH or postgres://USER@HOST/NAME",
+            );
+            return None;
+        }
+    };
     let examine = move || store::examine(&url, &options);
     let examined = tokio::task::spawn_blocking(examine).await;
     let examined = examined
