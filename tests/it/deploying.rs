@@ -325,6 +325,42 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
     }
 }
 
+/// An answer that the service gives before it has read the body reaches the client, through each
+/// proxy. Without a close in stages a proxy answers 502 instead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn early_answers_pass_each_shipped_proxy() {
+    const SIZE: usize = 5 << 20;
+    crate::support::choose_tls_provider();
+    let app = App::on_sqlite(&["--trusted-proxy=127.0.0.1"]).await;
+    let unknown = new_id();
+    for program in PROXIES {
+        let side = PublicSide::plain();
+        let Some(proxy) = ShippedProxy::before(&app.base, program, &side).await else {
+            continue;
+        };
+        let upload = format!("/guest/v1/stays/gt_unknown/steps/{unknown}/files");
+        let sync = format!("/platform/v1/organizations/{unknown}/sync");
+        for (base, path, status) in [
+            (&proxy.public, upload.as_str(), 404),
+            (&proxy.public, "/api/v1/portals", 401),
+            (&proxy.inside, sync.as_str(), 401),
+        ] {
+            for _ in 0..5 {
+                // A new connection each time, as that of a new guest.
+                let http = reqwest::Client::new();
+                let request = http.post(format!("{base}{path}")).bearer_auth("sk_unknown");
+                let request = request.header("content-type", "multipart/form-data; boundary=XX");
+                let answer = request.body(vec![b'x'; SIZE]).send().await;
+                let answered = answer.map(|answer| answer.status().as_u16());
+                assert!(
+                    answered.as_ref().is_ok_and(|answered| *answered == status),
+                    "{program} {base}{path}: {answered:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn the_dashboard_is_valid() {
     let board: serde_json::Value = serde_json::from_str(
