@@ -47,6 +47,8 @@ pub struct FormView {
     pub submit: &'static str,
     /// Whether the member may only look at the form.
     pub is_read_only: bool,
+    /// A remark above a form that is read-only. `None` if the page states the reason itself.
+    pub read_only_note: Option<&'static str>,
     pub words: &'static ConsoleWords,
 }
 

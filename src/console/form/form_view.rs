@@ -360,6 +360,7 @@ impl FormFieldsView<'_> {
                 words.forms.save
             },
             is_read_only,
+            read_only_note: is_read_only.then_some(words.forms.read_only),
             words,
         })
     }

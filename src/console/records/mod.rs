@@ -437,10 +437,14 @@ async fn page(
     visit: &ConsoleRequest,
     kind: RecordKind,
     stored: StoredResource,
-    form: FormView,
+    mut form: FormView,
 ) -> Response {
     let (status, id) = (form.status, stored.id.to_string());
     let is_of_platform = is_of_platform(&stored);
+    if is_of_platform {
+        // The page states the reason.
+        form.read_only_note = None;
+    }
     let words = &visit.words.records;
     let mut ways = Vec::new();
     if kind == RecordKind::Reservation {

@@ -154,11 +154,19 @@ on_both! {
         let tag = org.tag().await;
         let page = html(&browser.get(&format!("/console/flats/{tag}?kind=tag")).await);
         assert!(page.contains("The platform manages this record") && !page.contains("/remove"), "{page}");
+        assert!(!page.contains("You can see this but not change it."), "one notice is enough: {page}");
         let (form, base) = (field(&page, "form"), json!({ "name": "Sea view" }).to_string());
         let refused = browser.post(&format!("/console/flats/{tag}?kind=tag"), &[("form", &form), ("base", &base), ("name", "Mine")]).await;
         assert_eq!(refused.status, 409, "{}", refused.body);
         let list = html(&browser.get("/console/flats?kind=tag").await);
         assert!(list.contains("Sea view") && list.contains("Platform"), "{list}");
+        // A record by hand shows a member who may not change it that they may only look.
+        let own = new_id();
+        let record = json!({ "kind": "tag", "id": own, "data": { "name": "Quiet" } });
+        org.key().await.post("/records", json!({ "records": [record] })).await.data();
+        let visitor = member_with(&org, &[Permission::ViewProperties], None).await;
+        let looked = html(&visitor.get(&format!("/console/flats/{own}?kind=tag")).await);
+        assert!(looked.contains("You can see this but not change it."), "{looked}");
     }
 
     async fn a_file_is_looked_at_before_it_is_imported(app: App) {
