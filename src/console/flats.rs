@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::fold::natural;
 use engine::format;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -129,15 +130,18 @@ pub async fn meant(
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
-    let flats: Vec<FlatSummary> = visit
-        .get(READ, json!({ "query": query, "limit": OFFERED }))
+    // The flat with exactly this name can come after many that contain it.
+    let mut flats: Vec<FlatSummary> = visit
+        .get(READ, json!({ "query": query, "limit": MOST }))
         .await?;
     let is_same = |flat: &&FlatSummary| flat.name.to_lowercase() == query.to_lowercase();
     let mut same = flats.iter().filter(is_same);
-    Ok(match (flats.as_slice(), same.next(), same.next()) {
-        ([only], ..) | (_, Some(only), None) => Ok(only.id),
-        _ => Err(flats),
-    })
+    if let ([only], ..) | (_, Some(only), None) = (flats.as_slice(), same.next(), same.next()) {
+        return Ok(Ok(only.id));
+    }
+    flats.sort_by(|one, other| natural(&one.name, &other.name));
+    flats.truncate(OFFERED);
+    Ok(Err(flats))
 }
 
 /// Returns the address of the same list, filtered by a flat.

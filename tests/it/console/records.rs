@@ -127,6 +127,23 @@ on_both! {
         assert!(stays.as_array().unwrap().iter().any(|stay| stay["propertyId"] == json!(ids[290])), "{stays}");
     }
 
+    async fn a_filter_finds_the_flat_with_exactly_this_name(app: App) {
+        let org = app.org().await;
+        let (api, browser) = (org.key().await, marta(&org).await);
+        let flat = |name: String| json!({ "kind": "property", "id": new_id(), "data": { "name": name, "timezone": "Europe/Madrid", "country": "ES" } });
+        let flats: Vec<_> = (1..=30).rev().map(|number| flat(format!("Casa Azul {number}"))).collect();
+        api.post("/records", json!({ "records": flats })).await.data();
+        app.clock.advance(std::time::Duration::from_secs(1));
+        api.post("/records", json!({ "records": [flat("Casa Azul".to_owned())] })).await.data();
+        let found = page(&browser, "/console/stays?flat=casa+azul").await;
+        assert!(!found.contains(">Casa Azul 1</a>"), "one flat has this name: {found}");
+        // The flats that are offered are in the order of their names.
+        let several = page(&browser, "/console/stays?flat=azul").await;
+        let place = |name: &str| several.find(&format!(">{name}</a>")).unwrap_or_else(|| panic!("{name}: {several}"));
+        let places = ["Casa Azul", "Casa Azul 1", "Casa Azul 2", "Casa Azul 11"].map(place);
+        assert!(places.is_sorted(), "{places:?}: {several}");
+    }
+
     async fn the_form_of_a_member_offers_the_flats(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
