@@ -5,6 +5,8 @@
 //! permissions that they hold. API keys and apps cannot, because a member that they added would
 //! outlive their access.
 
+use std::collections::BTreeSet;
+
 use engine::access::{Credential, Member, Permission};
 use engine::audit::{Audits, Target, Thing};
 use engine::context::Context;
@@ -258,8 +260,11 @@ fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberVi
     check_permissions(context, given.chain(taken))?;
     if context.access.credential == Credential::Member(stored.id) {
         check_own(before, &after)?;
-    } else if before.is_active != after.is_active || before.email != after.email {
-        // A new address, or the end of the access, affects all permissions of the member.
+    } else if before.is_active != after.is_active
+        || before.email != after.email
+        || !have_same_properties(before, &after)
+    {
+        // A new address, or other access, affects all permissions of the member.
         check_permissions(context, &before.permissions)?;
     }
     if before.email != after.email {
@@ -300,6 +305,14 @@ fn changed(before: &Member, data: MemberChanges) -> Member {
         member.is_active = is_active;
     }
     member
+}
+
+/// Returns whether two versions of a member have access to the same properties.
+fn have_same_properties(one: &Member, other: &Member) -> bool {
+    let ids = |member: &Member| -> Option<BTreeSet<Uuid>> {
+        Some(member.property_ids.as_ref()?.iter().copied().collect())
+    };
+    ids(one) == ids(other)
 }
 
 /// Returns 409 if a member would take their own access away, so that at least one member can always

@@ -128,4 +128,27 @@ on_both! {
         let token = org.token_of(me, &own).await;
         token.send(Method::PATCH, &format!("/members/{other}"), Some(json!({ "data": { "isActive": false } }))).await.error(403);
     }
+
+    async fn a_member_changes_no_access_that_they_lack(app: App) {
+        let org = app.org().await;
+        let own: Vec<Permission> = Permission::VARIANTS.iter().copied().filter(|permission| *permission != Permission::ViewDevices).collect();
+        let (me, other, flat) = (new_id(), new_id(), org.property(None, &[]).await);
+        org.member(me, None, &own, true).await;
+        org.put(&format!("/members/{other}"), json!({ "name": "Other", "email": "other@example.com", "permissions": ["view_devices", "view_guides"], "propertyIds": [flat], "isActive": true, "isTwoFactorEnrolled": false })).await;
+        let stored = async || {
+            let members = app.platform().get(&org.path("/members")).await.data();
+            members.as_array().unwrap().iter().find(|member| member["id"] == json!(other)).unwrap().clone()
+        };
+        let before = stored().await;
+        let browser = signed_in(&org, me).await;
+        let path = format!("/console/access/members/{other}");
+        let form = console::Form::of(&console::page(&browser, &path).await, &path);
+        form.clone().with("propertyIds.set", "no").refused(&browser, 403).await;
+        form.clone().with("email", "else@example.com").refused(&browser, 403).await;
+        form.clone().without("isActive").refused(&browser, 403).await;
+        form.clone().with("permissions", "view_guides").refused(&browser, 403).await;
+        assert_eq!(stored().await, before);
+        form.with("name", "Ada").done(&browser, "saved").await;
+        assert_eq!(stored().await["name"], "Ada");
+    }
 }
