@@ -102,7 +102,8 @@ pub fn pattern(name: &str) -> Option<&'static str> {
     Some(match name {
         "language" => "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$",
         "http-url" => r"^[Hh][Tt][Tt][Pp][Ss]?://\S+$",
-        "https-url" => r"^[Hh][Tt][Tt][Pp][Ss]://\S+$",
+        "https-url" | "webhook-target" => r"^[Hh][Tt][Tt][Pp][Ss]://\S+$",
+        "redirect-uri" => r"^[A-Za-z][A-Za-z0-9+.-]*:\S*$",
         "http-url-or-empty" => r"^([Hh][Tt][Tt][Pp][Ss]?://\S+)?$",
         "time-of-day" => "^([01][0-9]|2[0-3]):[0-5][0-9]$",
         "country" => "^[A-Z]{2}$",
@@ -409,6 +410,21 @@ mod tests {
             "INTENT://a.b/x",
         ] {
             assert!(!is_redirect_uri(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn every_valid_redirect_uri_and_target_matches_the_published_pattern() {
+        for (name, text) in [
+            ("redirect-uri", "https://app.example/cb"),
+            ("redirect-uri", "http://[::1]:49152/cb"),
+            ("redirect-uri", "com.example.app:/cb"),
+            ("redirect-uri", "com.example.app:"),
+            ("webhook-target", "https://hooks.example.com/a?b=c"),
+            ("webhook-target", "HTTPS://hooks.example.com"),
+        ] {
+            let pattern = Regex::new(pattern(name).unwrap()).unwrap();
+            assert!(pattern.is_match(text), "{name} {text}");
         }
     }
 
