@@ -76,11 +76,11 @@ struct Reordered {
 
 /// Success.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DeletedManualCategory {
+pub(super) struct DeletedObject {
     success: bool,
 }
 
-impl DeletedManualCategory {
+impl DeletedObject {
     pub(super) const DONE: Self = Self { success: true };
 }
 
@@ -238,7 +238,7 @@ fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
     })
 }
 
-fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCategory> {
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     let category = categories::find(context, input.id)?.ok_or_else(not_found)?;
     if records::filed(context)?.contains_key(&category.id) {
         return Err(Error::conflict(Reason::rule(
@@ -247,7 +247,7 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCat
         )));
     }
     categories::delete(context, &category)?;
-    Ok(DeletedManualCategory::DONE)
+    Ok(DeletedObject::DONE)
 }
 
 fn not_found() -> Error {

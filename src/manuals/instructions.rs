@@ -16,7 +16,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 use super::audited;
-use super::category_operations::DeletedManualCategory;
+use super::category_operations::DeletedObject;
 use crate::records::{
     Record, RecordKind, basis, list_all, list_of, remove_record, replace_record, typed,
 };
@@ -62,7 +62,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing) -> Result<Vec<Record>> {
     Ok(instructions)
 }
 
-fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCategory> {
+fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
     let not_found = || Error::not_found(&RecordKind::Instruction.label());
     let data =
         typed::<Object>(context, RecordKind::Instruction, input.id)?.ok_or_else(not_found)?;
@@ -89,7 +89,7 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedManualCat
             replace_record(context, RecordKind::Instruction, id, data)?;
         }
     }
-    Ok(DeletedManualCategory::DONE)
+    Ok(DeletedObject::DONE)
 }
 
 /// Removes the instructions that a limited caller may not see.
