@@ -189,7 +189,7 @@ fn no_module_imports_a_higher_module() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(
             known.contains(&name.trim_end_matches(".rs")),
-            "{name} has no floor"
+            "{name} has no place in the order"
         );
     }
 }
@@ -202,7 +202,7 @@ fn no_engine_module_imports_a_higher_module() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(
             name == "lib.rs" || ENGINE.concat().contains(&name.trim_end_matches(".rs")),
-            "{name} has no floor"
+            "{name} has no place in the order"
         );
     }
 }
