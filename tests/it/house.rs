@@ -136,11 +136,11 @@ fn named(code: &str) -> Vec<String> {
 
 /// Returns the imports in the files below a folder that lead to a higher layer, or to another
 /// module of the same layer.
-fn upward_imports(root: &Path, floors: &[&[&str]]) -> Vec<String> {
-    let floor: BTreeMap<&str, usize> = floors
+fn upward_imports(root: &Path, layers: &[&[&str]]) -> Vec<String> {
+    let layer: BTreeMap<&str, usize> = layers
         .iter()
         .enumerate()
-        .flat_map(|(floor, names)| names.iter().map(move |name| (*name, floor)))
+        .flat_map(|(layer, names)| names.iter().map(move |name| (*name, layer)))
         .collect();
     let mut found = Vec::new();
     for path in sources(root) {
@@ -154,11 +154,11 @@ fn upward_imports(root: &Path, floors: &[&[&str]]) -> Vec<String> {
             .unwrap()
             .trim_end_matches(".rs")
             .to_owned();
-        let Some(at) = floor.get(own.as_str()) else {
+        let Some(at) = layer.get(own.as_str()) else {
             continue;
         };
         for name in named(&code(&path)) {
-            if floor
+            if layer
                 .get(name.as_str())
                 .is_some_and(|other| other >= at && name != own)
             {
@@ -175,9 +175,9 @@ fn root() -> PathBuf {
 
 #[test]
 fn no_module_imports_a_higher_module() {
-    let mut floors = LAYERS.to_vec();
-    floors.push(&ABOVE[..1]);
-    assert_eq!(upward_imports(&root().join("src"), &floors), [""; 0]);
+    let mut layers = LAYERS.to_vec();
+    layers.push(&ABOVE[..1]);
+    assert_eq!(upward_imports(&root().join("src"), &layers), [""; 0]);
     // Every file and folder of `src/` is either a module of a layer or listed above them.
     let known: Vec<&str> = LAYERS
         .concat()
