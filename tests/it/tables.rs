@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::ToSpan as _;
+use jiff::civil::date;
 use serde_json::{Value, json};
 
 use crate::support::{Api, App, on_both};
@@ -196,5 +198,24 @@ on_both! {
         assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
         let longer = format!("{csv}more,Flat,Europe/Madrid,ES\n");
         import(&api, "property", &longer, json!({})).await.error(400);
+    }
+
+    async fn ten_thousand_stays_are_imported_in_time(app: App) {
+        let org = app.org().await;
+        let api = org.key().await;
+        let flats: Vec<_> = (0..100).map(|number| format!("f{number},Flat {number},Europe/Madrid,ES")).collect();
+        let csv = format!("external_id,name,timezone,country\n{}\n", flats.join("\n"));
+        import(&api, "property", &csv, json!({})).await.data();
+        let stay = |number: i64| {
+            let day = date(2027, 1, 1) + (number / 100 * 4).days();
+            format!("s{number},Flat {},{day},{},Ada {number},ada{number}@example.com", number % 100, day + 3.days())
+        };
+        let stays: Vec<_> = (0..10_000).map(stay).collect();
+        let csv = format!("external_id,property,check_in,check_out,guest_first_name,guest_email\n{}\n", stays.join("\n"));
+        for expected in [[10_000, 0, 0], [0, 0, 10_000]] {
+            let begun = Instant::now();
+            assert_eq!(counts(&import(&api, "reservation", &csv, json!({})).await.data()), expected);
+            assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        }
     }
 }
