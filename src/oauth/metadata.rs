@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use engine::access::{Permission, Resource};
 use engine::pipeline::Service;
-use engine::surface::{not_found, note};
+use engine::surface::{method_not_found, note};
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use url::Url;
@@ -48,7 +48,9 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     for path in servers {
         routes = routes.route(
             &path,
-            get(server).options(reply::preflight).fallback(not_found),
+            get(server)
+                .options(reply::preflight)
+                .fallback(method_not_found),
         );
     }
     for resource in Resource::VARIANTS {
@@ -74,7 +76,9 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
             };
             routes = routes.route(
                 &path,
-                get(answer).options(reply::preflight).fallback(not_found),
+                get(answer)
+                    .options(reply::preflight)
+                    .fallback(method_not_found),
             );
         }
     }

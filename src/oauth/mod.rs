@@ -47,7 +47,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use engine::module::Module;
 use engine::pipeline::Service;
-use engine::surface::not_found;
+use engine::surface::method_not_found;
 
 use crate::people;
 
@@ -108,9 +108,12 @@ fn pages(service: &Arc<Service>) -> Router {
             paths::AUTHORIZE,
             get(authorize::get)
                 .post(authorize::post)
-                .fallback(not_found),
+                .fallback(method_not_found),
         )
-        .route(paths::CONSENT, post(consent::decide).fallback(not_found))
+        .route(
+            paths::CONSENT,
+            post(consent::decide).fallback(method_not_found),
+        )
         .with_state(service.clone())
 }
 
@@ -121,19 +124,19 @@ fn endpoints(service: &Arc<Service>) -> Router {
             paths::TOKEN,
             post(token::token)
                 .options(reply::preflight)
-                .fallback(not_found),
+                .fallback(method_not_found),
         )
         .route(
             paths::REVOKE,
             post(revoke::revoke)
                 .options(reply::preflight)
-                .fallback(not_found),
+                .fallback(method_not_found),
         )
         .route(
             paths::REGISTER,
             post(registration::register)
                 .options(reply::preflight)
-                .fallback(not_found),
+                .fallback(method_not_found),
         )
         .with_state(service.clone())
 }

@@ -62,13 +62,30 @@ on_both! {
     async fn a_404_suggests_the_likely_route(app: App) {
         for (method, path, says) in [
             (Method::DELETE, "/api/v1/portals", "accepts GET, POST; DELETE is not supported"),
-            (Method::GET, "/api/v1/portals/", "Leave out the slash at the end: /api/v1/portals"),
+            (Method::GET, "/api/v1/portals/", "Leave out the slash at the end: /api/v1/portals. The routes are described at /docs."),
+            (Method::GET, "/", "described at /docs"),
             (Method::GET, "/api/v1/portal", "Did you mean /api/v1/portals?"),
             (Method::GET, "/api/v1/nowhere-near", "described at /docs"),
         ] {
             let answer = Answer::of(app.http.request(method, format!("{}{path}", app.base))).await;
             answer.error(404);
             assert!(message(&answer).starts_with("Route not found.") && message(&answer).contains(says), "{}", message(&answer));
+        }
+    }
+
+    async fn a_wrong_method_is_answered_with_the_accepted_methods(app: App) {
+        for (method, path, allow) in [
+            (Method::GET, "/oauth/token", "POST"),
+            (Method::PUT, "/oauth/register", "POST"),
+            (Method::POST, "/.well-known/oauth-authorization-server", "GET"),
+            (Method::POST, "/healthz", "GET"),
+            (Method::DELETE, "/api/v1/openapi.json", "GET"),
+        ] {
+            let says = format!("Route not found. This address does not accept {method}; the header Allow names the methods that it accepts.");
+            let answer = Answer::of(app.http.request(method, format!("{}{path}", app.base))).await;
+            answer.error(404);
+            assert_eq!(message(&answer), says, "{path}");
+            assert!(answer.header("allow").is_some_and(|methods| methods.contains(allow)), "{path}: {:?}", answer.headers);
         }
     }
 

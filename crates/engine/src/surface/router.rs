@@ -136,7 +136,9 @@ pub fn router(
     let routes = routes
         .merge(noted(shared, RouteExemption::Shared))
         .fallback(move |request| async move { nowhere(app, &request) })
-        .method_not_allowed_fallback(move |request| async move { nowhere(app, &request) });
+        .method_not_allowed_fallback(
+            move |request| async move { wrong_method(app, request).await },
+        );
     // Without allowed origins, a preflight request is refused like any unknown method.
     let routes = if origins.is_empty() {
         routes
@@ -369,13 +371,17 @@ pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
 
 /// Returns 404 for a path or method without a route, with a suggestion.
 fn nowhere(app: &App, request: &HttpRequest) -> Response {
-    let id = request
-        .extensions()
-        .get::<RequestId>()
-        .map_or(Uuid::nil(), |id| id.0);
-    let hint = hint(app, request.method(), request.uri().path());
-    let message = format!("Route not found. {hint}");
-    refuse(&Error::not_found("Route").with_message(message), id)
+    route_not_found(request, &hint(app, request.method(), request.uri().path()))
+}
+
+/// Returns 404 for a method that a path does not accept. The answer for an operation's path names
+/// the accepted methods in its message.
+async fn wrong_method(app: &App, request: HttpRequest) -> Response {
+    if methods(app, request.uri().path()).is_empty() {
+        method_not_found(request).await
+    } else {
+        nowhere(app, &request)
+    }
 }
 
 /// Suggests the route that the client may have meant.
@@ -389,7 +395,9 @@ fn hint(app: &App, method: &Method, path: &str) -> String {
     }
     let plain = path.trim_end_matches('/');
     if plain != path && !self::methods(app, plain).is_empty() {
-        return format!("Leave out the slash at the end: {plain}.");
+        return format!(
+            "Leave out the slash at the end: {plain}. The routes are described at /docs."
+        );
     }
     let known: Vec<String> = app
         .operations
@@ -424,11 +432,26 @@ fn methods(app: &App, path: &str) -> Vec<String> {
 
 /// Returns 404 without a suggestion.
 pub async fn not_found(request: HttpRequest) -> Response {
+    route_not_found(&request, "The routes are described at /docs.")
+}
+
+/// Returns 404 for a method that an existing path does not accept. The header `Allow`, which the
+/// path's routes set, names the accepted methods.
+pub async fn method_not_found(request: HttpRequest) -> Response {
+    let hint = format!(
+        "This address does not accept {}; the header Allow names the methods that it accepts.",
+        request.method()
+    );
+    route_not_found(&request, &hint)
+}
+
+fn route_not_found(request: &HttpRequest, hint: &str) -> Response {
     let id = request
         .extensions()
         .get::<RequestId>()
         .map_or(Uuid::nil(), |id| id.0);
-    refuse(&Error::not_found("Route"), id)
+    let message = format!("Route not found. {hint}");
+    refuse(&Error::not_found("Route").with_message(message), id)
 }
 
 /// Returns the routes of the OpenAPI documents. Each document is built on its first request.
