@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::frame::TextTongue;
 use super::page_stay::PageStay;
 use super::person::{self, GuestField};
 use crate::guest::{DepositView, QuestionView, StepView};
@@ -9,23 +10,38 @@ use crate::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, Qu
 use crate::words::fill;
 
 /// An answer with its label.
-pub struct LabelledAnswer {
+pub struct LabelledAnswer<'v> {
     pub label: String,
+    /// The language of the label, where it is a text of the host.
+    pub label_language: Option<TextTongue<'v>>,
     pub value: String,
+    /// The language of the value, where it is a text of the host.
+    pub value_language: Option<TextTongue<'v>>,
+}
+
+impl LabelledAnswer<'static> {
+    /// Returns an answer with a label in the words of the page.
+    fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            label_language: None,
+            value: value.into(),
+            value_language: None,
+        }
+    }
 }
 
 /// Returns everything that is saved for a step.
 #[must_use]
-pub fn answers(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'v>> {
     let words = page_stay.words;
-    let files = step.files.iter().flatten().map(|file| LabelledAnswer {
-        label: file
-            .document_type
-            .as_deref()
-            .map_or(words.files.uploaded.to_owned(), |kind| {
-                document(kind, page_stay)
-            }),
-        value: file.name.clone(),
+    let files = step.files.iter().flatten().map(|file| {
+        let kind = file.document_type.as_deref();
+        let label = kind.map_or_else(
+            || words.files.uploaded.to_owned(),
+            |kind| document(kind, page_stay),
+        );
+        LabelledAnswer::plain(label, &file.name)
     });
     let answers = step.answers.as_ref();
     let lines = match (step.step_type.answer_form(), answers) {
@@ -59,7 +75,7 @@ fn fields(
     answers: &Map<String, Value>,
     asked: &[GuestField<'_>],
     page_stay: &PageStay,
-) -> Vec<LabelledAnswer> {
+) -> Vec<LabelledAnswer<'static>> {
     let field = |detail: &GuestField<'_>| {
         let sent = answers.get(detail.name)?.as_str()?;
         let choices = detail.choices(page_stay.words);
@@ -73,10 +89,7 @@ fn fields(
                 .flatten()
         };
         let value = chosen.or_else(date).unwrap_or_else(|| sent.to_owned());
-        Some(LabelledAnswer {
-            label: detail.label(page_stay.words).to_owned(),
-            value,
-        })
+        Some(LabelledAnswer::plain(detail.label(page_stay.words), value))
     };
     asked.iter().filter_map(field).collect()
 }
@@ -85,7 +98,7 @@ fn guests(
     answers: &Map<String, Value>,
     step: &StepView,
     page_stay: &PageStay,
-) -> Vec<LabelledAnswer> {
+) -> Vec<LabelledAnswer<'static>> {
     let asked = person::asked(step, true);
     let guests = answers
         .get("guests")
@@ -98,13 +111,11 @@ fn guests(
             .map(|guest| fields(guest, &asked, page_stay))
             .unwrap_or_default();
         let values: Vec<String> = values.into_iter().map(|given| given.value).collect();
-        LabelledAnswer {
-            label: fill(
-                page_stay.words.fields.guest,
-                &[("n", &(place + 2).to_string())],
-            ),
-            value: values.join(", "),
-        }
+        let label = fill(
+            page_stay.words.fields.guest,
+            &[("n", &(place + 2).to_string())],
+        );
+        LabelledAnswer::plain(label, values.join(", "))
     };
     guests.enumerate().map(guest).collect()
 }
@@ -113,31 +124,24 @@ fn agreement(
     answers: &Map<String, Value>,
     step: &StepView,
     page_stay: &PageStay,
-) -> Vec<LabelledAnswer> {
+) -> Vec<LabelledAnswer<'static>> {
     let words = page_stay.words;
     if step.is_text_changed {
         return Vec::new();
     }
     let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
     let value = || accepted(step, page_stay).unwrap_or_else(|| words.common.yes.to_owned());
-    let accepted = is_accepted.then(|| LabelledAnswer {
-        label: words.agreement.accept.to_owned(),
-        value: value(),
-    });
+    let accepted = is_accepted.then(|| LabelledAnswer::plain(words.agreement.accept, value()));
     let signed = answers.get("signedName").and_then(Value::as_str);
-    let signed = signed.map(|name| LabelledAnswer {
-        label: words.agreement.signed_name.to_owned(),
-        value: name.to_owned(),
-    });
+    let signed = signed.map(|name| LabelledAnswer::plain(words.agreement.signed_name, name));
     accepted.into_iter().chain(signed).collect()
 }
 
-fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAnswer<'static>> {
     let is_accepted = answers.get("isAccepted") == Some(&Value::Bool(true));
-    let given = is_accepted.then(|| LabelledAnswer {
-        label: page_stay.words.agreement.consent.to_owned(),
-        value: page_stay.words.common.yes.to_owned(),
-    });
+    let words = page_stay.words;
+    let given =
+        is_accepted.then(|| LabelledAnswer::plain(words.agreement.consent, words.common.yes));
     given.into_iter().collect()
 }
 
@@ -156,18 +160,14 @@ pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
 
 /// Returns the fees of a step and their sum, for the review before submission.
 #[must_use]
-pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer> {
+pub fn fees(step: &StepView, page_stay: &PageStay) -> Vec<LabelledAnswer<'static>> {
     let fees = step.fees.as_deref().unwrap_or_default();
-    let lines = fees.iter().map(|fee| LabelledAnswer {
-        label: fee.name.clone(),
-        value: page_stay
-            .money(fee.total_cents, Some(&fee.currency))
-            .unwrap_or_default(),
+    let lines = fees.iter().map(|fee| {
+        let amount = page_stay.money(fee.total_cents, Some(&fee.currency));
+        LabelledAnswer::plain(&fee.name, amount.unwrap_or_default())
     });
-    let total = total(step, page_stay).map(|value| LabelledAnswer {
-        label: page_stay.words.deposit.total.to_owned(),
-        value,
-    });
+    let total = total(step, page_stay)
+        .map(|value| LabelledAnswer::plain(page_stay.words.deposit.total, value));
     lines.chain(total).collect()
 }
 
@@ -179,11 +179,11 @@ pub fn total(step: &StepView, page_stay: &PageStay) -> Option<String> {
     page_stay.money(step.total_cents.flatten(), currency)
 }
 
-fn deposit(
+fn deposit<'v>(
     answers: &Map<String, Value>,
-    step: &StepView,
+    step: &'v StepView,
     page_stay: &PageStay,
-) -> Vec<LabelledAnswer> {
+) -> Vec<LabelledAnswer<'v>> {
     let choice = match answers.get("choice").and_then(Value::as_str) {
         Some("waiver") => answers.get("damageWaiverId").and_then(Value::as_str),
         choice => choice,
@@ -194,7 +194,9 @@ fn deposit(
     offered
         .map(|(_, label, notes)| LabelledAnswer {
             label: step.title.clone(),
+            label_language: Some(TextTongue(step.text_languages.of("title"))),
             value: [vec![label], notes].concat().join(" · "),
+            value_language: None,
         })
         .into_iter()
         .collect()
@@ -269,10 +271,11 @@ fn waiver(choice: &DepositChoice, page_stay: &PageStay) -> (String, String, Vec<
     (value, label, notes)
 }
 
-fn answer(question: &QuestionView, page_stay: &PageStay) -> LabelledAnswer {
+fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswer<'v> {
     let saved = question.answer.as_ref().unwrap_or(&Value::Null);
-    let answers = if question.kind == QuestionKind::FreeFormInput {
-        saved["text"].as_str().unwrap_or_default().trim().to_owned()
+    let (answers, value_language) = if question.kind == QuestionKind::FreeFormInput {
+        let text = saved["text"].as_str().unwrap_or_default().trim();
+        (text.to_owned(), None)
     } else {
         let chosen: Vec<&str> = saved["optionIds"]
             .as_array()
@@ -280,22 +283,31 @@ fn answer(question: &QuestionView, page_stay: &PageStay) -> LabelledAnswer {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let names = question
-            .options
-            .iter()
-            .filter(|option| chosen.contains(&option.id.to_string().as_str()));
-        names
-            .filter_map(|option| option.name.as_deref())
-            .collect::<Vec<_>>()
-            .join(", ")
+        names(question, &chosen)
     };
-    let value = if answers.is_empty() {
-        page_stay.words.precheckin.not_answered.to_owned()
+    let (value, value_language) = if answers.is_empty() {
+        (page_stay.words.precheckin.not_answered.to_owned(), None)
     } else {
-        answers
+        (answers, value_language)
     };
     LabelledAnswer {
         label: question.text.clone().unwrap_or_default(),
+        label_language: Some(TextTongue(question.text_languages.of("text"))),
         value,
+        value_language,
     }
+}
+
+/// Returns the names of the chosen options, and their language if all have the same.
+fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextTongue<'v>>) {
+    let options = question
+        .options
+        .iter()
+        .filter(|option| chosen.contains(&option.id.to_string().as_str()));
+    let (names, languages): (Vec<&str>, Vec<Option<&str>>) = options
+        .filter_map(|option| Some((option.name.as_deref()?, option.text_languages.of("name"))))
+        .unzip();
+    let first = languages.first().copied();
+    let language = first.filter(|first| languages.iter().all(|language| language == first));
+    (names.join(", "), language.map(TextTongue))
 }

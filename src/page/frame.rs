@@ -235,6 +235,24 @@ impl PageFrame<'_> {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
+    /// Returns words of the page around the title of a step as HTML. The title has its own element
+    /// where it is in another language than the page. `language` is that of [`Self::tongue`].
+    #[must_use]
+    pub fn around<'l>(
+        &'l self,
+        words: &str,
+        title: &str,
+        language: impl Into<TextTongue<'l>>,
+    ) -> String {
+        let language = language.into();
+        if is_same(language.0.unwrap_or(&self.tag), self.language) {
+            return self.any(&fill(words, &[("title", title)]));
+        }
+        let (attributes, title) = (self.tongue(language), self.host(title, language));
+        let title = format!("<span{attributes}>{title}</span>");
+        fill(&self.any(words), &[("title", &title)])
+    }
+
     /// Returns a text of the host, in an unknown language, as HTML.
     #[must_use]
     #[expect(clippy::unused_self, reason = "templates have no other way to call it")]

@@ -104,8 +104,8 @@ struct PrecheckinPrompt<'v> {
     outcome: Option<&'static str>,
     /// The message of staff.
     message: Option<&'v str>,
-    /// The next thing to do: its label and its address.
-    next: Option<(String, String)>,
+    /// The next thing to do.
+    next: Option<NextLink<'v>>,
     /// The link to the review, where the next thing is a step that was sent back but everything can
     /// be submitted as it is.
     review: Option<String>,
@@ -113,6 +113,15 @@ struct PrecheckinPrompt<'v> {
     has_confetti: bool,
     /// The horizontal positions from which the confetti falls, in percent.
     bits: Vec<u8>,
+}
+
+/// A link to the next thing to do.
+struct NextLink<'v> {
+    /// The label, with a place for the title of the step.
+    words: &'static str,
+    /// The step; `None` for the review.
+    step: Option<&'v StepView>,
+    href: String,
 }
 
 /// A step and its state.
@@ -336,11 +345,16 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
         .iter()
         .find(|step| status == PrecheckinStatus::ChangesRequested && page_stay.is_open(step));
     let next = is_asked.then(|| match unfinished.or(sent_back) {
-        Some(step) => (
-            fill(words.next, &[("title", &step.title)]),
-            page_stay.links.step(step.id),
-        ),
-        None => (words.review.to_owned(), page_stay.links.review()),
+        Some(step) => NextLink {
+            words: words.next,
+            step: Some(step),
+            href: page_stay.links.step(step.id),
+        },
+        None => NextLink {
+            words: words.review,
+            step: None,
+            href: page_stay.links.review(),
+        },
     });
     let rows = page_stay
         .steps()

@@ -38,7 +38,7 @@ struct IncompleteStep<'v> {
 /// A step with its answers.
 struct AnsweredReviewStep<'v> {
     step: &'v StepView,
-    answers: Vec<LabelledAnswer>,
+    answers: Vec<LabelledAnswer<'v>>,
     mark: Mark,
     /// The link to change the answers; `change_what` is its label.
     change: Option<String>,

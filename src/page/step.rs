@@ -43,7 +43,7 @@ struct StepPage<'v> {
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
-    answers: Vec<LabelledAnswer>,
+    answers: Vec<LabelledAnswer<'v>>,
     /// The link that leads on without this form.
     onward: Option<String>,
 }

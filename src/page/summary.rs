@@ -4,6 +4,7 @@
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;
 use super::uploads::Files;
+use crate::translations::TextLanguages;
 use crate::words::Words;
 
 /// The faults of a form.
@@ -18,6 +19,8 @@ pub struct FaultLink {
     /// The id of the field.
     pub target: String,
     pub label: String,
+    /// The languages of the label (`text`), where it is a text of the host.
+    pub languages: Option<TextLanguages>,
     pub text: String,
 }
 
@@ -36,6 +39,7 @@ impl Summary {
             Some(FaultLink {
                 target: field.target().to_owned(),
                 label: field.label.to_owned(),
+                languages: field.languages.cloned(),
                 text,
             })
         };
@@ -51,6 +55,7 @@ impl Summary {
             Some(FaultLink {
                 target,
                 label,
+                languages: None,
                 text: place.error.clone()?,
             })
         };

@@ -78,6 +78,37 @@ on_both! {
         shows(&browser.shown(200, accepted).await, &["<html lang=\"he\""]);
     }
 
+    async fn titles_questions_and_answers_in_another_language_are_marked(app: App) {
+        let house = House::build(&app).await;
+        let title = json!({ "sourceTable": "precheck_step_detail", "texts": { "zh-TW": "抵達" } });
+        let title = house.api.post("/translations", title).await.data()["id"].clone();
+        let question = house.text(&[("zh-TW", "怎麼來？")]).await;
+        let (car, train) = (house.text(&[("zh-TW", "開車")]).await, house.text(&[("zh-TW", "火車")]).await);
+        let options = json!([{ "nameMlTextId": car }, { "nameMlTextId": train }]);
+        let questions = json!([{ "kind": "single_select", "textMlTextId": question, "isRequired": true, "options": options }]);
+        let step = house.step("additional_questions", json!({ "displayTitleMlTextId": title, "questions": questions })).await;
+        rebook(&house, json!({ "guest": { "firstName": "Ada", "language": "zh-TW" } })).await;
+        let browser = StayBrowser::new(&house);
+        let marked = |text: &str| format!("lang=\"zh-TW\" dir=\"ltr\">{text}</");
+        shows(&browser.open("").await, &[&format!("Next: <span {}span>", marked("抵達"))]);
+        let lacking = browser.open(&format!("/steps/{step}?lacking=true")).await;
+        shows(&lacking, &[&format!("{}span>: Please choose one.", marked("怎麼來？"))]);
+
+        let asked = house.step_view(step, "zh-TW").await["questions"][0].clone();
+        let chosen = json!({ "optionIds": [asked["options"][0]["id"]] });
+        house.answer(step, json!({ (asked["id"].as_str().unwrap()): chosen })).await.data();
+        let answered = format!("<dt {}dt><dd {}dd>", marked("怎麼來？"), marked("開車"));
+        shows(&browser.open("/review").await, &[&answered]);
+        house.submit().await.data();
+        shows(&browser.open(&format!("/steps/{step}")).await, &[&answered]);
+
+        // A page in the language of the texts needs no mark.
+        rebook(&house, json!({ "guest": { "firstName": "Ada", "language": "en" } })).await;
+        let body = json!({ "text": "How will you come?" });
+        house.api.ok(Method::PUT, &format!("/translations/{question}/entries/en"), Some(body)).await;
+        shows(&browser.open("/review").await, &["<dt dir=\"auto\">How will you come?</dt><dd lang=\"zh-TW\""]);
+    }
+
     async fn a_language_that_is_no_tag_refuses_no_record(app: App) {
         let house = House::build(&app).await;
         for (sent, kept, warned) in [("en_US", json!("en-US"), 0), (" es ", json!("es"), 0), ("", Value::Null, 0), ("English", Value::Null, 1)] {
