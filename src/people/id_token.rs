@@ -56,6 +56,8 @@ pub(super) struct PersonClaims {
     /// The mail address and whether the provider has verified it. `None` if the claims do not say
     /// both.
     pub(super) address: Option<(String, bool)>,
+    /// The claim that is missing if there is no address.
+    pub(super) missing: Option<&'static str>,
 }
 
 impl PersonClaims {
@@ -82,9 +84,15 @@ impl PersonClaims {
                 ));
             }
         };
+        let missing = match (&email, is_verified) {
+            (None, _) => Some("email"),
+            (_, None) => Some("email_verified"),
+            _ => None,
+        };
         Ok(Self {
             subject: subject.to_owned(),
             address: email.zip(is_verified),
+            missing,
         })
     }
 }

@@ -234,7 +234,12 @@ impl IdentityProvider {
             };
             match address {
                 Some((address, true)) => Ok(address),
-                _ => Err(SignInRefusal::Unverified),
+                Some((_, false)) => Err(self.unverified("email_verified is false; expected true")),
+                None => Err(self.unverified(&format!(
+                    "{} is missing in the ID token, and userinfo_endpoint does not give email and \
+                     email_verified either; expected an address and true",
+                    person.missing.unwrap_or("email"),
+                ))),
             }
         };
         let _place = self
@@ -353,6 +358,11 @@ impl IdentityProvider {
     /// Returns the refusal of claims that are not believed. It names the issuer for the log.
     fn disbelieved(&self, wrong: &InvalidToken) -> SignInRefusal {
         SignInRefusal::Disbelieved(format!("{}: {wrong}", self.issuer))
+    }
+
+    /// Returns the refusal of a mail address that is not verified. It names the issuer for the log.
+    fn unverified(&self, came: &str) -> SignInRefusal {
+        SignInRefusal::Unverified(format!("{}: {came}", self.issuer))
     }
 
     /// Reads a JSON document of the provider.

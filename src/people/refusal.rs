@@ -29,8 +29,9 @@ pub(super) enum SignInRefusal {
     ProviderLost(&'static str),
     /// The provider's claims are not trustworthy.
     Disbelieved(String),
-    /// The provider has not verified the mail address.
-    Unverified,
+    /// The provider has not verified the mail address. The text says for the log which claim is
+    /// missing or wrong.
+    Unverified(String),
     /// No member has this mail address.
     NoMember,
     /// There is no such page.
@@ -52,7 +53,7 @@ impl SignInRefusal {
             | Self::ProviderRefused(_)
             | Self::ProviderLost(_)
             | Self::Disbelieved(_)
-            | Self::Unverified
+            | Self::Unverified(_)
             | Self::NoMember => 403,
         }
     }
@@ -68,7 +69,7 @@ impl SignInRefusal {
             Self::ProviderDown(_) | Self::Disbelieved(_) => words.provider_down,
             Self::ProviderRefused(_) => words.provider_refused,
             Self::ProviderLost(_) => words.provider_lost,
-            Self::Unverified => words.unverified,
+            Self::Unverified(_) => words.unverified,
             Self::NoMember => words.no_member,
             Self::Missing => words.missing,
             Self::Failed(_) => words.unavailable,
@@ -99,7 +100,9 @@ impl SignInRefusal {
             Self::Disbelieved(cause) => {
                 tracing::warn!(%request_id, reason = "the ID token is not valid", cause, "not signed in");
             }
-            Self::Unverified => refused("the provider has not verified a mail address", None),
+            Self::Unverified(cause) => {
+                tracing::info!(%request_id, reason = "the provider has not verified a mail address", cause, "not signed in");
+            }
             Self::NoMember => refused("no member has that mail address", None),
             Self::ProviderDown(cause) => {
                 tracing::warn!(%request_id, cause, "the sign-in provider is not available");

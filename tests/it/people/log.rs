@@ -4,9 +4,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use engine::clock::Clock;
 use reqwest::Method;
 use serde_json::json;
 
+use super::idp::Idp;
+use super::provider::through;
 use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
 use crate::support::{Answer, new_id};
@@ -115,6 +118,62 @@ async fn sign_ins_and_refusals_are_logged_without_secrets() {
     ] {
         assert_eq!(node.lines(secret), [""; 0]);
     }
+}
+
+/// The log line names the issuer, the claim, its value and the expected value, and no person.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_claim_of_the_provider_is_logged_with_what_was_expected() {
+    let idp = Idp::start().await;
+    idp.goes_by(&Clock::system());
+    let directory = tempfile::tempdir().unwrap();
+    let node = Node::start(
+        &format!("sqlite:{}", directory.path().join("log.db").display()),
+        &idp.flags().each_ref().map(String::as_str),
+    );
+    let browser = Browser::at(&node.base);
+    let (untrue, unverified) = (
+        "the ID token is not valid",
+        "the provider has not verified a mail address",
+    );
+    for (claims, message, parts) in [
+        (
+            json!({ "aud": "another" }),
+            untrue,
+            ["aud is", "another", "expected the client id"],
+        ),
+        (
+            json!({ "email_verified": "yes" }),
+            untrue,
+            ["email_verified is", "yes", "expected true or false"],
+        ),
+        (
+            json!({ "email_verified": false }),
+            unverified,
+            ["email_verified is", "false", "expected true"],
+        ),
+        (
+            json!({ "email_verified": null }),
+            unverified,
+            [
+                "email_verified is",
+                "missing",
+                "expected an address and true",
+            ],
+        ),
+        (
+            json!({ "email": null }),
+            unverified,
+            ["email is", "missing", "expected an address and true"],
+        ),
+    ] {
+        idp.claims(claims);
+        let refused = through(&browser, &idp).await;
+        let text = line(&node, &refused, message).await;
+        for part in [idp.issuer.as_str()].iter().chain(&parts) {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    assert_eq!(node.lines("ada@example.com"), [""; 0]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ async fn provider_callback(browser: &Browser, idp: &Idp, from: &str) -> Vec<(Str
 }
 
 /// Signs in at the provider and returns the response of the callback.
-async fn through(browser: &Browser, idp: &Idp) -> Answer {
+pub(super) async fn through(browser: &Browser, idp: &Idp) -> Answer {
     let back = provider_callback(browser, idp, "/sign-in/provider").await;
     browser.get(&callback(&back)).await
 }
