@@ -4,7 +4,7 @@ use super::Label;
 
 /// One line per field: its name; its label in English, Spanish and French; its help text in Spanish
 /// and French. An English help text comes before these if the description in the schema contains
-/// names of the interface.
+/// names of the interface; it is empty if the description only repeats the label.
 macro_rules! fields {
     ($($name:ident: $english:literal, $spanish:literal, $french:literal; $($about:literal),+;)*) => {
         &[$(Label { name: stringify!($name), called: [$english, $spanish, $french], about: &[$($about),+] },)*]
@@ -199,7 +199,7 @@ pub(super) static FIELDS: &[Label] = fields! {
     languages: "", "Idiomas", "Langues"; "", "";
     sourceTable: "Kind of text", "Tipo de texto", "Type de texte"; "", "";
     country: "", "País", "Pays"; "", "";
-    email: "Email address", "Correo", "E-mail"; "", "";
+    email: "Email address", "Correo", "E-mail"; "", "", "";
     permissions: "", "Permisos", "Autorisations"; "", "";
     isTwoFactorRequired: "Two-factor authentication required", "Dos factores obligatorios", "Deux facteurs obligatoires"; "", "";
     isTwoFactorEnrolled: "Two-factor authentication", "Dos factores", "Deux facteurs"; "", "";
@@ -235,20 +235,21 @@ pub(super) static FIELDS: &[Label] = fields! {
     latitude: "Latitude", "Latitud", "Latitude"; "En grados.", "En degrés.";
     longitude: "Longitude", "Longitud", "Longitude"; "En grados.", "En degrés.";
     photoUrl: "Photo address", "Dirección de la foto", "Adresse de la photo"; "Una dirección https.", "Une adresse https.";
-    wifiName: "Wi-Fi name", "Nombre de la wifi", "Nom du Wi-Fi"; "", "";
-    wifiPassword: "Wi-Fi password", "Contraseña de la wifi", "Mot de passe du Wi-Fi"; "", "";
+    wifiName: "Wi-Fi name", "Nombre de la wifi", "Nom du Wi-Fi"; "", "", "";
+    wifiPassword: "Wi-Fi password", "Contraseña de la wifi", "Mot de passe du Wi-Fi"; "", "", "";
     startsAt: "In force from", "Vigente desde", "Valable à partir de"; "Momento desde el que vale, por ejemplo 2026-12-11 15:00.", "Moment à partir duquel il vaut, par exemple 2026-12-11 15:00.";
     endsAt: "In force until", "Vigente hasta", "Valable jusqu’à"; "Momento hasta el que vale.", "Moment jusqu’auquel il vaut.";
-    bookedAt: "Booked at", "Reservada", "Réservé le"; "Cuándo se reservó.", "Quand il a été réservé.";
+    bookedAt: "Booked at", "Reservada", "Réservé le"; "", "", "";
+    bookingCode: "Booking code", "Código de reserva", "Code de réservation"; "Code of the booking at its channel.", "El código de la reserva en su canal.", "Le code de la réservation sur son canal.";
     checkIn: "Check-in", "Entrada", "Arrivée"; "El primer día de la estancia.", "Le premier jour du séjour.";
     checkOut: "Check-out", "Salida", "Départ"; "El día en que se van.", "Le jour du départ.";
     guest: "Guest", "Huésped", "Voyageur"; "El huésped que reservó.", "Le voyageur qui a réservé.";
-    firstName: "First name", "Nombre", "Prénom"; "", "";
-    lastName: "Last name", "Apellidos", "Nom de famille"; "", "";
-    phone: "Phone", "Teléfono", "Téléphone"; "", "";
+    firstName: "First name", "Nombre", "Prénom"; "", "", "";
+    lastName: "Last name", "Apellidos", "Nom de famille"; "", "", "";
+    phone: "Phone", "Teléfono", "Téléphone"; "", "", "";
     isReturningGuest: "Has stayed before", "Ya estuvo antes", "Est déjà venu"; "Algunos pasos se los ahorra.", "Certaines étapes lui sont épargnées.";
-    adults: "Adults", "Adultos", "Adultes"; "", "";
-    children: "Children", "Niños", "Enfants"; "", "";
+    adults: "Adults", "Adultos", "Adultes"; "", "", "";
+    children: "Children", "Niños", "Enfants"; "", "", "";
     verificationStatus: "Identity", "Identidad", "Identité"; "Hasta dónde se ha verificado.", "Jusqu’où elle a été vérifiée.";
     currency: "Currency", "Moneda", "Devise"; "Such as EUR. Not set: that of the organization.", "Como EUR. Sin definir: la de la organización.", "Comme EUR. Non défini : celle de l’organisation.";
     host: "Host name", "Nombre del dominio", "Nom d’hôte"; "Como stay.example.com.", "Comme stay.example.com.";

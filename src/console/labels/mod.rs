@@ -13,7 +13,7 @@ use crate::words::in_language;
 /// The texts of a field. `called` contains its label in English, Spanish and French; an empty
 /// English label means that it is derived from the name. `about` contains its help text in Spanish
 /// and French. An English help text comes first if the description in the schema is written for
-/// callers of the interface.
+/// callers of the interface, or only repeats the label.
 pub(super) struct Label {
     pub name: &'static str,
     pub called: [&'static str; 3],

@@ -27,6 +27,9 @@ pub(super) async fn specs(
 fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec> {
     let mut specs = of_object(&kind.form_schema(), None);
     for spec in &mut specs {
+        if spec.name == "name" && repeats_label(&spec.summary) {
+            spec.summary.clear();
+        }
         // The present value of a secret is not shown. A new record has none.
         let is_withheld = kind.withheld().contains(&spec.name);
         spec.is_readable = !is_withheld || stored.is_none();
@@ -63,6 +66,15 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Spec>
         }
     }
     specs
+}
+
+/// Returns whether the help text of a name only says that it is the name, such as "Name of the
+/// property."
+fn repeats_label(summary: &str) -> bool {
+    summary == "Its name."
+        || summary
+            .strip_prefix("Name of the ")
+            .is_some_and(|thing| !thing.contains(' '))
 }
 
 /// The fields with several lines of text. All others have one, however long it may be.
@@ -165,6 +177,8 @@ const fn list_of(kind: RecordKind) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::labels;
+    use crate::console::records::KINDS;
 
     #[test]
     fn the_form_of_a_flat_is_made_of_its_schema() {
@@ -191,6 +205,55 @@ mod tests {
             .map(|spec| spec.name.as_str())
             .collect();
         assert_eq!(required.len(), 3, "{required:?}");
+    }
+
+    #[test]
+    fn a_help_text_that_repeats_the_label_is_left_out() {
+        let summary = |kind: RecordKind| {
+            of_schema(kind, None)
+                .into_iter()
+                .find(|spec| spec.name == "name")
+                .map(|spec| spec.summary)
+        };
+        for kind in [
+            RecordKind::Property,
+            RecordKind::PropertyGroup,
+            RecordKind::Tag,
+            RecordKind::PaymentAccount,
+        ] {
+            assert_eq!(summary(kind).as_deref(), Some(""), "{kind:?}");
+        }
+        assert_eq!(
+            summary(RecordKind::Upsell).as_deref(),
+            Some("Name of the extra, which guests see.")
+        );
+        for spec in of_schema(RecordKind::Property, None) {
+            if spec.name.starts_with("wifi") {
+                assert_eq!(labels::help("en", &spec), "", "{}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_form_has_a_spanish_and_french_label() {
+        let mut lacking = Vec::new();
+        for kind in KINDS {
+            for spec in of_schema(kind, None) {
+                let parts = match &spec.kind {
+                    Control::Object(parts) => parts.clone(),
+                    _ => Vec::new(),
+                };
+                for name in parts.into_iter().chain([spec]).map(|spec| spec.name) {
+                    // A field that the table lacks has the label of its English name.
+                    let [english, spanish, french] =
+                        ["en", "es", "fr"].map(|language| labels::label(language, &name));
+                    if english == spanish && spanish == french {
+                        lacking.push(name);
+                    }
+                }
+            }
+        }
+        assert!(lacking.is_empty(), "{lacking:?}");
     }
 
     #[test]
