@@ -29,6 +29,7 @@ mod erasure;
 mod events;
 mod explain;
 mod failover;
+mod file_removals;
 mod files;
 mod growth;
 mod guest;

@@ -1,0 +1,77 @@
+//! Tests of the notes of removed files, which several nodes delete at the same time.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use engine::uploads::folder;
+use tokio::sync::oneshot;
+
+use crate::files::uploads;
+use crate::support::App;
+
+/// How many files are noted.
+const COUNT: usize = 40;
+/// The note that another transaction holds.
+const HELD: usize = 20;
+/// A time limit for the sweep to reach the held note.
+const SOON: Duration = Duration::from_secs(10);
+
+/// A node that waits for a note holds only the notes before it. So two nodes never wait for each
+/// other.
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
+    let Some(app) = App::on_postgres(&[uploads()]).await else {
+        return;
+    };
+    let org = app.org().await.id;
+    // Every second note names a folder. To remove a folder takes longer, so the bytes are not
+    // removed in the order of the keys.
+    let keys: Vec<String> = (0..COUNT)
+        .map(|number| {
+            let end = if number % 2 == 0 { "/" } else { "" };
+            format!("{}{number:02}{end}", folder(org))
+        })
+        .collect();
+    for key in &keys {
+        let text = "insert into file_removal (organization_id, key) values (?1, ?2)";
+        app.change(text, vec![org.into(), key.into()]).await;
+    }
+    let (url, held) = (app.database_url.clone(), keys[HELD].clone());
+    let (locked, is_locked) = oneshot::channel();
+    let (let_go, is_let_go) = mpsc::channel::<()>();
+    let holder = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let mut transaction = client.transaction().unwrap();
+        let lock = "select 1 from file_removal where key = $1 for update";
+        assert_eq!(transaction.query(lock, &[&held]).unwrap().len(), 1);
+        locked.send(()).unwrap();
+        is_let_go.recv().unwrap();
+    });
+    is_locked.await.unwrap();
+    let url = app.database_url.clone();
+    let observer = tokio::task::spawn_blocking(move || {
+        let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+        let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        let begun = Instant::now();
+        while client.query(waiting, &[]).unwrap().is_empty() {
+            assert!(begun.elapsed() < SOON, "no sweep waits for the note");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let free = "select key from file_removal order by key for update skip locked";
+        let rows = client.query(free, &[]).unwrap();
+        let_go.send(()).unwrap();
+        rows.iter().map(|row| row.get(0)).collect::<Vec<String>>()
+    });
+    let ((), free) = tokio::join!(app.server.sweep_once(), observer);
+    assert_eq!(free.unwrap(), &keys[HELD + 1..]);
+    holder.await.unwrap();
+    let begun = Instant::now();
+    let left = async || {
+        let text = "select count(*) from file_removal";
+        app.query(text, Vec::new(), |row| row.get::<i64>(0)).await[0]
+    };
+    while left().await > 0 {
+        assert!(begun.elapsed() < SOON, "the notes are deleted");
+        app.server.sweep_once().await;
+    }
+}
