@@ -47,4 +47,18 @@ async fn the_demo_shows_stays_in_every_state() {
         demo.example(what)
     );
     assert_eq!(demo.example_page(what).await, 200);
+
+    let view = demo.example_view("a new step to do").await;
+    let (precheckin, open) = (&view["precheckin"], &view["precheckin"]["openSteps"]);
+    assert_eq!(precheckin["status"], "approved");
+    assert_eq!(open.as_array().unwrap().len(), 1, "{view}");
+
+    let view = demo.example_view("a changed agreement").await;
+    let steps = view["precheckin"]["steps"].as_array().unwrap();
+    let changed = steps.iter().find(|step| step["isTextChanged"] == true);
+    let changed = changed.unwrap_or_else(|| panic!("{view}"));
+    assert_eq!(
+        (&changed["stepType"], &changed["isComplete"]),
+        (&json!("agreement"), &json!(false))
+    );
 }

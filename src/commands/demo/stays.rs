@@ -30,13 +30,15 @@ const RETAKE: usize = 12;
 pub(super) const SIGNED: usize = 18;
 
 /// The reservations that the banner names, each with the reason to look at it.
-pub(super) const EXAMPLES: [(&str, usize); 6] = [
+pub(super) const EXAMPLES: [(&str, usize); 8] = [
     ("a photo to repeat", RETAKE),
     ("charges that are due", CHARGED),
     ("a survey to answer", ASKED),
     ("a contract to sign", SIGNED),
     ("an extra in the cart", SHOPPING),
     ("a domain of its own", UNDER_DOMAIN),
+    ("a new step to do", EXTENDED),
+    ("a changed agreement", OUTDATED),
 ];
 
 /// Index of the reservation that was extended after its pre-check-in was approved. It has a step

@@ -40,6 +40,8 @@ impl Demo {
             "stay with a contract to sign",
             "stay with an extra in the cart",
             "stay with a domain of its own",
+            "stay with a new step to do",
+            "stay with a changed agreement",
         ];
         let mut text = Vec::new();
         // The demo continues to serve, so reading stops when all labels have been found.
