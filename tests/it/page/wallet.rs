@@ -365,6 +365,32 @@ async fn a_pass_is_offered_only_while_available() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_pass_has_the_own_times_of_the_stay_and_names_another_year() {
+    if !is_tested() {
+        return;
+    }
+    let authority = WalletAuthority::new();
+    let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
+    let house = House::build(&app).await;
+    let own = json!({ "checkOut": "2027-12-11", "checkInTime": "13:00", "checkOutTime": "17:30" });
+    rebook(&house, own).await;
+    let pass = content(&authority, &pass(&app, &house, "").await.unwrap());
+    let fields = &pass["generic"]["secondaryFields"];
+    assert_eq!(
+        (
+            &pass["relevantDate"],
+            &fields[0]["value"],
+            &fields[1]["value"]
+        ),
+        (
+            &json!("2026-12-11T13:00:00+01:00"),
+            &json!("Friday 11 December, 13:00"),
+            &json!("Saturday, 11 December 2027, 17:30")
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unusable_pass_certificate_is_reported_at_start() {
     if !is_tested() {
         return;
