@@ -492,6 +492,10 @@ on_both! {
             [charge["dueAt"].clone(), charge["releaseAt"].clone()]
         };
         assert_eq!(moments().await, ["2026-12-09T14:00:00.000Z", "2026-12-15T10:00:00.000Z"]);
+        // The own times of the stay count before those of the flat.
+        change_stay(&house, json!({ "checkInTime": "13:00", "checkOutTime": "17:30" })).await;
+        assert_eq!(moments().await, ["2026-12-09T12:00:00.000Z", "2026-12-15T16:30:00.000Z"]);
+        change_stay(&house, json!({})).await;
         let flat = |times: [Value; 2], zone: &str| json!({
             "name": "Flat", "timezone": zone, "country": "ES", "checkInTime": times[0], "checkOutTime": times[1],
         });
