@@ -7,10 +7,10 @@ pub(super) type ReadyText = [&'static str; LANGUAGES.len()];
 
 /// The agreement of the house rules.
 pub(super) static AGREEMENT: ReadyText = [
+    "Please treat the flat as your own. No smoking indoors, no parties, and quiet between 22:00 and 8:00. Tell us at once if something breaks.",
     "يرجى التعامل مع الشقة كأنها بيتكم. التدخين ممنوع في الداخل، ولا تُقام حفلات، والهدوء مطلوب من الساعة 22:00 إلى 8:00. أخبرونا فورًا إذا تعطّل شيء.",
     "Si us plau, tracti l’allotjament com si fos seu. No es fuma a dins, no es fan festes i hi ha silenci de 22:00 a 8:00. Avisi’ns de seguida si alguna cosa es trenca.",
     "Bitte behandeln Sie die Wohnung wie Ihre eigene. Rauchen Sie nicht in den Räumen, feiern Sie keine Partys, und halten Sie von 22 bis 8 Uhr Ruhe. Sagen Sie uns gleich Bescheid, wenn etwas kaputtgeht.",
-    "Please treat the flat as your own. No smoking indoors, no parties, and quiet between 22:00 and 8:00. Tell us at once if something breaks.",
     "Por favor, trate el alojamiento como si fuera suyo. No se fuma dentro, no se hacen fiestas y hay silencio de 22:00 a 8:00. Avísenos enseguida si algo se rompe.",
     "Merci de prendre soin du logement comme du vôtre. Ne fumez pas à l’intérieur, pas de fêtes, et silence de 22 h à 8 h. Prévenez-nous aussitôt si quelque chose casse.",
     "אנא התייחסו לדירה כאילו הייתה שלכם. אין לעשן בפנים, אין לערוך מסיבות, ויש לשמור על שקט בין 22:00 ל־8:00. הודיעו לנו מיד אם משהו נשבר.",
@@ -21,10 +21,10 @@ pub(super) static AGREEMENT: ReadyText = [
 
 /// The question of the time of arrival.
 pub(super) static QUESTION: ReadyText = [
+    "At what time do you expect to arrive?",
     "في أي ساعة تتوقعون الوصول؟",
     "A quina hora espera arribar?",
     "Wann werden Sie voraussichtlich ankommen?",
-    "At what time do you expect to arrive?",
     "¿A qué hora espera llegar?",
     "Vers quelle heure pensez-vous arriver ?",
     "באיזו שעה אתם צפויים להגיע?",
@@ -35,10 +35,10 @@ pub(super) static QUESTION: ReadyText = [
 
 /// The title of the manual of the wireless network.
 pub(super) static WIFI_TITLE: ReadyText = [
+    "Wi-Fi",
     "الواي فاي",
     "Wifi",
     "WLAN",
-    "Wi-Fi",
     "Wifi",
     "Wi-Fi",
     "אינטרנט אלחוטי",
@@ -49,10 +49,10 @@ pub(super) static WIFI_TITLE: ReadyText = [
 
 /// The manual of the wireless network.
 pub(super) static WIFI: ReadyText = [
+    "Network: **{{property.wifiName}}**\nPassword: **{{property.wifiPassword}}**",
     "الشبكة: **{{property.wifiName}}**\nكلمة المرور: **{{property.wifiPassword}}**",
     "Xarxa: **{{property.wifiName}}**\nContrasenya: **{{property.wifiPassword}}**",
     "Netz: **{{property.wifiName}}**\nPasswort: **{{property.wifiPassword}}**",
-    "Network: **{{property.wifiName}}**\nPassword: **{{property.wifiPassword}}**",
     "Red: **{{property.wifiName}}**\nContraseña: **{{property.wifiPassword}}**",
     "Réseau : **{{property.wifiName}}**\nMot de passe : **{{property.wifiPassword}}**",
     "רשת: **{{property.wifiName}}**\nסיסמה: **{{property.wifiPassword}}**",
@@ -63,10 +63,10 @@ pub(super) static WIFI: ReadyText = [
 
 /// The title of the manual of the arrival.
 pub(super) static ARRIVAL_TITLE: ReadyText = [
+    "Your arrival",
     "وصولكم",
     "La seva arribada",
     "Ihre Ankunft",
-    "Your arrival",
     "Su llegada",
     "Votre arrivée",
     "ההגעה שלכם",
@@ -77,10 +77,10 @@ pub(super) static ARRIVAL_TITLE: ReadyText = [
 
 /// The manual of the arrival.
 pub(super) static ARRIVAL: ReadyText = [
+    "You can come from {{property.checkInTime}} on {{stay.checkIn}}. The address is {{property.address}}.",
     "يمكنكم الوصول ابتداءً من {{property.checkInTime}} في {{stay.checkIn}}. العنوان: {{property.address}}.",
     "Pot arribar a partir de les {{property.checkInTime}} el {{stay.checkIn}}. L’adreça és {{property.address}}.",
     "Sie können am {{stay.checkIn}} ab {{property.checkInTime}} kommen. Die Adresse ist {{property.address}}.",
-    "You can come from {{property.checkInTime}} on {{stay.checkIn}}. The address is {{property.address}}.",
     "Puede llegar a partir de las {{property.checkInTime}} el {{stay.checkIn}}. La dirección es {{property.address}}.",
     "Vous pouvez arriver à partir de {{property.checkInTime}} le {{stay.checkIn}}. L’adresse est {{property.address}}.",
     "אפשר להגיע החל מ־{{property.checkInTime}} ב־{{stay.checkIn}}. הכתובת: {{property.address}}.",
@@ -91,10 +91,10 @@ pub(super) static ARRIVAL: ReadyText = [
 
 /// The title of the manual of the departure.
 pub(super) static LEAVING_TITLE: ReadyText = [
+    "Your departure",
     "مغادرتكم",
     "La seva sortida",
     "Ihre Abreise",
-    "Your departure",
     "Su salida",
     "Votre départ",
     "העזיבה שלכם",
@@ -105,10 +105,10 @@ pub(super) static LEAVING_TITLE: ReadyText = [
 
 /// The manual of the departure.
 pub(super) static LEAVING: ReadyText = [
+    "Please leave by {{property.checkOutTime}} on {{stay.checkOut}}. Close the windows, switch off the lights, and take out the rubbish.",
     "يرجى المغادرة قبل {{property.checkOutTime}} في {{stay.checkOut}}. أغلقوا النوافذ وأطفئوا الأضواء وأخرجوا القمامة.",
     "Si us plau, surti abans de les {{property.checkOutTime}} el {{stay.checkOut}}. Tanqui les finestres, apagui els llums i tregui les escombraries.",
     "Bitte reisen Sie am {{stay.checkOut}} bis {{property.checkOutTime}} ab. Schließen Sie die Fenster, schalten Sie das Licht aus, und bringen Sie den Müll hinaus.",
-    "Please leave by {{property.checkOutTime}} on {{stay.checkOut}}. Close the windows, switch off the lights, and take out the rubbish.",
     "Por favor, salga antes de las {{property.checkOutTime}} el {{stay.checkOut}}. Cierre las ventanas, apague las luces y saque la basura.",
     "Merci de partir avant {{property.checkOutTime}} le {{stay.checkOut}}. Fermez les fenêtres, éteignez les lumières et sortez les poubelles.",
     "אנא צאו עד {{property.checkOutTime}} ב־{{stay.checkOut}}. סגרו את החלונות, כבו את האורות והוציאו את האשפה.",
@@ -116,3 +116,55 @@ pub(super) static LEAVING: ReadyText = [
     "Vertrek op {{stay.checkOut}} uiterlijk om {{property.checkOutTime}}. Sluit de ramen, doe het licht uit en neem het afval mee.",
     "Por favor, saia até às {{property.checkOutTime}} de {{stay.checkOut}}. Feche as janelas, apague as luzes e leve o lixo.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_stands_in_the_place_of_its_language() {
+        let place = |language: &str| {
+            LANGUAGES
+                .iter()
+                .position(|known| *known == language)
+                .unwrap()
+        };
+        for (language, title) in [
+            ("en", "Your departure"),
+            ("ca", "La seva sortida"),
+            ("de", "Ihre Abreise"),
+            ("es", "Su salida"),
+            ("fr", "Votre départ"),
+            ("it", "La vostra partenza"),
+            ("nl", "Uw vertrek"),
+            ("pt", "A sua partida"),
+        ] {
+            assert_eq!(LEAVING_TITLE[place(language)], title);
+        }
+        let is_arabic = |letter: char| ('\u{600}'..='\u{6ff}').contains(&letter);
+        let is_hebrew = |letter: char| ('\u{590}'..='\u{5ff}').contains(&letter);
+        let all: [&ReadyText; 8] = [
+            &AGREEMENT,
+            &QUESTION,
+            &WIFI_TITLE,
+            &WIFI,
+            &ARRIVAL_TITLE,
+            &ARRIVAL,
+            &LEAVING_TITLE,
+            &LEAVING,
+        ];
+        for text in all {
+            for (language, text) in LANGUAGES.into_iter().zip(text) {
+                let is_in = (text.contains(is_arabic), text.contains(is_hebrew));
+                assert_eq!(is_in, (language == "ar", language == "he"), "{text}");
+            }
+        }
+        let english = all.map(|text| text[place("en")].split(' ').next().unwrap_or_default());
+        assert_eq!(
+            english,
+            [
+                "Please", "At", "Wi-Fi", "Network:", "Your", "You", "Your", "Please"
+            ]
+        );
+    }
+}

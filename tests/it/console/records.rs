@@ -215,6 +215,31 @@ on_both! {
         assert_eq!(api.get("/tags").await.data().as_array().unwrap().len(), 2);
     }
 
+    async fn the_ready_set_is_made_once_in_the_languages_of_the_organization(app: App) {
+        let org = app.org_with(json!({ "name": "Casa", "languages": ["en", "de"] })).await;
+        let (api, browser) = (org.key().await, marta(&org).await);
+        let form = Form::of(&page(&browser, "/console/ready-set").await, "/ready-set");
+        for _ in 0..2 {
+            form.done(&browser, "created").await;
+        }
+        let manuals = api.get("/portal-manuals").await.data();
+        for (made, names) in [
+            (&api.get("/precheck-steps").await.data(), ["Arrival", "Guest details", "House rules"]),
+            (&manuals, ["Arrival", "Departure", "Wi-Fi"]),
+        ] {
+            let made = made.as_array().unwrap();
+            let mut known: Vec<&str> = made.iter().map(|one| one["nickname"].as_str().unwrap()).collect();
+            known.sort_unstable();
+            assert_eq!(known, names);
+            assert!(made.iter().all(|one| one["isActive"] == false), "{made:?}");
+        }
+        let departure = manuals.as_array().unwrap().iter().find(|manual| manual["nickname"] == "Departure").unwrap();
+        let departure = api.get(&format!("/portal-manuals/{}", id(&departure["id"]))).await.data();
+        let entries = api.get(&format!("/translations/{}/entries", id(&departure["titleId"]))).await.data();
+        let texts: Vec<_> = entries.as_array().unwrap().iter().map(|entry| (&entry["language"], &entry["text"])).collect();
+        assert_eq!(texts, [(&json!("en"), &json!("Your departure")), (&json!("de"), &json!("Ihre Abreise"))]);
+    }
+
     async fn the_first_steps_are_shown_until_they_are_done(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
