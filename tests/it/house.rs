@@ -291,3 +291,38 @@ fn one_function_reads_each_setting_url_and_address() {
         }
     }
 }
+
+/// The page on reliability names a test for each promise. A renamed test would leave the promise
+/// without one.
+#[test]
+fn every_test_that_the_page_on_reliability_names_exists() {
+    let page = std::fs::read_to_string(root().join("docs/explanation/reliability.md")).unwrap();
+    let tests = ["tests/it", "crates/store/tests"].map(|folder| sources(&root().join(folder)));
+    let tests: Vec<(String, String)> = tests
+        .concat()
+        .iter()
+        .map(|path| {
+            (
+                path.to_string_lossy().into_owned(),
+                std::fs::read_to_string(path).unwrap(),
+            )
+        })
+        .collect();
+    let mut checked = 0;
+    for name in page.split('`').skip(1).step_by(2) {
+        let exists = if Path::new(name).extension().is_some_and(|kind| kind == "rs") {
+            tests
+                .iter()
+                .any(|(path, _)| path.ends_with(&format!("/{name}")))
+        } else if name.matches('_').count() >= 3 && !name.contains(' ') {
+            tests
+                .iter()
+                .any(|(_, text)| text.contains(&format!("fn {name}(")))
+        } else {
+            continue;
+        };
+        assert!(exists, "the page names {name}, which is not there");
+        checked += 1;
+    }
+    assert!(checked >= 50, "{checked}");
+}
