@@ -84,6 +84,13 @@ on_both! {
             assert!(policy.contains(part), "{policy}");
         }
         assert!(!policy.contains("script-src 'self'") && !policy.contains("script-src 'unsafe"), "{policy}");
+        // The document states the policy, without the hashes.
+        let is_hash = |word: &str| word.starts_with("'sha256-");
+        let words: Vec<&str> = policy.split(' ').filter(|word| !is_hash(word)).collect();
+        let document = include_str!("../../../docs/explanation/security.md");
+        let stated = document.split("```").find(|block| block.contains("default-src")).unwrap();
+        let stated: Vec<&str> = stated.split_whitespace().filter(|word| !is_hash(word)).collect();
+        assert_eq!(words, stated);
         let worker = Answer::of(ask("/worker.js")).await;
         assert_eq!(worker.header("service-worker-allowed"), Some(format!("/stay/{}", house.token).as_str()));
         assert_eq!(worker.header("content-type"), Some("text/javascript; charset=utf-8"));
