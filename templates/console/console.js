@@ -46,6 +46,18 @@ all("[data-colour]").forEach(text => {
   text.before(picker);
 });
 
+// A placeholder that is begun is completed. The completed part is selected, so that typing on replaces it.
+const placeholders = all("[data-placeholders] code").map(code => code.textContent);
+document.addEventListener("input", event => {
+  const field = event.target;
+  if (event.inputType !== "insertText" || event.isComposing || !field.matches("textarea,input:not([type])")) return;
+  const place = field.selectionStart;
+  const begun = /\{\{[^{}\n]+$/.exec(field.value.slice(0, place))?.[0];
+  const whole = begun && placeholders.find(text => text.startsWith(begun));
+  // In the middle of a placeholder the rest is there already.
+  if (whole && !/^[\w.}]/.test(field.value.slice(place))) field.setRangeText(whole.slice(begun.length), place, place, "select");
+}, true);
+
 // What is shown to be taken along is copied by a button.
 all("[data-copy]").forEach(field => {
   const button = document.createElement("button");

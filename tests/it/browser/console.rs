@@ -134,6 +134,31 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_begun_placeholder_is_completed() {
+    browse(DEADLINE, async |window| {
+        furnished(window, async |app, things| {
+            let page = format!("{}/console/manuals/{}", app.base, things.manual);
+            window.go(&page).await;
+            window
+                .run("document.querySelector('[data-render]').focus()")
+                .await;
+            window.empties().await;
+            let written = "return document.querySelector('[data-render]').value";
+            window.types("At {{property.n").await;
+            assert_eq!(window.run(written).await, json!("At {{property.name}}"));
+            // Typing on replaces the completed part.
+            window.types("ame}}, {{word}} {{stay.n").await;
+            assert_eq!(
+                window.run(written).await,
+                json!("At {{property.name}}, {{word}} {{stay.nights}}")
+            );
+        })
+        .await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
     browse(DEADLINE, async |window| {
         furnished(window, async |app, things| {
