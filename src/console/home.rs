@@ -22,6 +22,7 @@ use super::submissions::{self, SubmissionItem};
 use super::visit::ConsoleRequest;
 use super::webhooks::Subscription;
 use super::when;
+use crate::platform::BackupNote;
 use crate::translations::ENGLISH;
 use crate::words::{fill, own_name};
 
@@ -82,10 +83,13 @@ struct LastBackupTimes {
     last_failure_at: Option<String>,
 }
 
-/// Returns sentences about the last backup; none for members without the permission.
+/// Returns sentences about the last backup; none for members without the permission, and for
+/// PostgreSQL.
 async fn backups(visit: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
     const READ: &str = "getLastBackup";
-    if !visit.may(READ) {
+    // Only a SQLite database has a note of its backups.
+    let is_noted = visit.service.app_state.extension::<BackupNote>().is_some();
+    if !is_noted || !visit.may(READ) {
         return Ok(Vec::new());
     }
     let Some(last) = if_readable(visit.get::<LastBackupTimes>(READ, json!({})).await)? else {

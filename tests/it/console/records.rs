@@ -240,6 +240,24 @@ on_both! {
         assert_eq!(texts, [(&json!("en"), &json!("Your departure")), (&json!("de"), &json!("Ihre Abreise"))]);
     }
 
+    async fn the_home_page_says_when_the_last_backup_was_made(app: App) {
+        let org = app.org().await;
+        let browser = marta(&org).await;
+        let home = page(&browser, "/console").await;
+        let Some(database) = app.database_url.strip_prefix("sqlite:") else {
+            assert!(!home.contains("backup was made"), "PostgreSQL has its own backups: {home}");
+            return;
+        };
+        assert!(home.contains("No backup was made yet."), "{home}");
+        let note = json!({ "lastBackupAt": "2026-11-20T09:30:00.000Z", "lastFailureAt": "2026-11-21T09:30:00.000Z" });
+        std::fs::write(format!("{database}.backup.json"), note.to_string()).unwrap();
+        let home = page(&browser, "/console").await;
+        assert!(home.contains("The last backup was made on") && home.contains("The last attempt at a backup failed"), "{home}");
+        let visitor = member_with(&org, &[Permission::ViewProperties], None).await;
+        let home = page(&visitor, "/console").await;
+        assert!(!home.contains("backup was made"), "{home}");
+    }
+
     async fn the_first_steps_are_shown_until_they_are_done(app: App) {
         let org = app.org().await;
         let browser = marta(&org).await;
