@@ -255,6 +255,37 @@ with_calendars! {
         }
     }
 
+    async fn fetches_of_one_feed_run_one_after_the_other(app: App, host: CalendarHost) {
+        let events = [event("a", "20261211", "20261215", "SUMMARY:Reserved")];
+        host.events(&events);
+        let scene = FeedScene::build(&app, &host, json!({})).await;
+        until_read(&scene.api, "/calendar-feeds", |feeds| !feeds[0]["lastFetchedAt"].is_null()).await;
+        // Only one process serves a SQLite database.
+        let flags = host.flags();
+        let other = if app.database_url.starts_with("sqlite:") {
+            None
+        } else {
+            Some(app.second_node(&flags.each_ref().map(String::as_str)).await)
+        };
+        let there = other.as_ref().unwrap_or(&app).api(scene.api.token.as_deref().unwrap());
+        let before = host.asked().len();
+        host.serve(Served::Silence);
+        let path = format!("/calendar-feeds/{}/refresh", scene.feed);
+        let (one, two, ()) = tokio::join!(
+            scene.api.post(&path, json!({})),
+            there.post(&path, json!({})),
+            async {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                assert_eq!(host.asked().len(), before + 1, "one fetch waits for the other");
+                host.events(&events);
+            }
+        );
+        let mut codes = [one.data(), two.data()].map(|feed| feed["lastErrorCode"].as_str().map(str::to_owned));
+        codes.sort();
+        assert_eq!(codes, [None, Some("timed_out".to_owned())]);
+        assert_eq!(scene.stays().await, [stay("2026-12-11", "2026-12-15", "confirmed")]);
+    }
+
     async fn what_a_person_changed_stays_until_the_event_changes(app: App, host: CalendarHost) {
         let unclear = |until: &str| event("a", "20261211", until, "SUMMARY:CLOSED - Not available");
         host.events(&[unclear("20261215")]);
