@@ -5,7 +5,8 @@
 //! requests therefore ends at half of the budget, two clients at a third each, and so on, so there
 //! is always space for the others. An organization, whatever its addresses, holds at most half of
 //! the budget. A body waits for space, and its request is refused with 503 if none becomes free in
-//! time.
+//! time. All chunks of a body share this time. A waiting body does not notice that its connection
+//! is closed, so it must not hold its chunks for longer.
 //!
 //! Bytes are counted while the memory is held: the space of a chunk is released when the chunk is
 //! dropped.
@@ -23,7 +24,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -100,7 +101,8 @@ pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error>
 }
 
 impl Incoming {
-    /// Creates a budget of `limit` bytes. A body waits up to `timeout` for space.
+    /// Creates a budget of `limit` bytes. A body waits up to `timeout` for space, over all its
+    /// chunks.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
         Self {
@@ -132,6 +134,8 @@ impl Incoming {
             incoming: self.clone(),
             sender,
             waiting: None,
+            since: Instant::now(),
+            left: self.timeout,
             refusal: refusal.clone(),
         });
         (body, refusal)
@@ -158,8 +162,13 @@ impl Incoming {
         })
     }
 
-    /// Returns a chunk with reserved space, or `None` if there is no space in time.
-    async fn admit(self: Arc<Self>, sender: Sender, bytes: Bytes) -> Option<Bytes> {
+    /// Returns a chunk with reserved space, or `None` if there is no space within `limit`.
+    async fn admit_within(
+        self: Arc<Self>,
+        limit: Duration,
+        sender: Sender,
+        bytes: Bytes,
+    ) -> Option<Bytes> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX) + OVERHEAD;
         let room = async {
             loop {
@@ -170,7 +179,7 @@ impl Incoming {
                 freed.await;
             }
         };
-        let room = timeout(self.timeout, room).await.ok()?;
+        let room = timeout(limit, room).await.ok()?;
         Some(Bytes::from_owner(ReservedChunk { bytes, _room: room }))
     }
 
@@ -215,6 +224,10 @@ struct CountedBody {
     sender: Sender,
     /// A chunk that waits for space.
     waiting: Option<BoxFuture<'static, Option<Bytes>>>,
+    /// When that chunk began to wait.
+    since: Instant,
+    /// How long chunks may still wait.
+    left: Duration,
     refusal: Refusal,
 }
 
@@ -230,6 +243,7 @@ impl HttpBody for CountedBody {
             if let Some(waiting) = &mut self.waiting {
                 let piece = ready!(waiting.as_mut().poll(context));
                 self.waiting = None;
+                self.left = self.left.saturating_sub(self.since.elapsed());
                 return Poll::Ready(Some(piece.map(Frame::data).ok_or_else(|| {
                     self.refusal.0.store(true, Ordering::Relaxed);
                     self.incoming.refused.fetch_add(1, Ordering::Relaxed);
@@ -240,7 +254,9 @@ impl HttpBody for CountedBody {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => {
                         let incoming = self.incoming.clone();
-                        self.waiting = Some(Box::pin(incoming.admit(self.sender, bytes)));
+                        let admitted = incoming.admit_within(self.left, self.sender, bytes);
+                        self.since = Instant::now();
+                        self.waiting = Some(Box::pin(admitted));
                     }
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
@@ -270,6 +286,12 @@ mod tests {
     use super::*;
 
     const TIMEOUT: Duration = Duration::from_secs(4);
+
+    impl Incoming {
+        async fn admit(self: Arc<Self>, sender: Sender, bytes: Bytes) -> Option<Bytes> {
+            self.admit_within(TIMEOUT, sender, bytes).await
+        }
+    }
 
     fn address(last: u8) -> Sender {
         Sender::Address([192, 0, 2, last].into())
@@ -311,6 +333,30 @@ mod tests {
         let (read, ()) = tokio::join!(body.collect(), frees);
         assert_eq!(read.unwrap().to_bytes(), "more");
         assert!(!refusal.is_refused());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_chunks_of_a_body_share_the_timeout() {
+        let incoming = Arc::new(Incoming::new(1_000, TIMEOUT));
+        let piece = incoming.clone().admit(address(1), size(900)).await.unwrap();
+        let begun = Instant::now();
+        let chunks = [size(900), size(900)].map(Ok::<_, std::convert::Infallible>);
+        let body = Body::from_stream(futures_util::stream::iter(chunks));
+        let (body, refusal) = incoming.counted(address(1), body);
+        let frees = async {
+            tokio::time::sleep(TIMEOUT / 4 * 3).await;
+            drop(piece);
+        };
+        // The first chunk leaves no space for the second one.
+        let (read, ()) = tokio::join!(body.collect(), frees);
+        assert!(read.is_err() && refusal.is_refused());
+        assert!(
+            (TIMEOUT..TIMEOUT / 4 * 5).contains(&begun.elapsed()),
+            "{:?}",
+            begun.elapsed()
+        );
+        drop(read);
+        assert_eq!(incoming.used(), 0);
     }
 
     #[tokio::test(start_paused = true)]
