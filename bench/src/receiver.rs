@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The time limit for an answer, the same as the service's.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The certificate of the receivers, and the file with its authority.
+/// The certificate of the receivers, and the file with the certificate authority that signed it.
 pub struct Identity {
     tls: TlsAcceptor,
     authority: PathBuf,

@@ -88,7 +88,7 @@ const AT_ONCE: usize = 16;
 struct Tenant {
     platform: Client,
     client: Client,
-    /// The path of its syncs.
+    /// The path to which the platform sends records of this organization.
     sync: String,
     property: Uuid,
     keys: Keys,

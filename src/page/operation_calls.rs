@@ -136,8 +136,8 @@ pub async fn ask(
     )
 }
 
-/// Builds a request of the page itself, with these path parameters besides the token. It has no
-/// header of the browser except those in `headers`: the token is the credential.
+/// Builds a request that the page makes by itself, with these path parameters besides the token. Of
+/// the browser's headers only those in `headers` are copied: the token is the credential.
 #[must_use]
 pub fn request(
     id: Uuid,

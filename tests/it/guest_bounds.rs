@@ -40,7 +40,7 @@ async fn form(app: &App, token: &str, rest: &str, fields: &[(&str, &str)]) -> (A
     let body = form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)
         .finish();
-    // The redirect is not followed, because that request would count too.
+    // The redirect is not followed, because that request would count towards the rate limit too.
     let browser = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .build()

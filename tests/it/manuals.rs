@@ -384,7 +384,7 @@ on_both! {
             assert_ne!(image, before);
             assert!(before.is_null() || !is_there(&api, &probe, &before).await, "{next}");
         }
-        // Images created by others, and images used by others, remain.
+        // Images that the platform created, and images that other manuals use, remain.
         let bound = json!(org.record("image", json!({ "url": "https://a.example/bound.jpg" })).await);
         for next in [json!({ "iconName": "wifi" }), json!({ "imageUrl": "" }), json!({ "imageId": null }), url("other")] {
             change(&api, &manual, json!({ "imageId": bound })).await.data();

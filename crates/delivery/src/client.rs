@@ -46,7 +46,7 @@ const MOST_HEADERS: usize = 4_096;
 type Connector = MarkingConnector<Guarded<HttpsConnector<HttpConnector<Resolver>>>>;
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
-/// Sends requests over connections that are reused.
+/// Sends requests. Connections are reused, except for a request that is sent a second time.
 pub(super) struct Client {
     /// Reuses connections.
     pool: Pool,

@@ -135,8 +135,8 @@ fn each(
     while next(deliveries, decided, &mut decide) {}
 }
 
-/// Decides about the next readable delivery, and about the unreadable ones before it. Returns
-/// whether there was a readable one. A delivery leaves the iterator only after the decision, so
+/// Decides what to send for the next delivery whose document can be decoded, and records the error
+/// of those before it that cannot. Returns whether there was one. A delivery leaves the iterator only after the decision, so
 /// that after a panic it is still among the remaining ones.
 fn next(
     deliveries: &mut vec::IntoIter<Claimed>,

@@ -326,7 +326,7 @@ impl Store {
         }
     }
 
-    /// Returns the maximum of each number of the effort since the last call. The maxima may come
+    /// Returns the maximum of each number of a [`WorkCount`] since the last call. The maxima may come
     /// from different transactions. Tests of growth use it.
     #[expect(clippy::must_use_candidate, reason = "it is asked to forget, too")]
     pub fn max_work(&self) -> WorkCount {

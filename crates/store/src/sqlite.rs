@@ -527,7 +527,7 @@ pub(crate) fn rows(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut WorkCount,
+    work: &mut WorkCount,
 ) -> Result<Vec<Row>> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let width = prepared.column_count();
@@ -537,7 +537,7 @@ pub(crate) fn rows(
         answer.add(row, width)?;
     }
     drop(cursor);
-    effort.steps += steps(&prepared);
+    work.steps += steps(&prepared);
     Ok(answer
         .rows(width)
         .map(|row| Row(Columns::Sqlite(row)))
@@ -549,7 +549,7 @@ pub(crate) fn each<E: From<Error>>(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut WorkCount,
+    work: &mut WorkCount,
     take: &mut impl FnMut(&BorrowedRow<'_>) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut prepared = connection
@@ -564,7 +564,7 @@ pub(crate) fn each<E: From<Error>>(
         take(&BorrowedRow(BorrowedColumns::Sqlite(row)))?;
     }
     drop(cursor);
-    effort.steps += steps(&prepared);
+    work.steps += steps(&prepared);
     Ok(count)
 }
 
@@ -572,11 +572,11 @@ pub(crate) fn execute(
     connection: &Connection,
     statement: &Statement,
     params: &[Value],
-    effort: &mut WorkCount,
+    work: &mut WorkCount,
 ) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let touched = prepared.execute(params_from_iter(params))? as u64;
-    effort.steps += steps(&prepared);
+    work.steps += steps(&prepared);
     Ok(touched)
 }
 
@@ -584,14 +584,14 @@ pub(crate) fn execute_many(
     connection: &Connection,
     statement: &Statement,
     rows: &[Vec<Value>],
-    effort: &mut WorkCount,
+    work: &mut WorkCount,
 ) -> Result<u64> {
     let mut prepared = connection.prepare_cached(statement.sqlite())?;
     let mut touched = 0;
     for params in rows {
         touched += prepared.execute(params_from_iter(params))? as u64;
     }
-    effort.steps += steps(&prepared);
+    work.steps += steps(&prepared);
     Ok(touched)
 }
 

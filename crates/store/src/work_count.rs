@@ -34,7 +34,7 @@ pub struct WorkCount {
     pub steps: u64,
 }
 
-/// The maximum of each number of the effort. The maxima may come from different transactions.
+/// The maximum of each number of a [`WorkCount`]. The maxima may come from different transactions.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
     statements: AtomicU64,
@@ -43,7 +43,7 @@ pub(crate) struct MaxWork {
 }
 
 impl MaxWork {
-    /// Wraps work so that its effort is noted here when the work is done.
+    /// Wraps work so that its count is noted here when the work is done.
     pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
         let heaviest = self.clone();
         move |transaction: &mut Transaction<'_>| {
@@ -63,11 +63,11 @@ impl MaxWork {
         }
     }
 
-    fn note(&self, effort: WorkCount) {
+    fn note(&self, count: WorkCount) {
         for (greatest, number) in [
-            (&self.statements, effort.statements),
-            (&self.rows, effort.rows),
-            (&self.steps, effort.steps),
+            (&self.statements, count.statements),
+            (&self.rows, count.rows),
+            (&self.steps, count.steps),
         ] {
             // Most efforts are below the maximum, and a plain load leaves the cache line shared by
             // all cores.

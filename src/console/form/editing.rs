@@ -241,7 +241,7 @@ fn draw<'v>(
 }
 
 /// Saves a form that changes a resource. `now` is the resource as it is stored at this moment.
-/// Returns whether anything was changed, or the form again.
+/// Returns whether anything was changed; or, if the form is refused, the form with its messages.
 pub async fn saved(
     visit: &ConsoleRequest,
     resource: &Resource,

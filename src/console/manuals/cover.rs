@@ -101,8 +101,9 @@ struct ShownPhoto {
     thumbnail: String,
     /// The description of the picture.
     about: String,
-    /// `by` names the photographer, `photographer` is the address of their page.
+    /// The name of the photographer.
     by: String,
+    /// The address of the photographer's page.
     photographer: Option<String>,
 }
 

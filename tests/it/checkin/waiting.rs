@@ -10,7 +10,7 @@ use crate::files::{Part, send, uploads};
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// Reports how a step of the house's stay stands.
+/// Reports the state of a step, as the platform does for another system.
 pub async fn report(house: &House<'_>, step: Uuid, body: Value) -> Value {
     let path = house
         .org

@@ -85,7 +85,7 @@ impl MiddleBox {
             .store(u64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    /// Returns the number of round trips that the server has begun.
+    /// Returns the number of round trips that the service has begun to the database.
     pub fn questions(&self) -> u64 {
         self.orders.questions.load(Ordering::SeqCst)
     }

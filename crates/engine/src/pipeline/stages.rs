@@ -1,7 +1,7 @@
 //! The stages of a request between identifying the caller and running the operation.
 //!
 //! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::hear`]
-//! (permission by the body → form of the `Idempotency-IdempotencyKey` → arguments) →
+//! (permission by the body → form of the `Idempotency-Key` → arguments) →
 //! [`Heard::validate`] → run.
 //!
 //! Each stage takes a value that only the stage before it can create. So the order is the same in

@@ -31,7 +31,8 @@ pub struct Limits {
     pub idle: Duration,
     /// The progress timeout: how long an answer may wait for a client that reads none of it.
     pub progress_timeout: Duration,
-    /// The progress timeout while others wait for the space, and during shutdown.
+    /// The progress timeout while other answers wait for space in `outbound_bytes`, and during
+    /// shutdown.
     pub hurried_progress_timeout: Duration,
     /// The most bytes of answers that wait to be sent.
     pub outbound_bytes: u64,

@@ -144,6 +144,7 @@ fn text(schema: &Value) -> Cow<'static, str> {
         "time-of-day" => "15:00",
         "uri" | "http-url" | "http-url-or-empty" => "https://example.com/",
         "webhook-target" => "https://hooks.example.com/vestibule",
+        "redirect-uri" => "https://client.example/callback",
         "email" => "ada@example.com",
         "phone" => "+34934123456",
         "language" => "en",

@@ -201,7 +201,7 @@ fn one_type_each(mut reported: Map<String, Value>) -> Map<String, Value> {
     };
     reported.remove("type");
     if reported.contains_key("anyOf") || reported.contains_key("oneOf") {
-        // The branches state their types.
+        // The branches state their types already.
         return reported;
     }
     let branches: Vec<Value> = types.iter().map(|kind| branch(&reported, kind)).collect();
