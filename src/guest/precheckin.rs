@@ -135,8 +135,9 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the saved choices and the accepted texts with those of today. A step that belongs
-    /// to the last submission is not asked again because of them.
+    /// Compares the saved choices and the accepted texts with those of today. A choice or a text
+    /// that belongs to the last submission is not asked for again. A choice that was not made then,
+    /// because nothing was offered, is asked for.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -153,7 +154,8 @@ impl Precheckin {
                     acceptance::is_current(context, stay, (step, setup), accepted)?;
             }
             asked.is_text_changed = !is_submitted && !asked.is_text_current;
-            asked.is_choice_missing = !is_submitted && asked.lacks_choice(setup, nights);
+            let is_kept = is_submitted && asked.names_choice();
+            asked.is_choice_missing = !is_kept && asked.lacks_choice(setup, nights);
         }
         Ok(())
     }

@@ -26,8 +26,8 @@ pub(super) struct StepOfStay {
     pub has_storage: bool,
     /// The check-in date, on which the ages of guests count.
     check_in: Date,
-    /// Whether the step offers a choice, and the saved answers make none of the offered ones,
-    /// before they are submitted.
+    /// Whether the step offers a choice, and the saved answers make none of the offered ones. A
+    /// submitted choice stays, also if it is no longer offered.
     pub is_choice_missing: bool,
     /// Whether the accepted text is today's text in the language that was accepted.
     pub is_text_current: bool,
@@ -105,6 +105,12 @@ impl StepOfStay {
             &setup.texts,
             nights,
         )
+    }
+
+    /// Returns whether the saved answers name a choice of a deposit.
+    pub(super) fn names_choice(&self) -> bool {
+        self.answers()
+            .is_some_and(|answers| precheck::deposit_choice(answers).is_some())
     }
 
     /// Returns whether the saved answers make none of the offered choices of a deposit: they name

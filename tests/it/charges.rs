@@ -379,14 +379,15 @@ on_both! {
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         assert_eq!(brief(&house).await, json!([["deposit", 30_000, "EUR", "due"]]));
-        // A submission that was made while nothing was to be chosen stays as it is.
+        // The step of a submission that was made while nothing was offered is open again.
         let other = House::build(&app).await;
         account(&other, true, json!("EUR")).await;
         let plain = other.step("damage_deposit", json!({})).await;
         other.answer(plain, json!({})).await.data();
         other.submit().await.data();
         other.update(plain, deposit()).await.data();
-        assert_eq!(other.step_view(plain, "en").await["state"], "done");
+        assert_eq!(other.step_view(plain, "en").await["state"], "todo");
+        assert_eq!(other.precheckin().await["openSteps"], json!([plain]));
     }
 
     async fn a_choice_that_is_no_longer_offered_is_asked_again(app: App) {

@@ -11,7 +11,8 @@ use crate::support::dice::Dice;
 use crate::support::house::{House, id, ids, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// Returns the explanation of a stay, after checking that the guest sees exactly what it says.
+/// Returns the explanation of a stay. Checks that it names the items that the guest sees, and no
+/// others.
 async fn explained(house: &House<'_>, stay: Uuid) -> Value {
     let explained = house
         .api

@@ -1,5 +1,5 @@
 //! Tests of a PostgreSQL whose connections die silently, or that is replaced by another server:
-//! what callers are told, what is done, and that the service recovers by itself.
+//! the answers to callers, the writes that are done, and the recovery of the service.
 //! docs/explanation/reliability.md states the guarantees.
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Tests of what the flags of a portal switch for guests: issues, surveys, extras and tiles; and of
-//! instructions and of manuals after the stay.
+//! Tests of the flags of a portal: issues, surveys, extras and tiles. Tests of instructions, and of
+//! manuals after the stay.
 
 use std::time::Duration;
 

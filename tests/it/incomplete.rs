@@ -26,7 +26,7 @@ async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize)
     stream
 }
 
-/// Returns what the server sends until it closes the connection.
+/// Reads the bytes of the server until it closes the connection.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut heard = Vec::new();
     timeout(SOON, stream.read_to_end(&mut heard))

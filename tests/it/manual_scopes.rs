@@ -30,8 +30,8 @@ async fn listed_of(api: &Api, property: Uuid) -> String {
     .join(" ")
 }
 
-/// A property of the caller and one of somebody else, with tags, and a manual for each kind of
-/// assignment to them.
+/// A property that the caller can access and one that it cannot, with tags, and a manual for each
+/// kind of assignment to them.
 struct Neighbours {
     mine: Uuid,
     theirs: Uuid,

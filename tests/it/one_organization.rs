@@ -1,5 +1,5 @@
 //! Checks that every statement belongs to one organization: all rows of tenants that it reads or
-//! writes are bound to `?1`. Where organizations are on several servers, such a statement runs on
+//! writes are bound to `?1`. If organizations are on several servers, such a statement runs on
 //! one of them. The exceptions are listed here with a reason.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -103,7 +103,7 @@ async fn assert_newer_schema_refused(database_url: &str) {
     );
 }
 
-/// Where organizations are on several servers, a migration is sent one statement at a time. A
+/// If organizations are on several servers, a migration is sent one statement at a time. A
 /// statement ends at a semicolon before a line break.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_migration_statement_ends_at_a_line_end() {

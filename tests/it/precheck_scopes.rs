@@ -296,7 +296,7 @@ on_both! {
             scope(&limited, "/add", step, json!({ "propertyIds": [mine] })).await.error(404);
             assert_eq!(scopes(&limited, step).await, four(json!({})));
         }
-        // Limited callers count, find and read only what they can see.
+        // Limited callers count, find and read only items of their own properties.
         let counts = json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 0 });
         assert_eq!(row(&limited, &steps["mixed"]).await["scope"], counts);
         assert_eq!(scopes(&limited, &steps["mixed"]).await, four(json!({ "propertyIds": [mine] })));

@@ -223,8 +223,8 @@ on_both! {
             house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [of] })).await;
         }
         house.step("main", json!({})).await;
-        // Views of the preview and of the guest alternate. Data cached for one is never shown to
-        // the other.
+        // Views of the preview and of the guest alternate. Neither is answered from the other's
+        // cached data.
         for body in [json!({ "propertyId": flat }), json!({ "reservationId": stay })] {
             for _ in 0..2 {
                 let view = previewed(&app, api, draft, body.clone()).await;

@@ -1,5 +1,5 @@
-//! Tests of what a guest reads, and why (rules: manuals#visibility; manuals#order;
-//! stays#guest-view; stays#explanations).
+//! Tests of the manuals that a guest reads, and of their explanations (rules: manuals#visibility;
+//! manuals#order; stays#guest-view; stays#explanations).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -182,6 +182,24 @@ on_both! {
         assert_eq!(handed_in(&house, step).await["answers"], json!({ "choice": "waiver", "damageWaiverId": gold }));
     }
 
+    async fn a_deposit_that_is_offered_after_submission_opens_its_step(app: App) {
+        let house = House::build(&app).await;
+        house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
+        account(&house, json!({ "currency": "EUR" })).await;
+        let step = house.step("damage_deposit", json!({})).await;
+        house.answer(step, json!({})).await.data();
+        house.submit().await.data();
+        assert_eq!(house.precheckin().await["openSteps"], json!([]));
+        house.update(step, json!({ "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000 })).await.data();
+        assert_eq!(house.precheckin().await["openSteps"], json!([step]));
+        house.answer(step, json!({ "choice": "deposit" })).await.data();
+        house.submit().await.data();
+        assert_eq!(house.precheckin().await["openSteps"], json!([]));
+        // A submitted choice is not asked for again, although it is no longer offered.
+        house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
+        assert_eq!(house.precheckin().await["openSteps"], json!([]));
+    }
+
     /// A waiver is offered if it is enabled, the stay is long enough and an active account can be
     /// charged.
     async fn a_waiver_is_offered_only_if_usable(app: App) {
