@@ -6,8 +6,8 @@ use engine::app::{About, App, DocumentAdditions};
 use engine::module::{Module, Routes, assemble};
 use engine::operation::Surface;
 use engine::pipeline::Service;
-use engine::surface::{self, OtherRoutes};
 use serde_json::Value;
+use vestibule_http::surface::{self, OtherRoutes};
 
 use crate::{
     calendars, console, devices, events, guest, guides, manuals, oauth, page, people, platform,

@@ -12,7 +12,6 @@
 
 mod acme;
 pub mod app;
-mod browser;
 mod calendars;
 pub mod commands;
 pub mod config;

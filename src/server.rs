@@ -20,10 +20,7 @@ use engine::pipeline::{
     ServiceSettings, TenantHints,
 };
 use engine::processors;
-pub use engine::server::Limits;
-use engine::server::{Tls, TrustedProxies, accept, raise_open_files};
 use engine::summaries;
-use engine::surface::{self, Metrics};
 use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
@@ -32,6 +29,9 @@ use store::Location;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::{CancellationToken, DropGuard};
+pub use vestibule_http::server::Limits;
+use vestibule_http::server::{Tls, TrustedProxies, accept, raise_open_files};
+use vestibule_http::surface::{self, Metrics};
 
 pub use self::listening::CertificateSource;
 use self::listening::{bound, certificate, listen};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::server::Tls;
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, ChallengeType, Error, Identifier,
     KeyAuthorization, NewAccount, NewOrder, Order, OrderStatus, Problem, RetryPolicy,
@@ -12,6 +11,7 @@ use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
 use reqwest::Client;
 use rustls::pki_types::PrivateKeyDer;
 use serde::{Deserialize, Serialize};
+use vestibule_http::server::Tls;
 
 use super::AcmeSettings;
 use super::client::AuthorityClient;

@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::clock::Clock;
-use engine::server::{CertificateFacts, Tls};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use vestibule_http::server::{CertificateFacts, Tls};
 
 use self::authority::{Authority, Obtained};
 pub(crate) use self::client::examine_directory;

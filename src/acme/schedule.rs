@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::server::CertificateFacts;
 use jiff::Timestamp;
+use vestibule_http::server::CertificateFacts;
 
 /// Pause after the first failed order. It doubles with each failure. Five orders fall into the first
 /// hour, and Let's Encrypt accepts five failed checks of a host name an hour.

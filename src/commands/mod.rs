@@ -14,8 +14,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use engine::clock::Clock;
-use engine::surface::openapi;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use vestibule_http::surface::openapi;
 
 use crate::app::app;
 use crate::config::{

@@ -9,9 +9,9 @@ use super::reply;
 use super::screens::{SCREENS, Screen, ScreenAnswer, ScreenGroup, ScreenPage};
 use super::visit::ConsoleRequest;
 use super::words::ConsoleWords;
-use crate::browser::retriable;
 use crate::page::icon;
 use crate::people::{self, LANGUAGES};
+use vestibule_http::browser::retriable;
 
 /// The path of the search.
 const SEARCH: &str = "/search";

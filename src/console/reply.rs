@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::visit::ConsoleRequest;
 use super::words;
 use super::{frame, refusal::ConsoleRefusal};
-use crate::browser::{self, Policy, Referrer};
 use crate::people;
+use vestibule_http::browser::{self, Policy, Referrer};
 
-pub use crate::browser::rendered;
+pub use vestibule_http::browser::rendered;
 
 /// The style sheet of the console.
 pub static STYLE: LazyLock<String> =

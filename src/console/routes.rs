@@ -16,9 +16,9 @@ use axum::routing::{MethodFilter, MethodRouter, any, on};
 use engine::access::{Credential, Owner};
 use engine::error::ErrorKind;
 use engine::pipeline::{PeerLimits, RateLimits, Receiving, Requester, Service, counted_for};
-use engine::surface::{PathParams, Peer, not_found, note, query, readable, request_id};
 use http::Method;
 use http::header::ACCEPT;
+use vestibule_http::surface::{PathParams, Peer, not_found, note, query, readable, request_id};
 
 use super::refusal::ConsoleRefusal;
 use super::screens::{SCREENS, Screen, ScreenPage};

@@ -3,9 +3,9 @@
 
 use engine::app::Named;
 use engine::operation::Surface;
-use engine::surface::openapi::{Detail, example, pascal, reference};
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
+use vestibule_http::surface::openapi::{Detail, example, pascal, reference};
 
 use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};

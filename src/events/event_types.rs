@@ -4,12 +4,12 @@
 
 use engine::access::Permission;
 use engine::operation::{Needs, Nothing, Object, Operation};
-use engine::surface::openapi::publish;
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use vestibule_http::surface::openapi::publish;
 
 use super::Event;
 use super::subscriptions::event_name;

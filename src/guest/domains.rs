@@ -14,13 +14,13 @@ use engine::access::named;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
-use engine::surface::{GateDecision, HostRequest, note, query, refuse, request_id};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::json;
 use url::Url;
 use uuid::Uuid;
+use vestibule_http::surface::{GateDecision, HostRequest, note, query, refuse, request_id};
 
 use super::link::{LINK, PREVIEW_PREFIX};
 use crate::portals;

@@ -13,10 +13,10 @@ use axum::response::Response;
 use engine::access::Resource;
 use engine::error::Error;
 use engine::pipeline::Service;
-use engine::surface::{note, request_id};
 use form_urlencoded::Serializer;
 use http::HeaderMap;
 use uuid::Uuid;
+use vestibule_http::surface::{note, request_id};
 
 use super::client::{AppOrigin, Client, ClientId};
 use super::parameters::Parameters;

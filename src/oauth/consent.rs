@@ -11,12 +11,12 @@ use engine::access::{Permission, Resource};
 use engine::audit::{self, Actor, AuditEntryRow, Change, Target};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
-use engine::surface::{note, request_id};
 use engine::values;
 use serde::Deserialize;
 use serde_json::json;
 use store::Json;
 use uuid::Uuid;
+use vestibule_http::surface::{note, request_id};
 
 use super::authorize::{AnswerAddress, AuthorizationRequest, InvalidClient, NAMES, OauthRequest};
 use super::client::{AppOrigin, Client, ClientId};

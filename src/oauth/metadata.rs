@@ -10,10 +10,10 @@ use axum::response::Response;
 use axum::routing::get;
 use engine::access::{Permission, Resource};
 use engine::pipeline::Service;
-use engine::surface::{method_not_found, note};
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use url::Url;
+use vestibule_http::surface::{method_not_found, note};
 
 use super::{paths, pkce, reply};
 

@@ -47,7 +47,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use engine::module::Module;
 use engine::pipeline::Service;
-use engine::surface::method_not_found;
+use vestibule_http::surface::method_not_found;
 
 use crate::people;
 

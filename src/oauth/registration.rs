@@ -9,12 +9,12 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::access;
 use engine::pipeline::{PeerLimits, Service};
-use engine::surface::{Peer, note, request_id};
 use engine::values;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Value, json};
+use vestibule_http::surface::{Peer, note, request_id};
 
 use super::client_metadata::{ClientMetadata, Method};
 use super::refusal::{Code, OauthRefusal};

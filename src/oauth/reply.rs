@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use engine::surface::READ_BY_PAGES;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, CONTENT_TYPE, PRAGMA,
@@ -10,6 +9,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
+use vestibule_http::surface::READ_BY_PAGES;
 
 /// Returns a JSON answer that is not cached, as an answer with secrets must not be (RFC 6749,
 /// section 5.1).

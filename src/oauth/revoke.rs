@@ -10,12 +10,12 @@ use engine::audit::{self, Actor, AuditEntryRow, Change};
 use engine::context::Context;
 use engine::error::{ErrorKind, Result as Worked};
 use engine::pipeline::Service;
-use engine::surface::{note, request_id};
 use engine::values;
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use store::Value;
 use uuid::Uuid;
+use vestibule_http::surface::{note, request_id};
 
 use super::parameters::Parameters;
 use super::refusal::OauthRefusal;

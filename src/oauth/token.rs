@@ -8,11 +8,11 @@ use axum::response::Response;
 use engine::access::{self, Resource};
 use engine::error::Error;
 use engine::pipeline::Service;
-use engine::surface::{note, request_id};
 use http::{HeaderMap, StatusCode};
 use store::Statement;
 use strum::VariantArray as _;
 use uuid::Uuid;
+use vestibule_http::surface::{note, request_id};
 
 use super::authentication::ClaimedClient;
 use super::client::Client;

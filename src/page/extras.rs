@@ -7,9 +7,9 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::pipeline::Service;
-use engine::surface::{PathParams, note};
 use http::HeaderMap;
 use serde_json::{Value, json};
+use vestibule_http::surface::{PathParams, note};
 
 use super::fields::{FieldInput, PageField};
 use super::form;

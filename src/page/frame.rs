@@ -7,11 +7,11 @@ use engine::moment::Moment;
 
 use super::page_stay::PageStay;
 use super::{contact_links, icons, theme};
-use crate::browser::hash;
 use crate::guest::{BrandingView, Phase};
 use crate::markdown;
 use crate::portals::CommunicationMethod;
 use crate::words::{Words, fill, in_language, own_name};
+use vestibule_http::browser::hash;
 
 /// The style of the page, without the colours.
 static STYLE: LazyLock<String> =

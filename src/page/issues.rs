@@ -8,9 +8,9 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::error::Result;
 use engine::pipeline::Service;
-use engine::surface::{PathParams, note};
 use http::HeaderMap;
 use serde_json::Value;
+use vestibule_http::surface::{PathParams, note};
 
 use super::fault::Faults;
 use super::fields::{FieldInput, PageField};

@@ -10,11 +10,11 @@
 use std::sync::Arc;
 
 use engine::app_state::sharded;
-use engine::surface::CompressedText;
 use http::HeaderValue;
 use jiff::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use vestibule_http::surface::CompressedText;
 
 /// Maximum bytes of cached pages, with their compressed forms.
 const PAGES: u64 = 32 << 20;

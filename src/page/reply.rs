@@ -12,9 +12,9 @@ use super::frame::{FILES_SCRIPT_HASH, SCRIPT_HASH};
 use super::memory::CachedPage;
 use super::notice;
 use super::page_stay::PageStay;
-use crate::browser::{self, HTML, Policy, Referrer};
+use vestibule_http::browser::{self, HTML, Policy, Referrer};
 
-pub use crate::browser::retriable;
+pub use vestibule_http::browser::retriable;
 
 const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 

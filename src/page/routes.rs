@@ -10,10 +10,10 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get};
 use engine::pipeline::Service;
-use engine::surface::{PathParams, note};
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::{BodyExt as _, Limited};
+use vestibule_http::surface::{PathParams, note};
 
 use super::form::{self, FormFields};
 use super::notice::{self, MissingThing};

@@ -10,11 +10,11 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::pipeline::Service;
-use engine::surface::{PathParams, note};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_http::surface::{PathParams, note};
 
 use super::fault::{FaultKind, Faults};
 use super::form::{self, FormFields};

@@ -7,7 +7,6 @@ use axum::extract::{RawPathParams, Request as HttpRequest};
 use axum::response::Response;
 use engine::moment::Moment;
 use engine::pipeline::{Requester, Service};
-use engine::surface::{PathParams, query, readable, request_id};
 use engine::{format, language};
 use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue};
@@ -15,6 +14,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
+use vestibule_http::surface::{PathParams, query, readable, request_id};
 
 use super::form;
 use super::languages;

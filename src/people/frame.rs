@@ -7,7 +7,7 @@ use engine::pipeline::Service;
 use super::addresses::{SIGN_OUT, address};
 use super::session::SignedIn;
 use super::words::{self, SignInWords};
-use crate::browser::hash;
+use vestibule_http::browser::hash;
 
 /// The style sheet of the pages.
 static STYLE: LazyLock<String> =

@@ -11,9 +11,9 @@ use http::header::{CONTENT_LANGUAGE, VARY};
 use super::addresses::{SIGN_IN, address, returning};
 use super::frame::STYLE_HASH;
 use super::settings;
-use crate::browser::{self, FormTargets, Policy, Referrer};
+use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
-pub(super) use crate::browser::{rendered, with_cookies};
+pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
 /// Returns the source, for a content security policy, to which another module's page at a path may
 /// redirect by itself. That module registers the function. A sign-in form may lead back to such a

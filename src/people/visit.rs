@@ -7,10 +7,10 @@ use axum::extract::Request as HttpRequest;
 use axum::response::Response;
 use engine::access::token;
 use engine::pipeline::Service;
-use engine::surface::{note, query, request_id};
 use http::header::{ACCEPT, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
+use vestibule_http::surface::{note, query, request_id};
 
 use super::cookie::Cookie;
 use super::form::{self, sent};

@@ -13,7 +13,6 @@ use engine::context::Context;
 use engine::error::{Error, Issue, MOST_ISSUES, PathSegment, Reason, Result};
 use engine::moment::Moment;
 use engine::operation::{Needs, Object, Operation, Surface};
-use engine::surface::openapi::{pascal, reference};
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -21,6 +20,7 @@ use serde_json::{Value, json};
 use store::Json;
 use strum::VariantArray;
 use uuid::Uuid;
+use vestibule_http::surface::openapi::{pascal, reference};
 
 use super::audited;
 use super::batch::{SyncBatch, SyncRecord};

@@ -13,11 +13,11 @@ use axum::routing::get;
 use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, ServedOperation, refuse_as};
 use http::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, StatusCode};
 use url::Url;
 use uuid::Uuid;
+use vestibule_http::surface::{RequestId, ServedOperation, refuse_as};
 
 use super::{FilesUrl, PhotoAddress, PhotoSigner};
 

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use engine::clock::Clock;
-use engine::server::Tls;
 use tokio::net::TcpListener;
+use vestibule_http::server::Tls;
 
 use crate::acme::CertificateKeeper;
 use crate::config::ServeFlags;

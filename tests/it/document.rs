@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use engine::operation::Surface;
-use engine::surface::openapi;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use vestibule::app::app;
+use vestibule_http::surface::openapi;
 
 #[test]
 fn the_committed_document_equals_the_served_document() {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use engine::operation::Surface;
-use engine::surface::openapi;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use vestibule::app::app;
 use vestibule::events::Event;
+use vestibule_http::surface::openapi;
 
 /// Collects all values of the document that satisfy a test, each with its path.
 fn collect<'v>(

@@ -385,7 +385,8 @@ on_both! {
 /// short.
 #[test]
 fn the_list_of_tools_has_a_bounded_size() {
-    let result = json!({ "tools": engine::surface::tools(vestibule::app::app()) }).to_string();
+    let result =
+        json!({ "tools": vestibule_http::surface::tools(vestibule::app::app()) }).to_string();
     assert!(result.len() <= LIST_LIMIT, "{} bytes", result.len());
 }
 
@@ -435,7 +436,7 @@ fn every_tool_belongs_to_a_toolset_and_has_its_own_description() {
 
 #[test]
 fn tool_hints_match_the_effects_of_operations() {
-    let tools = engine::surface::tools(vestibule::app::app());
+    let tools = vestibule_http::surface::tools(vestibule::app::app());
     let hints = |name: &str| {
         let tool = tools.iter().find(|tool| tool.name == name).unwrap();
         let hints = tool.annotations.clone().unwrap();
@@ -475,7 +476,7 @@ fn tool_schemas_have_no_array_of_types() {
             _ => false,
         }
     }
-    for tool in engine::surface::tools(vestibule::app::app()) {
+    for tool in vestibule_http::surface::tools(vestibule::app::app()) {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         assert!(!has_array_of_types(&schema), "{}: {schema}", tool.name);
     }
@@ -484,7 +485,7 @@ fn tool_schemas_have_no_array_of_types() {
 /// The arguments of a tool are the fields of its operation, each with its type and description.
 #[test]
 fn tool_arguments_are_the_fields_of_the_operation() {
-    let tools = engine::surface::tools(vestibule::app::app());
+    let tools = vestibule_http::surface::tools(vestibule::app::app());
     for operation in declared() {
         let reported = &tools
             .iter()

@@ -7,12 +7,12 @@ use strum::VariantArray;
 use delivery::backlog;
 use engine::access::Permission;
 use engine::operation::Surface;
-use engine::surface::openapi;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Statement;
 use uuid::Uuid;
 use vestibule::events::Event;
+use vestibule_http::surface::openapi;
 
 use crate::support::receiver::{
     Receiver, retried, signature, subscribe, until, until_read, with_receiver,

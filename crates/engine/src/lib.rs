@@ -1,16 +1,16 @@
 //! The engine: the declaration of operations, and the pipeline for every request.
 //!
 //! A program lists its operations in modules ([`module`]) and puts them together
-//! ([`module::assemble`]). Each operation becomes an HTTP route, a tool and a part of the OpenAPI
-//! document ([`surface`]). Each request for an operation goes through the [`pipeline`], which opens
-//! a [`context`] on a transaction of the store and runs the operation.
+//! ([`module::assemble`]). The crate `vestibule-http` makes an HTTP route, a tool and a part of the
+//! OpenAPI document from each operation. Each request for an operation goes through the
+//! [`pipeline`], which opens a [`context`] on a transaction of the store and runs the operation.
 //!
 //! The engine knows no module of the program. State that a module needs is stored in the
 //! [`app_state`] and found by its type.
 //!
 //! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
 //! erased, background; traces; format; language; field; access; `app_state`; context; audit;
-//! operation; app; pipeline; summaries and surface; server; module. A module imports only modules
+//! operation; app; pipeline; summaries; module. A module imports only modules
 //! before it, which `tests/it/house.rs` checks.
 
 pub mod access;
@@ -37,9 +37,7 @@ pub mod nearest;
 pub mod operation;
 pub mod pipeline;
 pub mod processors;
-pub mod server;
 pub mod summaries;
-pub mod surface;
 pub mod sweeping;
 pub mod traces;
 pub mod typed;

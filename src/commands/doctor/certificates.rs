@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use engine::clock::Clock;
-use engine::server::Tls;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
+use vestibule_http::server::Tls;
 
 use super::report::DoctorReport;
 use crate::acme::{AcmeSettings, examine_directory, stored_certificate};

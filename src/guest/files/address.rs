@@ -17,7 +17,6 @@ use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::format;
 use engine::pipeline::Service;
-use engine::surface::{RequestId, ServedOperation, refuse_as};
 use engine::uploads::Uploads;
 use engine::values;
 use http::HeaderValue;
@@ -30,6 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{Json, Transaction};
 use uuid::Uuid;
+use vestibule_http::surface::{RequestId, ServedOperation, refuse_as};
 
 use super::kind::is_shown;
 use super::records::{FileDocument, FileView, GuestFile};

@@ -14,7 +14,6 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use engine::error::Error;
 use engine::pipeline::Service;
-use engine::surface::{note, query};
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, IF_MODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -24,6 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+use vestibule_http::surface::{note, query};
 
 use super::super::page_stay::PageStay;
 use super::super::visit::PageRequest;

@@ -30,7 +30,7 @@ pub use arguments::Arguments;
 pub use declaration::Declaration;
 pub use schema::inline_generator;
 use schema::json_object;
-pub(crate) use schema::tidy;
+pub use schema::tidy;
 pub use shape::Shape;
 
 /// The interface that an operation belongs to. Each has its own credential.

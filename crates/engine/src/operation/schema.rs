@@ -22,7 +22,7 @@ pub fn inline_generator() -> SchemaGenerator {
 
 /// Removes keywords that are useless to clients: null defaults and Rust's number formats. A choice
 /// of constants becomes an `enum`, which every client generator supports.
-pub(crate) fn tidy(schema: &mut Value) {
+pub fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             if map.get("default").is_some_and(Value::is_null) {

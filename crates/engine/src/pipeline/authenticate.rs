@@ -104,7 +104,7 @@ fn remembered(
 
 /// Authenticates the caller of a tool message at a resource, once for a message, before its
 /// operation is known.
-pub(crate) async fn at_tools(
+pub async fn at_tools(
     service: &Arc<Service>,
     headers: &HeaderMap,
     resource: Resource,

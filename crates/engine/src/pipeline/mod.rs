@@ -43,7 +43,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{Answer, Arguments, Effect, Operation, Surface, Work};
 use crate::stage;
 use crate::uploads::TakesFile;
-pub(crate) use authenticate::at_tools;
+pub use authenticate::at_tools;
 pub use authenticate::{Callers, bearer};
 pub use envelope::{error_body, success_body};
 pub use idempotency::{InFlight, sweep};
@@ -52,17 +52,17 @@ use memory::AnswerKey;
 pub use memory::{CachedAnswer, Memory, Tally, tag};
 pub use outbound::{OutboundBuffer, OutboundReservation, TimeoutGuard};
 pub use peer_limits::PeerLimits;
-pub(crate) use precondition::{CODINGS, coded};
+pub use precondition::{CODINGS, coded};
 pub use rate_limit::{Quota, RateLimits};
-pub(crate) use replicas::count as count_replicas;
+pub use replicas::count as count_replicas;
 use request::Head;
-pub(crate) use request::TOOL_PAGE;
+pub use request::TOOL_PAGE;
 pub use request::{Payload, Receiving, Request, counted_for};
 pub use service::{Service, ServiceSettings};
 pub use shared_log::SharedLog;
 use stages::{Admitted, Call, Validated};
 pub use tenant_hints::TenantHints;
-pub(crate) use unauthenticated::{RequiredCredential, refusal as unauthenticated, was_sent};
+pub use unauthenticated::{RequiredCredential, refusal as unauthenticated, was_sent};
 use write::write;
 
 /// Returns the statements of the pipeline.
@@ -579,7 +579,7 @@ fn admit_again(
 }
 
 /// Logs a failure that the client did not cause, with the operation's name.
-pub(crate) fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
+pub fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {
         ErrorKind::Internal => {

@@ -12,7 +12,7 @@ use crate::error::{Error, Reason, Result};
 use crate::operation::{Job, Operation, Work};
 
 /// The codings that a compressed answer adds to its `ETag`.
-pub(crate) const CODINGS: [&str; 2] = ["gzip", "br"];
+pub const CODINGS: [&str; 2] = ["gzip", "br"];
 
 /// The states of a resource in which a caller wants to change it.
 pub(super) struct Precondition {
@@ -90,7 +90,7 @@ fn names(tag: &str, etag: Option<&str>) -> bool {
 }
 
 /// Returns the tag of an answer in a coding.
-pub(crate) fn coded(etag: &str, coding: &str) -> String {
+pub fn coded(etag: &str, coding: &str) -> String {
     format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))
 }
 

@@ -34,7 +34,7 @@ fn counted(outcome: &'static str) -> Counter {
 }
 
 /// Registers the counter of each outcome, so that it exists before the first read.
-pub(crate) fn count() {
+pub fn count() {
     metrics::describe_counter!(
         "vestibule_replica_reads_total",
         "Reads that a replica could answer, by what came of it."

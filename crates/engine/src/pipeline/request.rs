@@ -22,7 +22,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The page size of a tool call that gives no limit. It is small, because a language model reads
 /// every item.
-pub(crate) const TOOL_PAGE: u32 = 20;
+pub const TOOL_PAGE: u32 = 20;
 
 /// A request for an operation, from any surface.
 pub struct Request {
@@ -64,7 +64,7 @@ pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 
 impl Receiving {
     /// A mark that holds a guard of the server.
-    pub(crate) fn new(guard: impl Send + Sync + 'static) -> Self {
+    pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
 

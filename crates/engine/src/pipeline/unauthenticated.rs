@@ -30,7 +30,7 @@ const UNKNOWN_TOKEN: &str =
 
 /// The credential that an interface requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RequiredCredential {
+pub enum RequiredCredential {
     /// A token of an organization, valid for this resource.
     Token(Resource),
     /// The platform's key.
@@ -54,7 +54,7 @@ impl RequiredCredential {
 }
 
 /// Returns the error for a request without a valid credential.
-pub(crate) async fn refusal(
+pub async fn refusal(
     service: &Arc<Service>,
     headers: &HeaderMap,
     wanted: RequiredCredential,
@@ -67,7 +67,7 @@ pub(crate) async fn refusal(
 }
 
 /// Returns whether the error is about a credential that was sent (RFC 6750, section 3.1).
-pub(crate) fn was_sent(error: &Error) -> bool {
+pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)
 }
 

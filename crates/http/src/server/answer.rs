@@ -22,9 +22,9 @@ use tokio::time::Instant;
 
 use super::clients::{Clients, Place};
 use super::connections::{Activity, RequestGuard, network};
-use crate::pipeline::Receiving;
-use crate::pipeline::{OutboundBuffer, OutboundReservation};
 use crate::surface::{Interface, OverLimit, Peer, UnreadBody};
+use engine::pipeline::Receiving;
+use engine::pipeline::{OutboundBuffer, OutboundReservation};
 
 tokio::task_local! {
     /// The progress of the HTTP/2 stream that this task serves.

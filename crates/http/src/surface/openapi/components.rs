@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use super::{example, pascal};
-use crate::error::{Error, ErrorKind, MOST_ISSUES};
-use crate::operation::Surface;
+use engine::error::{Error, ErrorKind, MOST_ISSUES};
+use engine::operation::Surface;
 
 /// Returns a reference to a component.
 #[must_use]

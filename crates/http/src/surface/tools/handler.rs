@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 
 use super::catalogue::{self, Catalogue};
 use super::selection::Selection;
-use crate::access::Identified;
-use crate::error::{Error, Result};
-use crate::operation::Operation;
-use crate::pipeline::{self, Outcome, Payload, Request, Service};
 use crate::surface::router::RequestId;
+use engine::access::Identified;
+use engine::error::{Error, Result};
+use engine::operation::Operation;
+use engine::pipeline::{self, Outcome, Payload, Request, Service};
 
 /// Handles one request of the protocol.
 pub(super) struct Handler {
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_rate_limited_call_returns_the_wait_time_and_advice() {
-        let body = pipeline::error_body(&crate::error::ErrorKind::RateLimit.into(), Uuid::nil());
+        let body = pipeline::error_body(&engine::error::ErrorKind::RateLimit.into(), Uuid::nil());
         let waiting = Outcome {
             retry_after: Some(7),
             ..outcome(429, &body)

@@ -20,10 +20,10 @@ use uuid::Uuid;
 
 use super::selection::{self, Selection};
 use super::{BODY_LIMIT, catalogue};
-use crate::app::App;
-use crate::error::{Error, ErrorKind, Result};
-use crate::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 use crate::surface::router::{RequestId, challenged, note, refuse, tell};
+use engine::app::App;
+use engine::error::{Error, ErrorKind, Result};
+use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 
 /// The time that a client has to send a message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -274,7 +274,7 @@ async fn buffered(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadab
         parts.headers.insert(ACCEPT, BOTH);
     }
     let message =
-        crate::json::parse(&bytes).map_err(|reason| Fault::new(ErrorCode::PARSE_ERROR, reason))?;
+        engine::json::parse(&bytes).map_err(|reason| Fault::new(ErrorCode::PARSE_ERROR, reason))?;
     check(&message)?;
     Ok((HttpRequest::from_parts(parts, Body::from(bytes)), message))
 }

@@ -14,10 +14,10 @@ use tracing::Span;
 use tracing::field::display;
 use uuid::Uuid;
 
-use crate::app::{Gauge, Gauges};
-use crate::logging;
-use crate::pipeline::{self, Requester, Service};
-use crate::traces;
+use engine::app::{Gauge, Gauges};
+use engine::logging;
+use engine::pipeline::{self, Requester, Service};
+use engine::traces;
 
 /// How long `/metrics` waits for the measurements of a module that queries the database. After that
 /// they are left out.

@@ -32,8 +32,8 @@ use super::Limits;
 use super::answer::{ConnectionService, LastEvent, ProgressLimits, ProgressTracker, Streams};
 use super::clients::Clients;
 use super::tls::Tls;
-use crate::pipeline::OutboundBuffer;
 use crate::surface::Interface;
+use engine::pipeline::OutboundBuffer;
 
 /// The most HTTP/2 streams of one connection.
 const STREAMS: u32 = 32;

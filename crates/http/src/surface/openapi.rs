@@ -15,12 +15,12 @@ use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
 use super::compressed::CompressedText;
-use crate::app::{App, Named};
-use crate::error::ErrorKind as Refusal;
-use crate::format;
-use crate::operation::{self, Effect, Needs, Operation, Surface};
-use crate::pipeline;
 pub use components::reference;
+use engine::app::{App, Named};
+use engine::error::ErrorKind as Refusal;
+use engine::format;
+use engine::operation::{self, Effect, Needs, Operation, Surface};
+use engine::pipeline;
 pub use example::{Detail, of as example};
 
 /// The path of the named schemas within the document.

@@ -21,8 +21,8 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use self::authentication::MessageAuthentication;
 pub use self::catalogue::describe_all;
 use self::handler::Handler;
-use crate::access::Resource;
-use crate::pipeline::Service;
+use engine::access::Resource;
+use engine::pipeline::Service;
 
 /// The path of all tools.
 pub const PATH: &str = "/mcp";

@@ -11,8 +11,8 @@ use http::header::HOST;
 use http::uri::Authority;
 use url::Url;
 
-use crate::error::{Error, Result};
-use crate::pipeline::Service;
+use engine::error::{Error, Result};
+use engine::pipeline::Service;
 
 /// Decides on a request under another host than the public URL's.
 pub type Gate = fn(Arc<Service>, HostRequest) -> BoxFuture<'static, Result<GateDecision>>;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use http::Uri;
 
 use super::{READ_ONLY_PATH, catalogue};
-use crate::access::Resource;
-use crate::app::App;
-use crate::error::{Error, Result};
-use crate::operation::{Effect, Operation};
+use engine::access::Resource;
+use engine::app::App;
+use engine::error::{Error, Result};
+use engine::operation::{Effect, Operation};
 
 /// Returns the resource that an address of the tools belongs to. The query is no part of a resource.
 pub(super) fn resource(uri: &Uri) -> Resource {

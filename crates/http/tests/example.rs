@@ -20,7 +20,6 @@ use engine::pipeline::{
     Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service, ServiceSettings,
     TenantHints,
 };
-use engine::surface::{self, Metrics, OtherRoutes, openapi};
 use engine::values;
 use http::header::{AUTHORIZATION, ETAG};
 use http::{Method, Request, StatusCode};
@@ -32,6 +31,7 @@ use serde_json::{Value, json};
 use store::{Json, Store, Transaction};
 use tower::ServiceExt as _;
 use uuid::Uuid;
+use vestibule_http::surface::{self, Metrics, OtherRoutes, openapi};
 
 const TOKEN: &str = "sk_example";
 

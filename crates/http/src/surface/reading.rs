@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::router::Peer;
-use crate::pipeline::{Incoming, Receiving, Refusal, Sender};
+use engine::pipeline::{Incoming, Receiving, Refusal, Sender};
 
 /// Marks an answer that was given before the body of its request was read to its end.
 #[derive(Debug, Clone, Copy)]

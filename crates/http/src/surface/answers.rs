@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::compressed::{self, CompressedText};
-use crate::pipeline::{Body as Answered, CODINGS, coded};
+use engine::pipeline::{Body as Answered, CODINGS, coded};
 
 /// The least bytes of an answer that is compressed.
 const COMPRESS_FROM: usize = 1_024;

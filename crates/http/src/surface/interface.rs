@@ -29,9 +29,9 @@ use super::gate::HostGate;
 use super::observe::{self, ServedOperation};
 use super::reading::{BodyProgress, UnreadBody};
 use super::router::{RequestId, X_REQUEST_ID, refuse};
-use crate::error::{Error, ErrorKind};
-use crate::pipeline::{Requester, Service};
-use crate::traces;
+use engine::error::{Error, ErrorKind};
+use engine::pipeline::{Requester, Service};
+use engine::traces;
 
 /// The least bytes of an answer that is compressed.
 const COMPRESS_FROM: u64 = 1_024;

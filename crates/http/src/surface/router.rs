@@ -28,12 +28,12 @@ use super::interface::{Interface, RouteExemption};
 use super::observe::{Metrics, ServedOperation};
 use super::openapi::{self, Document};
 use super::{docs, tools};
-use crate::access::Resource;
-use crate::app::App;
-use crate::error::{Error, ErrorKind};
-use crate::nearest::nearest;
-use crate::operation::{Operation, Surface};
-use crate::pipeline::{
+use engine::access::Resource;
+use engine::app::App;
+use engine::error::{Error, ErrorKind};
+use engine::nearest::nearest;
+use engine::operation::{Operation, Surface};
+use engine::pipeline::{
     self, Outcome, Payload, Quota, Receiving, Request, Requester, Service, error_body,
 };
 

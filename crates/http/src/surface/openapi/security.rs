@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use strum::VariantArray;
 
-use crate::access::Permission;
-use crate::operation::{Needs, Operation, Surface};
+use engine::access::Permission;
+use engine::operation::{Needs, Operation, Surface};
 
 /// Returns the schemes of an interface. The guest interface has none, because its token is in the
 /// path.

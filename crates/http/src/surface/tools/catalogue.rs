@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::compact::{self, CreatingTool};
 use super::selection::Selection;
-use crate::access::Access;
-use crate::app::App;
-use crate::app_state::AppState;
-use crate::operation::{Effect, Operation, Surface, inline_generator};
-use crate::pipeline::TOOL_PAGE;
+use engine::access::Access;
+use engine::app::App;
+use engine::app_state::AppState;
+use engine::operation::{Effect, Operation, Surface, inline_generator};
+use engine::pipeline::TOOL_PAGE;
 
 /// The tools with their operations. The descriptions are the same for all callers and made once.
 pub(super) struct Catalogue(Vec<(&'static Operation, Tool)>);
