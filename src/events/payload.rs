@@ -44,13 +44,12 @@ struct Ping {
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl Owner for Payloads {
-    fn tell(
+    fn current_data(
         &self,
         tx: &mut Transaction<'_>,
         subscription: &Subscription,
         reported: &[ReportedEvent],
         now: Timestamp,
-        say: &mut dyn FnMut(EventData),
     ) -> Result<Eligibility> {
         let Subscription {
             organization,
@@ -70,10 +69,11 @@ impl Owner for Payloads {
         let subjects: Vec<Result<DeliverySubject>> =
             reported.iter().map(DeliverySubject::of).collect();
         let records = read(&mut context, subjects.iter().flatten())?;
-        for subject in subjects {
-            say(subject.and_then(|subject| data(&mut context, &records, *id, subject)));
-        }
-        Ok(Eligibility::Granted)
+        let data = subjects
+            .into_iter()
+            .map(|subject| data(&mut context, &records, *id, subject?))
+            .collect();
+        Ok(Eligibility::Granted(data))
     }
 }
 

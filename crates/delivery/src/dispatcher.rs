@@ -24,9 +24,7 @@ use super::address::host_of;
 use super::delivery::{AttemptOutcome, Delivery, Status};
 use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{
-    self, Batch, Claim, Claimed, Entry, SearchResult, Settlement, SubscriptionState,
-};
+use super::ledger::{self, Batch, Claim, Claimed, Entry, SearchResult, Settlement};
 use super::limiter::{Limiter, Permit};
 use super::names::on_behalf_of;
 use super::owner::Owner;
@@ -124,7 +122,7 @@ impl Dispatcher {
     }
 
     /// Claims due deliveries and decides what to send, in one transaction. The only process on a
-    /// database sends each delivery as soon as it is decided. Nodes that share a database begin to
+    /// database sends each batch as soon as it is prepared. Nodes that share a database begin to
     /// send after their leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<SearchResult> {
         let DispatcherInner {
@@ -151,9 +149,9 @@ impl Dispatcher {
         let claim = move |tx: &mut Transaction<'_>| {
             // The channel is closed only if the dispatcher is gone. The job is then useless.
             let mut found = |tx: &mut Transaction<'_>, batch: Batch| {
-                prepare(tx, &shared, &*owner, batch, now, &mut |job| {
+                for job in prepare(tx, &shared, &*owner, batch, now) {
                     drop(decided.send(job));
-                });
+                }
             };
             let search = ledger::claim(tx, &limiter, &mut from, due, until, &mut found)?;
             Ok::<_, Error>((search, from))
@@ -413,54 +411,45 @@ fn tell(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
 }
 
 /// Decides what to do about each delivery of a batch. If preparing the batch fails or panics, each
-/// delivery not yet decided fails, and other batches go on.
+/// of its deliveries fails, and other batches go on.
 fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
     owner: &dyn Owner,
     batch: Batch,
     now: Timestamp,
-    decided: &mut dyn FnMut(Job),
-) {
+) -> Vec<Job> {
+    let prepare = || prepare::prepare(tx, dependencies, owner, &batch, now);
+    let prepared = catch_unwind(AssertUnwindSafe(prepare))
+        .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));
     let Batch {
         subscribed,
         claimed,
     } = batch;
-    let SubscriptionState {
-        organization,
-        subscription,
-        ..
-    } = subscribed;
-    let mut decide = |claimed: Claimed, prepared: Result<Prepared>| {
+    let job = |claimed: Claimed, prepared: Result<Prepared>| {
         let Claimed {
             claim,
             delivery,
             permit,
         } = claimed;
-        decided(Job {
-            organization,
-            subscription,
+        Job {
+            organization: subscribed.organization,
+            subscription: subscribed.subscription,
             claim,
             permit,
             ready: delivery.and_then(|delivery| Ok((delivery, prepared?))),
-        });
+        }
     };
-    let mut left = claimed.into_iter();
-    let prepare = AssertUnwindSafe(|| {
-        prepare::prepare(
-            tx,
-            dependencies,
-            owner,
-            &subscribed,
-            &mut left,
-            now,
-            &mut decide,
-        )
-    });
-    let prepared = catch_unwind(prepare)
-        .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));
-    if let Err(error) = prepared {
-        left.for_each(|claimed| decide(claimed, Err(error.clone())));
+    match prepared {
+        Ok(prepared) => claimed
+            .into_iter()
+            .zip(prepared)
+            .map(|(claimed, prepared)| job(claimed, prepared))
+            .collect(),
+        Err(error) => claimed
+            .into_iter()
+            .map(|claimed| job(claimed, Err(error.clone())))
+            .collect(),
     }
 }
 

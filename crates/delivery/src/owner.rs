@@ -14,17 +14,14 @@ pub type EventData = Result<Option<Box<RawValue>>>;
 
 /// Supplies the content of deliveries at the moment they are sent.
 pub trait Owner: Send + Sync + 'static {
-    /// Calls `say` with the current data of each of these deliveries of one subscription, in this
-    /// order and as soon as each is known. If the subscription may not receive its event any more,
-    /// it calls `say` for none of them. If this fails or panics, every delivery without data counts
-    /// as failed.
-    fn tell(
+    /// Returns the current data of each of these deliveries of one subscription, in their order. If
+    /// this fails or panics, all of the deliveries fail.
+    fn current_data(
         &self,
         tx: &mut Transaction<'_>,
         subscription: &Subscription,
-        told: &[ReportedEvent],
+        reported: &[ReportedEvent],
         now: Timestamp,
-        say: &mut dyn FnMut(EventData),
     ) -> Result<Eligibility>;
 }
 
@@ -42,10 +39,10 @@ pub struct Subscription {
 }
 
 /// The answer to whether a subscription may receive its event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Eligibility {
-    /// The subscription may receive it, and [`Owner::tell`] has called `say` for each delivery.
-    Granted,
+    /// The subscription may receive it. The list has the data of each delivery.
+    Granted(Vec<EventData>),
     /// The subscription may no longer receive it, for this reason.
     Refused(DisabledReason),
 }

@@ -2,7 +2,6 @@
 //! webhooks#deliveries, 2).
 
 use std::sync::Arc;
-use std::vec;
 
 use engine::error::{Error, Result};
 use engine::moment::Moment;
@@ -15,7 +14,7 @@ use uuid::Uuid;
 use super::delivery::{Delivery, ReportedEvent};
 use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{Claimed, SubscriptionState};
+use super::ledger::{Batch, SubscriptionState};
 use super::owner::{Eligibility, EventData, Owner, Subscription};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
@@ -49,25 +48,26 @@ struct Signing {
     secrets: Secrets,
 }
 
-/// Decides about claimed deliveries of one subscription and passes each decision on at once. A
-/// delivery that cannot be parsed fails alone.
+/// Decides what to send for each claimed delivery of one subscription. The list has an entry for
+/// every delivery, in their order. A delivery that cannot be parsed fails alone.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
     owner: &dyn Owner,
-    subscribed: &SubscriptionState,
-    deliveries: &mut vec::IntoIter<Claimed>,
+    batch: &Batch,
     now: Timestamp,
-    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
-) -> Result<()> {
-    let SubscriptionState {
-        organization,
-        subscription: id,
-        row,
-    } = subscribed;
+) -> Result<Vec<Result<Prepared>>> {
+    let Batch {
+        subscribed:
+            SubscriptionState {
+                organization,
+                subscription: id,
+                row,
+            },
+        claimed,
+    } = batch;
     if row.get::<Option<Timestamp>>(5)?.is_some() {
-        each(deliveries, decided, |_, _| Ok(Prepared::Cut));
-        return Ok(());
+        return Ok(claimed.iter().map(|_| Ok(Prepared::Cut)).collect());
     }
     let Json(Signing { secrets }) = row.get(6)?;
     let target = Arc::new(Target {
@@ -80,26 +80,27 @@ pub(super) fn prepare(
         credential: row.get(3)?,
         event: row.get(4)?,
     };
-    let readable = deliveries
-        .as_slice()
+    let readable = claimed
         .iter()
         .filter_map(|claimed| claimed.delivery.as_ref().ok());
     let reported: Vec<ReportedEvent> = readable.map(|delivery| delivery.reported.clone()).collect();
-    let mut say = |text: EventData| {
-        let mut text = Some(text);
-        next(deliveries, decided, &mut |id, delivery| {
-            message(id, delivery, &target, text.take().unwrap_or(Ok(None)))
-        });
-    };
-    match owner.tell(tx, &subscription, &reported, now, &mut say)? {
-        Eligibility::Granted => each(deliveries, decided, |_, _| {
-            Err(Error::internal("no data was returned for a delivery"))
-        }),
+    let mut data = match owner.current_data(tx, &subscription, &reported, now)? {
+        Eligibility::Granted(data) => data.into_iter(),
         Eligibility::Refused(reason) => {
-            each(deliveries, decided, |_, _| Ok(Prepared::Disable(reason)));
+            return Ok(claimed
+                .iter()
+                .map(|_| Ok(Prepared::Disable(reason)))
+                .collect());
         }
-    }
-    Ok(())
+    };
+    let prepared = claimed.iter().map(|claimed| {
+        let delivery = claimed.delivery.as_ref().map_err(Error::clone)?;
+        let data = data
+            .next()
+            .ok_or_else(|| Error::internal("no data was returned for a delivery"))?;
+        message(claimed.claim.id, delivery, &target, data)
+    });
+    Ok(prepared.collect())
 }
 
 /// Returns the message for a delivery, made from the data that the owner returned for it.
@@ -107,9 +108,9 @@ fn message(
     id: Uuid,
     delivery: &Delivery,
     target: &Arc<Target>,
-    text: EventData,
+    data: EventData,
 ) -> Result<Prepared> {
-    let Some(data) = text? else {
+    let Some(data) = data? else {
         return Ok(Prepared::Discard);
     };
     let body = Body {
@@ -124,42 +125,4 @@ fn message(
         target: target.clone(),
         body,
     }))
-}
-
-/// Decides about all remaining deliveries.
-fn each(
-    deliveries: &mut vec::IntoIter<Claimed>,
-    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
-    mut decide: impl FnMut(Uuid, &Delivery) -> Result<Prepared>,
-) {
-    while next(deliveries, decided, &mut decide) {}
-}
-
-/// Decides what to send for the next delivery whose document can be decoded, and records the error
-/// of those before it that cannot. Returns whether there was one. A delivery leaves the iterator only after the decision, so
-/// that after a panic it is still among the remaining ones.
-fn next(
-    deliveries: &mut vec::IntoIter<Claimed>,
-    decided: &mut dyn FnMut(Claimed, Result<Prepared>),
-    decide: &mut dyn FnMut(Uuid, &Delivery) -> Result<Prepared>,
-) -> bool {
-    while let [
-        Claimed {
-            claim, delivery, ..
-        },
-        ..,
-    ] = deliveries.as_slice()
-    {
-        let (is_readable, prepared) = match delivery {
-            Ok(delivery) => (true, decide(claim.id, delivery)),
-            Err(error) => (false, Err(error.clone())),
-        };
-        if let Some(claimed) = deliveries.next() {
-            decided(claimed, prepared);
-        }
-        if is_readable {
-            return true;
-        }
-    }
-    false
 }
