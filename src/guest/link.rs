@@ -10,10 +10,6 @@ use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects the organizations of stay tokens that do not name their organization.
-    OWNERS_OF_STAYS = "select organization_id, token from guest_link where token = any(?1)";
-    /// Selects the organizations of preview tokens, by the hashes of the tokens.
-    OWNERS_OF_PREVIEWS = "select organization_id, token_hash from portal_preview where token_hash = any(?1)";
     /// Selects the reservations that stay tokens open, with their organizations and the tokens.
     STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
         join organization o on o.id = l.organization_id where l.organization_id = any(?1) and l.token = any(?2) and o.erased_at is null";
@@ -31,86 +27,46 @@ pub(super) const PREVIEW_PREFIX: &str = "pv_";
 pub(crate) const LINK: GuestTokenLookup = GuestTokenLookup { find, what: "Stay" };
 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {
-    let mut found = HashMap::new();
-    let (previews, stays): (Vec<_>, Vec<_>) = tokens
+    let (previews, others): (Vec<_>, Vec<_>) = tokens
         .into_iter()
         .partition(|token| named(PREVIEW_PREFIX, token).is_some());
-    let mut others = Vec::new();
-    if !stays.is_empty() {
-        let (mut organizations, unnamed) = owners(&stays, "");
-        if !unnamed.is_empty() {
-            // A stay token without an organization may begin with any characters, even with the
-            // prefix of preview tokens.
-            others.extend(
-                unnamed
-                    .iter()
-                    .filter(|token| token.starts_with(PREVIEW_PREFIX))
-                    .cloned(),
-            );
-            for row in tx.rows(&OWNERS_OF_STAYS, &[unnamed.into()])? {
-                organizations.insert(row.get(0)?);
-            }
-        }
-        if !organizations.is_empty() {
-            for row in tx.rows(
-                &STAYS,
-                &[Vec::from_iter(organizations).into(), stays.into()],
-            )? {
-                found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
-            }
-        }
-    }
-    let (mut organizations, _) = owners(&previews, PREVIEW_PREFIX);
-    others.retain(|token| !found.contains_key(token));
-    if !others.is_empty() {
-        for row in tx.rows(
-            &OWNERS_OF_PREVIEWS,
-            &[Value::ManyBytes(
-                others.iter().map(|token| hash(token)).collect(),
-            )],
-        )? {
-            organizations.insert(row.get(0)?);
-        }
-    }
-    let previews: HashMap<Vec<u8>, String> = previews
+    let stays: Vec<_> = others
         .into_iter()
-        .chain(others)
-        .map(|token| (hash(&token), token))
+        .filter(|token| named("", token).is_some())
         .collect();
-    if organizations.is_empty() {
-        return Ok(found);
+    let mut found = HashMap::new();
+    if !stays.is_empty() {
+        let organizations = organizations("", &stays);
+        for row in tx.rows(&STAYS, &[organizations.into(), stays.into()])? {
+            found.insert(row.get(5)?, identified(&row, Access::guest, None)?);
+        }
     }
-    for row in tx.rows(
-        &PREVIEWS,
-        &[
-            Vec::from_iter(organizations).into(),
-            Value::ManyBytes(previews.keys().cloned().collect()),
-        ],
-    )? {
-        if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
-            found.insert(
-                token.clone(),
-                identified(&row, Access::preview, Some(row.get(6)?))?,
-            );
+    if !previews.is_empty() {
+        let organizations = organizations(PREVIEW_PREFIX, &previews);
+        let previews: HashMap<Vec<u8>, String> = previews
+            .into_iter()
+            .map(|token| (hash(&token), token))
+            .collect();
+        let hashes = Value::ManyBytes(previews.keys().cloned().collect());
+        for row in tx.rows(&PREVIEWS, &[organizations.into(), hashes])? {
+            if let Some(token) = previews.get(&row.get::<Vec<u8>>(5)?) {
+                found.insert(
+                    token.clone(),
+                    identified(&row, Access::preview, Some(row.get(6)?))?,
+                );
+            }
         }
     }
     Ok(found)
 }
 
-/// Returns the organizations that tokens name, and the tokens that name none.
-fn owners(tokens: &[String], prefix: &str) -> (BTreeSet<Uuid>, Vec<String>) {
-    let unnamed = tokens
+/// Returns the organizations that tokens name, each once.
+fn organizations(prefix: &str, tokens: &[String]) -> Vec<Uuid> {
+    let organizations: BTreeSet<Uuid> = tokens
         .iter()
-        .filter(|token| named(prefix, token).is_none())
-        .cloned()
+        .filter_map(|token| named(prefix, token))
         .collect();
-    (
-        tokens
-            .iter()
-            .filter_map(|token| named(prefix, token))
-            .collect(),
-        unnamed,
-    )
+    Vec::from_iter(organizations)
 }
 
 /// Reads the columns of the opened object and of its organization.

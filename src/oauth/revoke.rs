@@ -26,8 +26,6 @@ use crate::platform::named_member;
 store::statements! {
     /// The organization of an access token.
     HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
-    /// The organization of an access token that does not name it.
-    OF_ACCESS_TOKEN = "select organization_id from access_token where token_hash = ?1";
     /// The app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
     /// Deletes an access token.
@@ -74,7 +72,7 @@ async fn answer(
     let organization = if is_refresh {
         refresh_owner(service, token).await?
     } else {
-        owner(service, ("at_", token), &HAS_ACCESS_TOKEN, &OF_ACCESS_TOKEN).await?
+        owner(service, ("at_", token), &HAS_ACCESS_TOKEN).await?
     };
     let Some(organization) = organization else {
         return Ok(());

@@ -24,12 +24,8 @@ use super::{code, grant, refresh, reply};
 store::statements! {
     /// The organization of a code.
     HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
-    /// The organization of a code that does not name it.
-    OF_CODE = "select organization_id from oauth_grant where code_hash = ?1";
     /// The organization of a refresh token.
     HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
-    /// The organization of a refresh token that does not name it.
-    OF_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where token_hash = ?1";
 }
 
 /// `POST /oauth/token`.
@@ -106,7 +102,7 @@ async fn of_code(
         redirect_uri: parameters.get("redirect_uri").map(str::to_owned),
         resource: resource(parameters, &service.app_state.public_url)?,
     };
-    let organization = owner(service, (code::PREFIX, code), &HAS_CODE, &OF_CODE)
+    let organization = owner(service, (code::PREFIX, code), &HAS_CODE)
         .await?
         .ok_or(code::UNKNOWN)?;
     grant::within(service, organization, move |context| {
@@ -161,13 +157,7 @@ pub(super) fn resource(
 
 /// Returns the organization of a refresh token.
 pub(super) async fn refresh_owner(service: &Service, token: &str) -> Result<Option<Uuid>, Error> {
-    owner(
-        service,
-        (refresh::PREFIX, token),
-        &HAS_REFRESH_TOKEN,
-        &OF_REFRESH_TOKEN,
-    )
-    .await
+    owner(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
 }
 
 /// Returns the organization of a token. Changes to the token are made under that organization's
@@ -176,11 +166,10 @@ pub(super) async fn owner(
     service: &Service,
     (prefix, token): (&'static str, &str),
     has: &'static Statement,
-    of_hash: &'static Statement,
 ) -> Result<Option<Uuid>, Error> {
     let token = token.to_owned();
     service
         .store
-        .read(move |tx| access::owner(tx, (prefix, &token), has, of_hash))
+        .read(move |tx| access::owner(tx, (prefix, &token), has))
         .await
 }

@@ -20,8 +20,6 @@ use super::form;
 use super::validity::{self, IDLE, LONGEST, SignInBar};
 
 store::statements! {
-    /// The organization of a session whose token does not name it.
-    OWNER = "select organization_id from member_session where token_hash = ?1";
     /// A session by the hash of its token, with its member and their organization.
     BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
@@ -185,7 +183,7 @@ pub(super) fn shown(service: &Service, headers: &HeaderMap) -> Option<String> {
 }
 
 fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<SessionLookup> {
-    let Some(organization) = owner(tx, &token)? else {
+    let Some(organization) = named(PREFIX, &token) else {
         return Ok(SessionLookup::Nothing);
     };
     let Some(row) = tx.row(
@@ -196,17 +194,6 @@ fn find(tx: &mut Transaction<'_>, token: String, now: Timestamp) -> Result<Sessi
         return Ok(SessionLookup::Nothing);
     };
     of_row(&row, token, now)
-}
-
-/// Returns the organization that a session token may belong to.
-fn owner(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Uuid>> {
-    if let Some(organization) = named(PREFIX, token) {
-        return Ok(Some(organization));
-    }
-    Ok(tx
-        .row(&OWNER, &[Value::Bytes(hash(token))])?
-        .map(|row| row.get(0))
-        .transpose()?)
 }
 
 fn of_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLookup> {
@@ -356,7 +343,7 @@ pub(super) async fn leave(service: &Service, signed_in: &SignedIn, request_id: U
 
 /// Ends the session of a token.
 pub(super) fn end(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
-    if let Some(organization) = owner(tx, token)? {
+    if let Some(organization) = named(PREFIX, token) {
         tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;
     }
     Ok(())

@@ -19,42 +19,6 @@ const OF_NOBODY: [&str; 7] = [
 /// other statement has.
 const ACROSS: &[(&str, &str)] = &[
     (
-        "select organization_id, token_hash from api_key where token_hash = any(?1)",
-        "the owner of a key that does not name it",
-    ),
-    (
-        "select organization_id, token_hash from access_token where",
-        "the owner of an access token that does not name it",
-    ),
-    (
-        "select organization_id from access_token where token_hash = ?1",
-        "the same, to revoke it",
-    ),
-    (
-        "select organization_id from oauth_grant where code_hash = ?1",
-        "the owner of a code that does not name it",
-    ),
-    (
-        "select organization_id from oauth_refresh_token where token_hash = ?1",
-        "the owner of a refresh token that does not name it",
-    ),
-    (
-        "select organization_id from member_session where token_hash = ?1",
-        "the owner of a session that does not name it",
-    ),
-    (
-        "select organization_id from sign_in_ticket where token_hash = ?1",
-        "the owner of a sign-in link that does not name it",
-    ),
-    (
-        "select organization_id, token from guest_link where",
-        "the owners of stay tokens that do not name them",
-    ),
-    (
-        "select organization_id, token_hash from portal_preview where",
-        "the owners of previews that do not name them",
-    ),
-    (
         "select m.id, m.doc, o.id, o.doc from member m join organization o",
         "whoever signs in by an address names no organization",
     ),

@@ -33,7 +33,9 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 use vestibule_http::surface::{self, Metrics, OtherRoutes, openapi};
 
-const TOKEN: &str = "sk_example";
+/// A token of the organization `ORGANIZATION`: its id in 22 digits, then 43 characters.
+const TOKEN: &str = "sk_0000000000000000000001an-example-secret-of-forty-three-characters";
+const ORGANIZATION: Uuid = Uuid::from_u128(1);
 
 store::statements! {
     /// Inserts a note.
@@ -164,20 +166,19 @@ impl Program {
             postgres: runner(),
         };
         let store = Store::open(&url, &migrations).unwrap();
-        let organization = Uuid::from_u128(1);
         let key =
             json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
         let put = move |tx: &mut Transaction<'_>| {
             let doc = json!({ "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false });
             tx.execute(
                 &PUT_ORGANIZATION,
-                &values![organization, store::Value::json(&doc)?],
+                &values![ORGANIZATION, store::Value::json(&doc)?],
             )?;
             tx.execute(
                 &PUT_KEY,
                 &values![
                     Uuid::from_u128(2),
-                    organization,
+                    ORGANIZATION,
                     store::Value::Bytes(hash(TOKEN)),
                     store::Value::json(&key)?
                 ],

@@ -20,11 +20,6 @@ use super::{
 use crate::error::{Error, ErrorKind, Reason, Result};
 
 store::statements! {
-    /// Finds the organizations of API keys by the hashes of tokens that name no organization.
-    OWNERS_OF_KEYS = "select organization_id, token_hash from api_key where token_hash = any(?1)
-        union all select organization_id, replaced_hash from api_key where replaced_hash = any(?1)";
-    /// Finds the organizations of access tokens by the hashes of tokens that name no organization.
-    OWNERS_OF_TOKENS = "select organization_id, token_hash from access_token where token_hash = any(?1)";
     /// Reads an API key and its organization, by the organization and the hash of a token.
     KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
         join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.token_hash = ?2 and o.erased_at is null";
@@ -329,8 +324,8 @@ pub struct Revisions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PresentedToken {
     kind: TokenKind,
-    /// The organization that the token names; null for a token that names none.
-    organization: Option<Uuid>,
+    /// The organization that the token names.
+    organization: Uuid,
     hash: [u8; 32],
 }
 
@@ -341,7 +336,7 @@ enum TokenKind {
 }
 
 impl PresentedToken {
-    /// Parses a token; `None` if its prefix is unknown.
+    /// Parses a token; `None` if its prefix is unknown, or if it names no organization.
     #[must_use]
     pub fn of(token: &str) -> Option<Self> {
         let prefix = token.get(..3)?;
@@ -352,22 +347,21 @@ impl PresentedToken {
         };
         Some(Self {
             kind,
-            organization: named(prefix, token),
+            organization: named(prefix, token)?,
             hash: Sha256::digest(token).into(),
         })
     }
 
-    /// Returns the statement and parameters that look up the token in its organization. `None` if
-    /// the organization is unknown.
-    fn by_hash(self) -> Option<(&'static Statement, [Value; 2])> {
+    /// Returns the statement and parameters that look up the token in its organization.
+    fn by_hash(self) -> (&'static Statement, [Value; 2]) {
         let statement = match self.kind {
             TokenKind::Key => &KEY_BY_HASH,
             TokenKind::Token => &TOKEN_BY_HASH,
         };
-        Some((
+        (
             statement,
-            [self.organization?.into(), Value::Bytes(self.hash.to_vec())],
-        ))
+            [self.organization.into(), Value::Bytes(self.hash.to_vec())],
+        )
     }
 }
 
@@ -382,16 +376,7 @@ fn find_one(
     shown: PresentedToken,
     now: Timestamp,
 ) -> Result<Option<Identified>> {
-    let owners = match shown.kind {
-        TokenKind::Key => &OWNERS_OF_KEYS,
-        TokenKind::Token => &OWNERS_OF_TOKENS,
-    };
-    let Some(shown) = with_owners(tx, owners, vec![shown])?.pop() else {
-        return Ok(None);
-    };
-    let Some((statement, params)) = shown.by_hash() else {
-        return Ok(None);
-    };
+    let (statement, params) = shown.by_hash();
     match (tx.row(statement, &params)?, shown.kind) {
         (Some(row), TokenKind::Key) => api_key(&row, now, None),
         (Some(row), TokenKind::Token) => connection(slice::from_ref(&row), now),
@@ -405,7 +390,7 @@ fn find_one(
 /// Returns when the API key of a token was revoked. `None` if it was not revoked, or if the record
 /// of its revocation has expired.
 pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timestamp>> {
-    let Some((_, params)) = PresentedToken::of(token).and_then(PresentedToken::by_hash) else {
+    let Some((_, params)) = PresentedToken::of(token).map(PresentedToken::by_hash) else {
         return Ok(None);
     };
     tx.row(&REVOKED, &params)?
@@ -432,10 +417,6 @@ pub fn find_all(
     let (keys, tokens): (Vec<PresentedToken>, Vec<PresentedToken>) =
         shown.iter().partition(|shown| shown.kind == TokenKind::Key);
     let mut found = HashMap::new();
-    let (keys, tokens) = (
-        with_owners(tx, &OWNERS_OF_KEYS, keys)?,
-        with_owners(tx, &OWNERS_OF_TOKENS, tokens)?,
-    );
     look(tx, (&KEYS_BY_HASH, 6), &keys, &mut found, |row| {
         api_key(row, now, None)
     })?;
@@ -482,34 +463,6 @@ pub fn revisions_of(
         .collect()
 }
 
-/// Fills in the organization of each token that names none. Tokens that belong to no organization
-/// are dropped.
-fn with_owners(
-    tx: &mut Transaction<'_>,
-    of_hashes: &'static Statement,
-    shown: Vec<PresentedToken>,
-) -> Result<Vec<PresentedToken>> {
-    let (mut named, others): (Vec<PresentedToken>, Vec<PresentedToken>) = shown
-        .into_iter()
-        .partition(|shown| shown.organization.is_some());
-    if !others.is_empty() {
-        let hashes = others.iter().map(|shown| shown.hash.to_vec()).collect();
-        let owners = tx.rows(of_hashes, &[Value::ManyBytes(hashes)])?;
-        let owners: HashMap<Vec<u8>, Uuid> = owners
-            .iter()
-            .map(|row| Ok((row.get(1)?, row.get(0)?)))
-            .collect::<store::Result<_>>()?;
-        named.extend(others.into_iter().filter_map(|shown| {
-            let organization = owners.get(shown.hash.as_slice()).copied()?;
-            Some(PresentedToken {
-                organization: Some(organization),
-                ..shown
-            })
-        }));
-    }
-    Ok(named)
-}
-
 /// Reads the rows that a statement finds by hashes. `column` is the column with the row's hash.
 fn look(
     tx: &mut Transaction<'_>,
@@ -521,10 +474,7 @@ fn look(
     if shown.is_empty() {
         return Ok(());
     }
-    let organizations: BTreeSet<Uuid> = shown
-        .iter()
-        .filter_map(|shown| shown.organization)
-        .collect();
+    let organizations: BTreeSet<Uuid> = shown.iter().map(|shown| shown.organization).collect();
     let hashes = shown.iter().map(|shown| shown.hash.to_vec()).collect();
     for row in tx.rows(
         statement,

@@ -17,7 +17,7 @@ const NAME: usize = 22;
 /// The number of characters of a token's secret part.
 const SECRET: usize = 43;
 
-/// Returns a new token without an organization: the prefix and 256 random bits.
+/// Returns a new token that belongs to no organization: the prefix and 256 random bits.
 #[must_use]
 pub fn token(prefix: &str, ids: &Ids) -> String {
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
@@ -49,20 +49,17 @@ pub fn named(prefix: &str, token: &str) -> Option<Uuid> {
         .map(Uuid::from_u128)
 }
 
-/// Returns the organization that a token belongs to. If the token names one, `has` checks the hash
-/// there; otherwise `owner` finds the organization by the hash.
+/// Returns the organization that a token names, if `has` finds the token's hash there.
 pub fn owner(
     tx: &mut Transaction<'_>,
     (prefix, token): (&str, &str),
     has: &'static Statement,
-    owner: &'static Statement,
 ) -> Result<Option<Uuid>> {
-    let hash = Value::Bytes(hash(token));
-    let row = match named(prefix, token) {
-        Some(organization) => tx.row(has, &[organization.into(), hash])?,
-        None => tx.row(owner, &[hash])?,
+    let Some(organization) = named(prefix, token) else {
+        return Ok(None);
     };
-    Ok(row.map(|row| row.get(0)).transpose()?)
+    let row = tx.row(has, &[organization.into(), Value::Bytes(hash(token))])?;
+    Ok(row.map(|_| organization))
 }
 
 /// Returns an organization's id in base 62, always with the same number of digits.
