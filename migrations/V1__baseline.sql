@@ -146,7 +146,6 @@ create table oauth_refresh_token (
     primary key (organization_id, token_hash),
     foreign key (organization_id, grant_id) references oauth_grant (organization_id, id) on delete cascade
 ) strict, without rowid;
-create index oauth_refresh_token_by_token on oauth_refresh_token (token_hash);
 create index oauth_refresh_token_ended on oauth_refresh_token (expires_at);
 create index oauth_refresh_token_of_grant on oauth_refresh_token (grant_id, id);
 
@@ -463,7 +462,6 @@ create table guest_link (
     primary key (organization_id, token),
     unique (organization_id, reservation_id)
 ) strict, without rowid;
-create index guest_link_by_token on guest_link (token);
 
 create table precheck_answer (
     organization_id id not null references organization (id),
